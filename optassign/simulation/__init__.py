@@ -1,3 +1,6 @@
-"""The time after an answer: the next snapshot and the writes until then (`successors`), rebalance after rebalance until rest
-(`convergence`); random changes, graded (`history`); an application over hours (`timed`), also from recordings of a real one
-(`recorded`)."""
+"""Simulations of what follows an answer.
+
+`successors` makes the next snapshot, `convergence` repeats rebalances until the group is stable, `history` and
+`history_playing` draw random changes and grade the answers to them, `timed` simulates an application over hours, and `recorded`
+makes such a scenario from recordings.
+"""

@@ -1,4 +1,4 @@
-"""Rebalance after rebalance until the group is at rest: how KIP-441's probing rebalances play out under an assignor."""
+"""Rebalance after rebalance until the group is stable: the probing rebalances of KIP-441 under an assignor."""
 
 import math
 import time
@@ -37,27 +37,27 @@ __all__ = [
 ]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
-"""After an answer that breaks one of these there is no telling what comes next."""
+"""Violations after which no next snapshot can be made."""
 
 Rebalancing = Literal["eager", "cooperative", "cooperative, state not shown"]
-"""Eager: a rebalance has one pass. Cooperative (KIP-429): as long as an answer takes tasks from clients that stay, another pass
-follows at once; clients show the state of tasks that they have just given up, or do not (both were seen with Kafka)."""
+"""Eager: a rebalance has one pass. Cooperative (KIP-429): while an answer revokes tasks from clients that stay, another pass
+follows at once. In that pass clients report the state of the tasks that they have just given up, or do not; Kafka does both."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedStep:
-    """A rebalance with its snapshots; of a cooperative one each pass."""
+    """A rebalance with its snapshots, or one pass of a cooperative rebalance."""
 
     state: ApplicationState
     answer: TaskAssignment
     played: PlayedRebalance
     following: ApplicationState | None
-    """The snapshot of the next pass, or the one once all is restored; None: there is no telling, since the answer breaks R1,
-    R2 or the form, or no end, since there were too many passes."""
+    """The snapshot of the next pass, or the snapshot after restoration. None if the answer breaks R1, R2 or the format, or if
+    the rebalance has too many passes."""
     is_last_pass: bool = True
-    """Of its rebalance."""
+    """Whether this pass ends its rebalance."""
     is_altered: bool = False
-    """A second pass whose answer is not that of the pass before."""
+    """Whether this is a later pass with another answer than the pass before."""
 
 
 def play_to_rest(
@@ -70,7 +70,8 @@ def play_to_rest(
     growth: Growth | None = None,
     rebalancing: Rebalancing = "eager",
 ) -> Iterator[PlayedStep]:
-    """Rebalances until one asks for no follow-up, breaks R1, R2 or the form, or is number `limit`; with their successors."""
+    """Yield each rebalance with its successor, up to the first that asks for no follow-up, breaks R1, R2 or the format, or is
+    number `limit`."""
     moved: set[str] = set()
     state = drop_idle_followup(state)
     for _ in range(limit):
@@ -88,7 +89,7 @@ def play_to_rest(
                 return
             seen = make_second_pass_snapshot(state, answer, memory=memory, state_survives=rebalancing == "cooperative")
             yield PlayedStep(shown, answer, played, seen, is_last_pass=False, is_altered=is_altered)
-            # State that is not shown at the moment is on its disk all the same.
+            # State that clients do not report is still on their disks.
             before, shown, state = answer, seen, make_second_pass_snapshot(state, answer, memory=memory)
         following = None
         if is_valid:
@@ -100,7 +101,7 @@ def play_to_rest(
 
 
 def limit_rebalances(state: ApplicationState) -> int:
-    """Twice as many rebalances as slots are needed to warm up every copy there is, and some."""
+    """Return the default limit of rebalances: twice the number that warms up every copy, plus `FURTHER_REBALANCES`."""
     copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
     return FURTHER_REBALANCES + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
 
@@ -108,8 +109,8 @@ def limit_rebalances(state: ApplicationState) -> int:
 def play_rebalance(
     assignor: TaskAssignor, state: ApplicationState, moved_before: Set[str]
 ) -> tuple[TaskAssignment, PlayedRebalance]:
-    """One answer, measured. `moved_before`: tasks that have moved in earlier ones."""
-    # Not by `assign`, which refuses an answer that Kafka would refuse: here it is to be counted.
+    """Return one answer and its measures. `moved_before`: tasks that have moved in earlier rebalances."""
+    # `assign` would raise for an answer that Kafka refuses; such an answer is counted here.
     start = time.perf_counter()
     assignor.configure(state.configs)
     answer = check_type(assignor.assign(state), assignor)
@@ -130,12 +131,12 @@ def play_rebalance(
 
 
 def is_unaltered(before: TaskAssignment, after: TaskAssignment) -> bool:
-    """Whether every client gets the same copies in the same roles."""
+    """Return whether both answers give every client the same copies in the same roles."""
     return _list_copies(before) == _list_copies(after)
 
 
 def _list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
-    """List every client's copies with their roles."""
+    """Return the process id and the tasks of each role of every client."""
     return [(client.process_id, client.active, client.standby, client.warmup) for client in answer.clients]
 
 
@@ -151,19 +152,27 @@ def converge(
     time_limit: float = TIME_LIMIT,
     on_rebalance: Callable[[int, PlayedRebalance], None] | None = None,
 ) -> Convergence:
-    """Assign, let everything be restored, assign again, until no follow-up is asked for; then check that the group is stable.
+    """Play rebalances until an answer asks for no follow-up, restoring every copy after each, and check that the group is
+    stable.
 
-    max_rebalances: by default twice as many as warming up every copy there is would take, and some.
-    keep_state: dropped state stays on its disk and grows old, instead of being deleted.
-    memory: each snapshot remembers the answer before (without: not even the first does).
-    growth: changelogs are written between rebalances, each by up to that share of a copy's restored offsets (exactly:
-        `optassign.simulation.successors.Growth`); the seed decides by how much.
-    time_limit: seconds of solving for each answer, of an assignor given by name.
-    on_rebalance: called with each rebalance's number, from 1.
+    An answer that breaks R1, R2 or the format ends the convergence, and the group counts as not settled.
 
-    An answer that breaks R1, R2 or the form ends it, unsettled. ArgumentError for an unknown assignor, a limit below 1 or a
-    negative growth; AssignorError for an assignor that cannot be loaded or returns no answer at all; TypeError for a snapshot
-    of another type.
+    Args:
+        state: the first snapshot.
+        assignor: the name of an assignor, or an assignor.
+        max_rebalances: the limit of rebalances; by default twice the number that warms up every copy, plus a few.
+        keep_state: whether dropped state stays on its disk and ages instead of being deleted.
+        memory: whether each snapshot remembers the previous answer; if not, the first one does not either.
+        growth: the most that a changelog grows between rebalances, as a share of the offsets that a copy restores then
+            (`optassign.simulation.successors.Growth`).
+        seed: the seed of the growth.
+        time_limit: seconds of solving for each answer; only for an assignor given by name.
+        on_rebalance: called with the number of each rebalance, from 1, and its measures.
+
+    Raises:
+        ArgumentError: for an unknown assignor, a limit below 1 or a negative growth.
+        AssignorError: for an assignor that cannot be loaded or returns no answer.
+        TypeError: for a snapshot of another type.
 
     Examples:
         >>> import optassign
@@ -198,7 +207,8 @@ def converge(
 
 
 def find_planned_moves(answer: TaskAssignment) -> tuple[int | None, int | None]:
-    """Goal (e) of the target, or of an answer that is its own target: its value and its bound, each None if not reported."""
+    """Return value and bound of goal (e), the moves of active tasks to the target, or to the answer if it has no target; None
+    for each if not reported."""
     for goal in answer.report.goals:
         if (goal.stage, goal.name) in {("plan", "active_migrations"), ("now", "active_moves")}:
             return int(goal.value), None if goal.bound is None else math.ceil(goal.bound - 1e-9)

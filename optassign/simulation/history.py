@@ -1,4 +1,4 @@
-"""A history: a group, and what happens to it, drawn by a seed; in words, as data, and in its snapshots."""
+"""Random histories: a group, and the changes that happen to it, drawn by a seed."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ Deed = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that happens."""
+    """One change of a group."""
 
     do: Deed
     clients: tuple[str, ...] = ()
-    """Process ids of those who come, go, restart, or have a thread more or less."""
+    """Process ids of the clients that join, leave, restart, or have a thread added or removed."""
     joined: KafkaStreamsState | None = None
-    """The process that is added, empty."""
+    """The process that is added, without state."""
     tasks: tuple[TaskInfo, ...] = ()
-    """The tasks of the subtopology that is added."""
+    """The tasks of the added subtopology."""
     tags: tuple[str, ...] = ()
-    """`rack_aware_assignment_tags` from now on."""
+    """The new `rack_aware_assignment_tags`."""
     standbys: int = 0
-    """`num_standby_replicas` from now on."""
+    """The new `num_standby_replicas`."""
     away: int = 0
-    """Rebalances that the group makes without the process that restarts; 0: it is back before the first."""
+    """Rebalances of the group without the restarting process; 0 if the process returns before the first."""
     behind: float = 0.0
-    """Up to what share of their changelogs its copies have fallen behind when it is back."""
+    """The greatest lag of the copies of a process that returns, as a share of their changelogs."""
     rebalances: int | None = None
-    """After how many rebalances the next change comes; None: once the group rests."""
+    """Number of rebalances until the next change; None if the next change waits until the group is stable."""
 
     def __str__(self) -> str:
-        """A line for people."""
+        """Return the change in one line."""
         told = {
             "subtopology added": f" of {len(self.tasks)} tasks",
             "tags changed": f" to {', '.join(self.tags) or 'none'}",
@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A group with empty disks, and its changes."""
+    """A group that starts with empty disks, and its changes."""
 
     suite: str
     seed: int
@@ -76,13 +76,13 @@ class History:
     configs: AssignmentConfigs
     changes: tuple[Change, ...]
     keep_state: bool
-    """State that is dropped stays on its disk and grows old."""
+    """Whether dropped state stays on its disk and ages."""
     growth: float
-    """The most that changelogs grow between rebalances, as a share of a copy's restored offsets."""
+    """The most that a changelog grows between rebalances, as a share of the offsets that a copy restores then."""
     rebalancing: Rebalancing = "eager"
 
     def __str__(self) -> str:
-        """All of it, a line each."""
+        """Return the group, its settings and its changes, a line each."""
         tags = ", ".join(self.configs.rack_aware_assignment_tags) or "none"
         standbys, warmups = self.configs.num_standby_replicas, self.configs.max_warmup_replicas
         kept = f"keeps state: {self.keep_state}, growth {self.growth:g}, {self.rebalancing}"
@@ -97,7 +97,7 @@ class History:
 
 
 def begin(history: History) -> ApplicationState:
-    """The group with empty disks."""
+    """Return the snapshot of the group with empty disks."""
     return ApplicationState(
         format=1,
         application=f"{history.suite}-{history.seed}",
@@ -108,7 +108,7 @@ def begin(history: History) -> ApplicationState:
 
 
 def make_change(state: ApplicationState, change: Change) -> ApplicationState:
-    """The snapshot with the change. A process that restarts is gone: `bring_back` has it again."""
+    """Return the snapshot after a change. A restarting process is missing there; `bring_back` adds it again."""
     match change.do:
         case "process added":
             assert change.joined is not None
@@ -131,16 +131,16 @@ def make_change(state: ApplicationState, change: Change) -> ApplicationState:
 
 
 def _without_clients(state: ApplicationState, gone: Collection[str]) -> ApplicationState:
-    """Those who stay. A group whose only process restarts has no other clients: then it is as it was."""
+    """Return the snapshot without some clients, or an unchanged snapshot if no client would remain."""
     staying = tuple(client for client in state.clients if client.process_id not in gone)
     return state.model_copy(update={"clients": staying}) if staying else state
 
 
 def bring_back(state: ApplicationState, before: KafkaStreamsState, change: Change, seed: str) -> ApplicationState:
-    """The snapshot with a process that has restarted: it owns nothing, and has what was on its disk, a little behind.
+    """Return the snapshot with a restarted process, which owns no task and has the state of its disk.
 
-    before: the process as it was when it went. Each copy has fallen behind by a share of its changelog that is drawn from 0
-    to `change.behind`, by the seed and the task.
+    before: the process before the restart. The lag of each copy grows by a share of its changelog, drawn from 0 to
+    `change.behind` by the seed and the task.
     """
     full = state.full_lags
     lags = {}
@@ -163,18 +163,18 @@ _ZONES, _CLUSTERS = ("z1", "z2", "z3"), ("k1", "k2")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The parameters that a suite's histories are drawn from; ranges have both ends."""
+    """The parameters from which the histories of a suite are drawn; ranges include both ends."""
 
     histories: int
-    """How many the suite has."""
+    """Number of histories of the suite."""
     processes: tuple[int, int]
     threads: tuple[int, int]
     large_threads: tuple[int, int]
-    """The threads of a tenth of the processes."""
+    """Threads of one process in ten."""
     subtopologies: tuple[int, int]
     partitions: tuple[int, int]
     logged: float
-    """Share of the subtopologies; `unlogged` and stateless ones are the others."""
+    """Share of the subtopologies that are logged; the remaining share after `unlogged` is stateless."""
     unlogged: float
     warmups: tuple[int, ...]
 
@@ -183,33 +183,33 @@ SUITES = {
     "small": Shape(300, (1, 8), (1, 4), (1, 4), (1, 6), (1, 8), 0.6, 0.1, (1, 2, 4)),
     "large": Shape(30, (8, 40), (1, 8), (32, 64), (4, 20), (16, 128), 0.5, 0.1, (10, 20, 40)),
 }
-"""Name → shape."""
+"""Suite name → parameters."""
 
 
 def draw_history(suite: str, seed: int) -> History:
-    """The history of that seed. KeyError for a suite that there is not."""
+    """Draw the history of a seed. KeyError for an unknown suite."""
     return _Draft(suite, SUITES[suite], seed).draw()
 
 
 class _Draft:
-    """The group while its changes are drawn, with its present clients, so that none leaves twice."""
+    """A history while its changes are drawn, with the clients that are present, so that no client leaves twice."""
 
     def __init__(self, suite: str, shape: Shape, seed: int) -> None:
         self._suite, self._shape, self._seed = suite, shape, seed
         self._dice = random.Random(f"{suite}/{seed}")
         self._has_tags = self._dice.random() < 2 / 3
         self._made = self._subtopologies = 0
-        self._there: dict[str, KafkaStreamsState] = {}
+        self._present: dict[str, KafkaStreamsState] = {}
         self._tags: tuple[str, ...] = ()
         self._standbys = self._dice.randint(0, 2)
 
     def draw(self) -> History:
-        """All of it."""
+        """Return the history."""
         dice, shape = self._dice, self._shape
         for _ in range(dice.randint(*shape.processes)):
             client = self._make_client()
-            self._there[client.process_id] = client
-        clients = tuple(self._there.values())
+            self._present[client.process_id] = client
+        clients = tuple(self._present.values())
         tasks = tuple(task for _ in range(dice.randint(*shape.subtopologies)) for task in self._make_subtopology())
         self._tags = self._draw_tags()
         configs = AssignmentConfigs(
@@ -234,32 +234,34 @@ class _Draft:
     def _draw_change(self, *, is_last: bool) -> Change:
         dice = self._dice
         do = dice.choice(self._list_possible())
-        # A quarter of the changes come while the group is still busy with the one before.
+        # A quarter of the changes come before the group is stable again.
         rebalances = dice.randint(1, 2) if dice.random() < 1 / 4 and not is_last else None
         match do:
             case "process added":
                 client = self._make_client()
-                self._there[client.process_id] = client
+                self._present[client.process_id] = client
                 return Change(do, (client.process_id,), joined=client, rebalances=rebalances)
             case "process restarted":
-                who, away, behind = self._draw_client(), dice.randint(0, 2), dice.choice((0.0, 0.01, 0.1))
-                return Change(do, (who,), away=away, behind=behind, rebalances=rebalances)
+                chosen, away, behind = self._draw_client(), dice.randint(0, 2), dice.choice((0.0, 0.01, 0.1))
+                return Change(do, (chosen,), away=away, behind=behind, rebalances=rebalances)
             case "process dropped":
-                who = self._draw_client()
-                del self._there[who]
-                return Change(do, (who,), rebalances=rebalances)
+                chosen = self._draw_client()
+                del self._present[chosen]
+                return Change(do, (chosen,), rebalances=rebalances)
             case "thread added" | "thread dropped":
-                who = dice.choice([c for c, client in self._there.items() if do == "thread added" or client.threads > 1])
+                chosen = dice.choice([c for c, client in self._present.items() if do == "thread added" or client.threads > 1])
                 more = 1 if do == "thread added" else -1
-                self._there[who] = self._there[who].model_copy(update={"threads": self._there[who].threads + more})
-                return Change(do, (who,), rebalances=rebalances)
+                self._present[chosen] = self._present[chosen].model_copy(
+                    update={"threads": self._present[chosen].threads + more}
+                )
+                return Change(do, (chosen,), rebalances=rebalances)
             case "subtopology added":
                 return Change(do, tasks=self._make_subtopology(), rebalances=rebalances)
             case "zone leaves":
-                zone = dice.choice(sorted({client.tags["zone"] for client in self._there.values()}))
-                gone = tuple(c for c, client in self._there.items() if client.tags["zone"] == zone)
-                for who in gone:
-                    del self._there[who]
+                zone = dice.choice(sorted({client.tags["zone"] for client in self._present.values()}))
+                gone = tuple(c for c, client in self._present.items() if client.tags["zone"] == zone)
+                for chosen in gone:
+                    del self._present[chosen]
                 return Change(do, gone, rebalances=rebalances)
             case "tags changed":
                 others = [tags for tags in ((), ("zone",), ("cluster", "zone")) if tags != self._tags]
@@ -271,20 +273,20 @@ class _Draft:
 
     def _list_possible(self) -> list[Deed]:
         possible: list[Deed] = ["process restarted", "thread added", "subtopology added", "standbys changed"]
-        if len(self._there) < self._shape.processes[1]:
+        if len(self._present) < self._shape.processes[1]:
             possible.append("process added")
-        if len(self._there) > 1:
+        if len(self._present) > 1:
             possible.append("process dropped")
-        if any(client.threads > 1 for client in self._there.values()):
+        if any(client.threads > 1 for client in self._present.values()):
             possible.append("thread dropped")
         if self._has_tags:
             possible.append("tags changed")
-            if len({client.tags["zone"] for client in self._there.values()}) > 1:
+            if len({client.tags["zone"] for client in self._present.values()}) > 1:
                 possible.append("zone leaves")
         return sorted(possible)
 
     def _draw_client(self) -> str:
-        return self._dice.choice(list(self._there))
+        return self._dice.choice(list(self._present))
 
     def _draw_tags(self) -> tuple[str, ...]:
         return self._dice.choice(((), ("zone",), ("cluster", "zone"))) if self._has_tags else ()

@@ -1,4 +1,4 @@
-"""The results of a history under an assignor as sums, the measures that add to them, and a suite's columns made of them."""
+"""Grades of a history under an assignor: sums, the measures that add to them, and the columns of a suite's table."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ __all__ = [
 
 @dataclass
 class Grades:
-    """Sums over the changes of a history. At *rests* the group asks for no follow-up and everything is restored.
+    """Sums over the changes of a history. At a *rest* the group asks for no follow-up and every copy is restored.
 
-    Shares are those of docs/reference/rules.md: proportional to threads, no more than the tasks there are.
+    Shares are those of docs/reference/rules.md: proportional to threads, at most the number of tasks.
     """
 
     changes: Annotated[int, About("changes", "that happen to the group")] = 0
@@ -54,11 +54,11 @@ class Grades:
         default_factory=Counter
     )
     unsettled: Annotated[int, About("changes", "after which the group did not come to rest, the start included")] = 0
-    """No end, stalled, or other when asked again."""
+    """Changes after which the limit of rebalances ended, the assignor stalled, or a repeated call gave another answer."""
     rounds: Annotated[int, About("rebalances", "after changes, second passes left out")] = 0
     second_passes: Annotated[int, About("passes", "after changes, of cooperative rebalances: the second and further ones")] = 0
     altered_passes: Annotated[int, About("passes", "of them, those that answered other than the pass before")] = 0
-    """The pass before had tasks revoked for its own answer."""
+    """The previous pass had tasks revoked for its own answer."""
     rests: Annotated[int, About("rests", "after changes; what follows, up to `imbalance`, is summed over them")] = 0
     spread_stateful: Annotated[float, About("copies per thread", "max − min of stateful active tasks")] = 0.0
     spread_stateless: Annotated[float, About("copies per thread", "max − min of stateless tasks")] = 0.0
@@ -69,10 +69,10 @@ class Grades:
     above_active: Annotated[int, About("copies", "that clients have above their shares, rounded up")] = 0
     above_copies: Annotated[int, About("copies", "that clients have above their shares, rounded up")] = 0
     skew: Annotated[int, About("tasks", "active, that clients have above their shares of a subtopology, rounded up")] = 0
-    """Skew that could be avoided."""
+    """Only skew that an assignment can avoid."""
     imbalance: Annotated[int, About("", "of all five shares of docs/reference/rules.md")] = 0
     zone_reached: Annotated[int, About("values", "values of the tag among the copies of tasks, where it is configured")] = 0
-    """Where tasks could be in several zones."""
+    """Only for tasks that can be in several zones."""
     zone_reachable: Annotated[int, About("values", "the same, if nothing else were asked for")] = 0
     zone_blind: Annotated[int, About("values", "reached in the same history without tags")] = 0
     cluster_reached: Annotated[int, About("values", "values of the tag among the copies of tasks, where it is configured")] = 0
@@ -95,37 +95,37 @@ class Grades:
     copies_undone: Annotated[int, About("copies", "thrash: of them, those that could be missed")] = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Name → value; `violations` sorted by rule."""
+        """Return name → value; `violations` is sorted by rule."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         rounded = {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
         return {**rounded, "violations": dict(sorted(self.violations.items()))}
 
 
 def add_up(grades: Iterable[Grades]) -> Grades:
-    """Of several histories."""
+    """Return the sum of the grades of several histories."""
     total = Grades()
     for each in grades:
-        for name in (one.name for one in fields(Grades)):
+        for name in (measure.name for measure in fields(Grades)):
             setattr(total, name, getattr(total, name) + getattr(each, name))
     return total
 
 
 @dataclass(frozen=True, slots=True)
 class GradeColumn:
-    """A quotient of two sums of `Grades`, or a sum where `per` is empty."""
+    """A quotient of two sums of `Grades`, or a single sum if `per` is empty."""
 
     key: str
-    """In JSON."""
+    """The name in JSON."""
     label: str
     sum: str
     per: str = ""
     is_share: bool = False
-    """Shown in per cent."""
+    """Whether the value is shown in per cent."""
     best: str = "least"
-    """Or most; empty: neither is better."""
+    """`least` or `most`; empty if neither is better."""
 
     def compute(self, grades: Grades) -> float | None:
-        """The value; None where there is nothing to divide by."""
+        """Return the value; None if the divisor is 0."""
         total = getattr(grades, self.sum)
         total = sum(total.values()) if self.sum == "violations" else total
         if not self.per:
@@ -141,7 +141,7 @@ def _spread_and_above(what: str, label: str) -> tuple[GradeColumn, GradeColumn]:
     )
 
 
-_EVEN = [
+_BALANCE_COLUMNS = [
     _spread_and_above("stateful", "stateful"),
     _spread_and_above("stateless", "stateless"),
     _spread_and_above("active", "all actives"),
@@ -155,8 +155,8 @@ GROUPS: dict[str, tuple[GradeColumn, ...]] = {
         GradeColumn("altered", "second passes that change the answer", "altered_passes", "second_passes", is_share=True),
     ),
     "Balance at rest": (
-        *(spread for spread, _ in _EVEN),
-        *(above for _, above in _EVEN),
+        *(spread for spread, _ in _BALANCE_COLUMNS),
+        *(above for _, above in _BALANCE_COLUMNS),
         GradeColumn("skew", "avoidable subtopology skew", "skew", "rests"),
     ),
     "Tags": (
@@ -178,22 +178,22 @@ GROUPS: dict[str, tuple[GradeColumn, ...]] = {
         GradeColumn("thrash_copies", "thrash of copies", "copies_undone", "copies_made", is_share=True),
     ),
 }
-"""Title → columns."""
+"""Title of each part of the table → columns."""
 COLUMNS = tuple(column for columns in GROUPS.values() for column in columns)
 
 
 TAGS = ("zone", "cluster")
 Pairs = frozenset[tuple[str, str]]
-"""(task, client)."""
+"""Pairs of a task and a client."""
 
 
 def list_actives(state: ApplicationState) -> Pairs:
-    """List each task's owner in a snapshot."""
+    """Return each task with its owner in a snapshot."""
     return frozenset((task, client.process_id) for client in state.clients for task in client.previous_active)
 
 
 def list_copies(answer: TaskAssignment, *, warmups: bool = False) -> Pairs:
-    """Active copies and standbys of an answer, and its warm-ups."""
+    """Return the active copies and standbys of an answer, and its warm-ups if `warmups`."""
     return frozenset(
         (task, client.process_id)
         for client in answer.clients
@@ -202,7 +202,7 @@ def list_copies(answer: TaskAssignment, *, warmups: bool = False) -> Pairs:
 
 
 def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignment) -> None:
-    """Add the spreads and what is above the even shares."""
+    """Add the spreads, and the copies above the even shares, of a stable group."""
     counted = counts(state, answer)
     kinds = Counter("stateful" if task.stateful else "stateless" for task in state.tasks)
     logged = sum(task.logged for task in state.tasks)
@@ -234,7 +234,7 @@ def _count_skew(state: ApplicationState, counted: Counts) -> int:
 
 
 def count_tag(state: ApplicationState, answer: TaskAssignment, tag: str) -> tuple[int, int]:
-    """(reached, reachable) values of one tag, configured or not; (0, 0) where no task can reach more than one."""
+    """Return the (reached, reachable) values of one tag, configured or not; (0, 0) if no task can reach more than one."""
     values = {client.tags[tag] for client in state.clients if tag in client.tags}
     if min(len(values), standbys_per_task(state) + 1) < 2:
         return 0, 0
@@ -244,7 +244,7 @@ def count_tag(state: ApplicationState, answer: TaskAssignment, tag: str) -> tupl
 
 
 def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost: Set[str]) -> None:
-    """Add what goes with the clients `lost`. copies: active ones and standbys before."""
+    """Add the copies and tasks that the clients `lost` take with them. copies: active copies and standbys before the loss."""
     logged = {task.id for task in state.tasks if task.logged}
     grades.zone_copies += sum(task in logged and client in lost for task, client in copies)
     grades.zone_tasks += len(logged)
@@ -252,16 +252,17 @@ def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost
 
 
 class Moving(NamedTuple):
-    """The moves of an episode: a sequence of placements, each a set, of pairs of a task and a client for instance.
+    """The moves of an episode, a sequence of placements. Each placement is a set, for instance of pairs of a task and a client.
 
-    *Made* is what was put in place from one to the next; *undone* is that part of it that can be missed: the same end could
-    have been had from the same beginning without it. Defined by its properties, as the thrashing of CockroachDB's `asim` is:
+    *Made* counts the elements added from one placement to the next. *Undone* counts the additions that are avoidable: the same
+    first and last placement are possible without them. The definition has these properties, as the thrashing of CockroachDB's
+    `asim`:
 
-    - what goes one way is no thrash: 0 where nothing that was put in place is taken away, and nothing taken away comes back;
-    - to and fro is all thrash: where the end is the beginning, everything made is undone, twice for twice the way;
-    - 0 ≤ undone ≤ made, and to stand still adds nothing;
-    - names do not matter, and what has nothing to do with each other adds up;
-    - of two episodes in a row it is at least the sum: the second may undo the first.
+    - undone is 0 if no element that was added is removed, and no element that was removed returns;
+        - everything made is undone if the last placement equals the first; repeating the episode doubles both;
+        - 0 ≤ undone ≤ made, and an unchanged placement adds nothing;
+        - names do not matter, and independent episodes add up;
+        - two consecutive episodes have at least the sum of their undone moves, since the second may undo the first.
     """
 
     made: int
@@ -269,7 +270,7 @@ class Moving(NamedTuple):
 
 
 def measure_moving(placements: Sequence[Set[Hashable]]) -> Moving:
-    """Measure the placements of an episode, in order from its first."""
+    """Return the moves of an episode. `placements`: in their order, the first included."""
     if not placements:
         return Moving(0, 0)
     made = sum(len(after - before) for before, after in pairwise(placements))

@@ -1,4 +1,4 @@
-"""Plays a history, or a suite of them, change by change until the group rests, and grades it."""
+"""The player of histories: each change in turn until the group is stable, with its grades."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _Rest = tuple[ApplicationState, TaskAssignment]
 
 
 def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = TIME_LIMIT) -> Grades:
-    """The grades of the assignor. If tags are asked for, the same history is played without them, too.
+    """Play a history under an assignor, and return its grades. If tags are configured, a second run without tags is played too.
 
-    time_limit: seconds of solving for each answer, of an assignor given by name. After an answer that breaks R1, R2 or the form
-    the history ends, and the changes that are left count as unsettled.
+    time_limit: seconds of solving for each answer; only for an assignor given by name. An answer that breaks R1, R2 or the
+    format ends the history, and the remaining changes count as unsettled.
     """
     player = _Player(history, assignor, time_limit)
     player.play()
@@ -52,14 +52,15 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
 
 
 def list_rests(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
-    """Number of each change that finds the group at rest under this assignor, from 1 → the snapshot before it."""
+    """Return the snapshots before those changes that find the group stable under this assignor: number of the change, from 1 →
+    snapshot."""
     player = _Player(history, assignor, TIME_LIMIT)
     player.play()
     return {n + 1: player.after[n] for n in player.rests if n < len(history.changes)}
 
 
 def play_change(history: History, number: int, before: ApplicationState, assignor: str | TaskAssignor) -> Grades:
-    """The grades of one change alone, whoever led the group to where it is before; played until it rests."""
+    """Play one change until the group is stable, and return its grades. `before`: a snapshot that any assignor has led to."""
     player = _Player(history, assignor, TIME_LIMIT)
     change = history.changes[number - 1]
     player.play_change(before, replace(change, rebalances=None), number)
@@ -70,7 +71,7 @@ def play_change(history: History, number: int, before: ApplicationState, assigno
 
 
 def _grade_tags(grades: Grades, rests: dict[int, _Rest], blind: dict[int, _Rest]) -> None:
-    """Add what was reached of each tag; `blind`: rests of the same changes without tags, or none."""
+    """Add the reached values of each tag. `blind`: rests after the same changes without tags; empty if not played."""
     for number, rest in rests.items():
         for tag in set(rest[0].configs.rack_aware_assignment_tags).intersection(TAGS):
             reached, reachable = count_tag(*rest, tag)
@@ -80,7 +81,7 @@ def _grade_tags(grades: Grades, rests: dict[int, _Rest], blind: dict[int, _Rest]
 
 
 class _Player:
-    """One history under one assignor; `rests`: number of the change → snapshot and answer of the last rebalance."""
+    """A history under one assignor. `rests`: number of the change → snapshot and answer of the last rebalance."""
 
     def __init__(self, history: History, assignor: str | TaskAssignor, time_limit: float, *, is_blind: bool = False) -> None:
         self._history, self._is_blind = history, is_blind
@@ -88,10 +89,10 @@ class _Player:
         self.grades = Grades(changes=len(history.changes))
         self.rests: dict[int, _Rest] = {}
         self.after: dict[int, ApplicationState] = {}
-        """The snapshots that follow them."""
+        """Number of the change → the snapshot after its rest."""
 
     def play(self) -> None:
-        """The start, then every change."""
+        """Play the start, then every change."""
         grades = self.grades
         state = self._play_until_rest(self._without_tags(begin(self._history)), 0)
         for number, change in enumerate(self._history.changes, start=1):
@@ -101,7 +102,7 @@ class _Player:
             state = self.play_change(state, change, number)
 
     def play_change(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
-        """The snapshot after it; None after an answer without a successor."""
+        """Play a change, and return the snapshot after it; None after an answer without a successor."""
         copies = _list_remembered(before)
         if change.do == "zone leaves":
             grade_lost_zone(self.grades, before, copies, set(change.clients))
@@ -112,7 +113,7 @@ class _Player:
             return None
         there = {client.process_id for client in state.clients}
         if change.rebalances is not None:
-            return self._play_some(state, number, change.rebalances)
+            return self._play_rebalances(state, number, change.rebalances)
         after = self._play_until_rest(state, number)
         if after is not None and number in self.rests:
             self._grade_rest(self.rests[number], {pair for pair in copies if pair[1] in there})
@@ -121,17 +122,18 @@ class _Player:
         return after
 
     def _play_restart(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
-        """The group without the process for a while, and with it again."""
+        """Play the rebalances without the restarting process, and return the snapshot with it; None after an answer without a
+        successor."""
         state: ApplicationState | None = make_change(before, change)
         if change.away and len(before.clients) > 1:
             assert state is not None
-            state = self._play_some(state, number, change.away)
+            state = self._play_rebalances(state, number, change.away)
         client = before.kafka_streams_states[change.clients[0]]
         seed = f"{self._history.suite}/{self._history.seed}/{number}"
         return None if state is None else bring_back(state, client, change, seed)
 
-    def _play_some(self, state: ApplicationState, number: int, rebalances: int) -> ApplicationState | None:
-        """Play at most `rebalances` rebalances, or fewer if the group asks for no more."""
+    def _play_rebalances(self, state: ApplicationState, number: int, rebalances: int) -> ApplicationState | None:
+        """Play at most `rebalances` rebalances, fewer if the group asks for no follow-up; return the snapshot after them."""
         steps = list(self._rebalance(state, number, rebalances))
         self._grade_steps(state, steps)
         return steps[-1].following
@@ -169,7 +171,7 @@ class _Player:
             self.grades.violations.update(step.played.measures.violations)
 
     def _grade_steps(self, state: ApplicationState, steps: list[PlayedStep]) -> None:
-        """Add what the rebalances after a change did."""
+        """Add the results of the rebalances after a change."""
         grades = self.grades
         self._grade_answers(steps)
         is_second = [not before.is_last_pass for before in steps[:-1]]
@@ -180,7 +182,7 @@ class _Player:
             grades.moves += measures.active_moves
             grades.altered_passes += step.is_altered
             if not step.is_last_pass:
-                continue  # nothing is restored between two passes: what the last of them asks for is
+                continue  # copies are restored after the last pass only
             grades.copies_not_caught_up += measures.copies_not_caught_up
             grades.actives_not_caught_up += measures.actives_not_caught_up
             grades.restored += step.played.restored_offsets
@@ -202,7 +204,7 @@ class _Player:
         self.grades.kept += len(before & copies)
 
     def _grade_reuse(self, client: KafkaStreamsState, number: int, before: Pairs) -> None:
-        """Copies of logged tasks that the process had, and has again."""
+        """Add the copies of logged tasks that a restarted process had, and those of them that it has again."""
         state, answer = self.rests[number]
         logged = {task.id for task in state.tasks if task.logged}
         had = {pair for pair in before if pair[1] == client.process_id and pair[0] in logged and pair[0] in client.lags}
@@ -225,23 +227,23 @@ def _list_actives(answer: TaskAssignment) -> Iterable[tuple[str, str]]:
 
 @dataclass
 class Graded:
-    """One assignor's results."""
+    """The results of one assignor."""
 
     assignor: str
     by_seed: dict[int, Grades] = field(default_factory=dict)
 
     @property
     def total(self) -> Grades:
-        """Of all histories."""
+        """Return the sum over all histories."""
         return add_up(self.by_seed.values())
 
     @property
     def wrong(self) -> list[int]:
-        """Seeds of the histories in which a rule was broken, or the group did not come to rest."""
+        """Return the seeds of the histories in which a rule was broken or the group did not become stable."""
         return [seed for seed, grades in self.by_seed.items() if grades.violations or grades.unsettled]
 
     def as_json(self) -> dict[str, Any]:
-        """The columns by their names, and the sums they are made of; numbers to the millionth."""
+        """Return the columns by name, and the sums behind them; numbers to the millionth."""
         total = self.total
         values = {column.key: column.compute(total) for column in COLUMNS}
         return {
@@ -252,15 +254,15 @@ class Graded:
 
 
 def count_histories(suite: str) -> int:
-    """How many a suite has by default. KeyError for one that there is not."""
+    """Return the default number of histories of a suite. KeyError for an unknown suite."""
     return SUITES[suite].histories
 
 
 def play_suite(suite: str, seed: int, count: int, assignor: str, tell: Callable[[int], None] | None = None) -> Graded:
-    """The histories with the seeds from `seed` on, in their order; `tell`: told how many are played."""
+    """Play the histories with `count` seeds from `seed` on. `tell`: called with the number of histories that are played."""
     graded = Graded(assignor)
-    for number, one in enumerate(range(seed, seed + count), start=1):
-        graded.by_seed[one] = play_history(draw_history(suite, one), assignor)
+    for number, drawn_seed in enumerate(range(seed, seed + count), start=1):
+        graded.by_seed[drawn_seed] = play_history(draw_history(suite, drawn_seed), assignor)
         if tell is not None:
             tell(number)
     return graded

@@ -1,5 +1,5 @@
-"""A scenario made of what a real application recorded: it begins as the first recording found it, and what changed from one
-recording to the next happens when it did."""
+"""Scenarios from recordings of an application: the scenario begins at the first recording and repeats the recorded changes at
+their times."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 
 
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
-    """Application → its recordings, the oldest first; and a line about each file that is none.
+    """Return application → its recordings, the oldest first, and a line about each file that is not a recording.
 
-    All files below the folder that end in .json.gz or .json. InputError if there is no recording.
+    All files below the folder that end in .json.gz or .json are read. InputError if no recording is found.
     """
     found: dict[str, list[Recording]] = {}
     refused = []
@@ -41,16 +41,16 @@ def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]
     if not found:
         raise InputError(str(folder), "", "no recording", "a folder with *.json.gz or *.json files of recordings")
     for each in found.values():
-        each.sort(key=lambda one: (one.recorded_at, one.answered_at))
+        each.sort(key=lambda recording: (recording.recorded_at, recording.answered_at))
     return dict(sorted(found.items())), refused
 
 
 def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]:
-    """The scenario of one application. `recordings`: in their order, at least one.
+    """Return the scenario of one application, and its beginning. `recordings`: at least one, in the order of their times.
 
-    Clients that a later snapshot has anew join a second before it; clients that it misses leave then. Restoration goes at the
-    rates that the answers' reports have learnt, otherwise at the default. Changelogs, and with them inputs, grow from each
-    snapshot to the next as they did then, and after the last one as they did on the whole.
+    A client joins a second before the first snapshot that has it, and leaves a second before the first snapshot that misses it.
+    Clients restore at the rates that the reports have learnt, or at the default rate. Changelogs and inputs grow from each
+    snapshot to the next as recorded, and after the last one at the overall rate.
     """
     states = [recording.snapshot for recording in recordings]
     begin = _parse(recordings[0])
@@ -85,9 +85,9 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
 
 
 def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, duration_s: float) -> tuple[Scenario, Beginning]:
-    """The scenario that begins with one snapshot, after which nothing happens for `duration_s` seconds.
+    """Return a scenario that begins with one snapshot, and runs for `duration_s` seconds without events.
 
-    `restore_per_s`: offsets that each client restores per second. Nothing is written to the changelogs.
+    `restore_per_s`: offsets that each client restores per second. No offsets are written to the changelogs.
     """
     groups = list(_group(state.tasks))
     there = set(state.kafka_streams_states)
@@ -109,7 +109,7 @@ def _parse(recording: Recording) -> datetime:
 
 
 def _group(tasks: Iterable[TaskInfo]) -> Iterator[list[TaskInfo]]:
-    """Subtopologies in their order, each with its tasks."""
+    """Yield the tasks of each subtopology, in the order of the subtopologies' first tasks."""
     groups: dict[tuple[str, int], list[TaskInfo]] = {}
     for task in tasks:
         groups.setdefault(TaskId.parse(task.id).subtopology_key, []).append(task)
@@ -132,7 +132,7 @@ def _describe_client(client: KafkaStreamsState, there: set[str], rate: float | N
 
 
 def _find_rates(recordings: Sequence[Recording]) -> dict[str, float]:
-    """Process id → offsets per second that it was last seen to restore."""
+    """Return process id → last reported restore rate, in offsets per second."""
     rates: dict[str, float] = {}
     for recording in recordings:
         rates |= list_rates(recording.assignment.report.pace)
@@ -140,10 +140,11 @@ def _find_rates(recordings: Sequence[Recording]) -> dict[str, float]:
 
 
 def _find_inputs(recordings: Sequence[Recording]) -> Iterator[Inputs]:
-    """What was written to the changelogs from each recording to the next, and after the last one.
+    """Yield the rates at which changelogs grow from each recording to the next, then the overall rates from the last recording
+    on.
 
-    An application may fill its stores in a burst and then rest: one rate for all of the time would have every later copy
-    restore less than the real one did.
+    An application may fill its stores in a burst and then rest. With one constant rate, later copies would restore fewer
+    offsets than in the recorded application.
     """
     begin, last = recordings[0], recordings[-1]
     before = begin
@@ -159,7 +160,7 @@ def _count_seconds(since: Recording, until: Recording) -> float:
 
 
 def _measure_growth(since: Recording, until: Recording) -> dict[str, float]:
-    """Task → offsets per second that its changelog grew by; empty if no time has passed."""
+    """Return task → growth of its changelog in offsets per second; empty if no time has passed."""
     seconds = _count_seconds(since, until)
     before, after = since.snapshot.full_lags, until.snapshot.full_lags
     return {task: max(0, end - before.get(task, end)) / seconds for task, end in after.items()} if seconds > 0 else {}
@@ -168,7 +169,7 @@ def _measure_growth(since: Recording, until: Recording) -> dict[str, float]:
 def _compare(
     before: ApplicationState, after: ApplicationState, seconds: float, groups: Sequence[Sequence[TaskInfo]]
 ) -> Iterator[dict[str, Any]]:
-    """List the events between two recorded rebalances, the second `seconds` seconds after the first of all."""
+    """Yield the events between two recorded rebalances. `seconds`: from the first recording to the second of the two."""
     at = max(0.0, seconds - 1.0)
     had, has = before.kafka_streams_states, after.kafka_streams_states
     if gone := sorted(had.keys() - has.keys()):

@@ -1,6 +1,7 @@
-"""The snapshot that follows an answer: once all of it has been restored, or half-way through a cooperative rebalance.
+"""Snapshots that follow an answer: after all copies are restored, or between the passes of a cooperative rebalance.
 
-Lags are offsets. Not for an answer that gives a task to two clients as active, or to one in two roles: `validate` it first.
+Lags are offsets. An answer with a task that is active on two clients, or in two roles on one client, has no successor: call
+`validate` first.
 """
 
 import math
@@ -17,20 +18,21 @@ __all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapsh
 
 
 class Growth:
-    """Writes of a group, decided by a seed; each step from a rebalance to the next draws anew, in the order of the calls.
+    """The growth of a group's changelogs, drawn by a seed. Each step between rebalances draws anew, so the order of calls
+    matters.
 
-    R, what one copy restores in a step: a step is as long as it takes to restore what was assigned, and a copy that begins with
-    nothing restores a whole changelog in it. So R is the mean whole changelog of the first snapshot.
+    A step lasts as long as the restoration of the assigned copies. A copy without state restores its whole changelog in that
+    time, so R, the offsets that a copy restores in a step, is the mean changelog of the first snapshot.
 
-    Each changelog grows by the same number of offsets in every step, drawn once: all whole numbers from 0 to ⌊share × R⌋ are
-    equally likely. None grows beyond 2⁶³ − 1.
+    Each changelog grows by the same number of offsets in every step, drawn once, uniformly from 0 to ⌊share × R⌋. No changelog
+    grows beyond 2⁶³ − 1.
 
-    Restored standbys and warm-ups follow their changelogs closely, but are seen at any moment. Each lags by a number that is
-    drawn in every step, from 0 to what its changelog grew by, at most `acceptable_recovery_lag`, so it counts as caught up.
+    Restored standbys and warm-ups follow their changelogs closely. The lag of each is drawn in every step, from 0 to the growth
+    of its changelog and at most `acceptable_recovery_lag`, so that the copy counts as caught up.
     """
 
     def __init__(self, state: ApplicationState, share: float, seed: int) -> None:
-        """For the convergence from `state`. ValueError for a share below 0."""
+        """Draw the growth of each changelog for the convergence from `state`. ValueError for a share below 0."""
         if not 0 <= share < math.inf:
             raise ValueError(f"growth: found {share}; allowed: 0 or more")
         full = state.full_lags
@@ -40,11 +42,12 @@ class Growth:
         self._acceptable = state.configs.acceptable_recovery_lag
 
     def write(self, full: Mapping[str, int]) -> dict[str, int]:
-        """Logged task -> offsets that are written to its changelog in one step. `full`: logged task -> whole changelog."""
+        """Return logged task → offsets written to its changelog in one step. `full`: logged task → end of its changelog."""
         return {task: min(self._written[task], INT64_MAX - end) for task, end in full.items()}
 
     def draw_lags(self, copies: Iterable[str], written: Mapping[str, int]) -> dict[str, int]:
-        """Task -> lag of a client's restored copy of it, a step in which so much was written later."""
+        """Return task → lag of the restored copies of one client after a step. `written`: task → offsets written in that
+        step."""
         return {task: self._random.randint(0, min(written[task], self._acceptable)) for task in copies}
 
 
@@ -56,15 +59,15 @@ def make_restored_snapshot(
     memory: bool = True,
     growth: Growth | None = None,
 ) -> ApplicationState:
-    """The snapshot once every assigned copy has been restored (KIP-441's probing rebalance).
+    """Return the snapshot after every assigned copy has been restored, as a probing rebalance of KIP-441 finds it.
 
-    Lags of assigned copies: −2 active, 0 standby and warm-up. `previous_standby`: standbys and warm-ups. All other state
-    is deleted; with `keep_state` it stays, lagging by a fiftieth of its changelog more each time until the whole
-    changelog is as near, and is listed in `previous_standby` too, as Kafka lists every directory; state of unknown lag is
-    not kept. `remembered`: the answer with `memory`, otherwise none.
+    Assigned copies lag by −2 (active) or 0 (standby and warm-up). `previous_standby` lists standbys and warm-ups. Other state
+    is deleted. With `keep_state` it stays and lags by a fiftieth of its changelog more in each step, until the lag reaches the
+    whole changelog; `previous_standby` lists it too, as Kafka lists every directory. State of unknown lag is not kept.
+    `remembered` is the answer with `memory`, otherwise None.
 
-    With `growth`, changelogs grow between rebalances: restored standbys and warm-ups are that little behind, and kept state
-    falls behind by the same offsets.
+    With `growth`, changelogs grow between rebalances. Restored standbys and warm-ups then lag a little, and kept state falls
+    behind by the written offsets.
     """
     full = state.full_lags
     written = dict.fromkeys(full, 0) if growth is None else growth.write(full)
@@ -84,7 +87,7 @@ def make_restored_snapshot(
 
 
 def drop_idle_followup(state: ApplicationState) -> ApplicationState:
-    """The snapshot whose group, once at rest, asks for nothing: what is played has no operator, and has to come to an end."""
+    """Return the snapshot without follow-ups of a stable group, because a convergence has no operator and must end."""
     if state.options.idle_followup_ms is None:
         return state
     return state.model_copy(update={"options": state.options.model_copy(update={"idle_followup_ms": None})})
@@ -93,12 +96,12 @@ def drop_idle_followup(state: ApplicationState) -> ApplicationState:
 def make_second_pass_snapshot(
     state: ApplicationState, assignment: TaskAssignment, *, memory: bool = True, state_survives: bool = True
 ) -> ApplicationState:
-    """The snapshot of the second pass of a cooperative rebalance, a moment after `assignment` (KIP-429).
+    """Return the snapshot of the second pass of a cooperative rebalance, just after `assignment` (KIP-429).
 
-    No client lists a task in transit in `previous_active`: its old owner has given it up and lists it in `previous_standby`
-    with lag 0, or without `state_survives` has no state of it (both were seen). Tasks without an owner are with their new
-    owners already, running if these are caught up. Clients with a new standby or warm-up list it, and nothing is restored yet.
-    `remembered`: the answer with `memory`, otherwise none.
+    No client lists a revoked task in `previous_active`. Its old owner lists the task in `previous_standby` with lag 0, or with
+    `state_survives` false reports no state of it; Kafka does both. A task that had no owner is already with its new owner, and
+    runs if its copy is caught up. Clients list their new standbys and warm-ups, which have restored nothing yet. `remembered`
+    is the answer with `memory`, otherwise None.
     """
     answers = assignment.by_process_id
     owned = {task for client in state.clients for task in client.previous_active}
@@ -122,7 +125,8 @@ def make_second_pass_snapshot(
 
 
 def find_revoked(state: ApplicationState, assignment: TaskAssignment) -> list[str]:
-    """The tasks that their owners have to give up: if there are any, a cooperative group rebalances once more (KIP-429)."""
+    """Return the tasks that their owners must give up, sorted. If there are any, a cooperative group rebalances once more
+    (KIP-429)."""
     given = assignment.by_process_id
     return sorted(
         task
@@ -139,7 +143,7 @@ def _is_caught_up(lag: int, acceptable: int) -> bool:
 def _age_kept_state(
     client: KafkaStreamsState, assigned: Mapping[str, int], full: Mapping[str, int], written: Mapping[str, int]
 ) -> dict[str, int]:
-    """Task -> new lag, for tasks whose state the client keeps though it is not assigned them any more."""
+    """Return task → new lag of the state that a client keeps without a role."""
     kept = {}
     for task, lag in client.lags.items():
         if task not in assigned and lag != UNKNOWN_LAG:
@@ -160,7 +164,7 @@ def _move_client_on(
 
 
 def _share_among_consumers(before: Mapping[str, tuple[str, ...]], active: Iterable[str]) -> dict[str, list[str]]:
-    """Active tasks per consumer: each keeps what it had, new ones go to the consumer that has fewest."""
+    """Return consumer → active tasks. Each consumer keeps its tasks; a new task goes to the consumer with the fewest."""
     active = set(active)
     after = {name: [task for task in tasks if task in active] for name, tasks in before.items()}
     for task in sorted(active.difference(*after.values())):
@@ -172,13 +176,13 @@ def _make_snapshot(
     state: ApplicationState, clients: Iterable[KafkaStreamsState], remembered: TaskAssignment | None
 ) -> ApplicationState:
     if any(task.logged and task.changelog_end_offset is None for task in state.tasks):
-        # Otherwise changelogs would seem to shrink with the lags: if the end offset is missing, the greatest lag tells it.
+        # Without end offsets changelogs would seem to shrink with the lags, so the greatest lag becomes the end offset.
         state = _grow_changelogs(state, state.full_lags)
     return state.model_copy(update={"clients": tuple(clients), "remembered": remembered})
 
 
 def _grow_changelogs(state: ApplicationState, ends: Mapping[str, int]) -> ApplicationState:
-    """The snapshot with these end offsets of its changelogs. `ends`: logged task -> end."""
+    """Return the snapshot with these end offsets. `ends`: logged task → end offset."""
     tasks = tuple(
         task.model_copy(update={"changelog_end_offset": ends[task.id]}) if task.logged else task for task in state.tasks
     )

@@ -1,1 +1,1 @@
-"""An application over hours: a scenario played second by second under one assignor, and what its users feel of it."""
+"""The simulator of an application over hours: a scenario under one assignor, and the measures that its users notice."""

@@ -1,4 +1,4 @@
-"""Tasks, clients and their disks between two events: what restores, follows, runs and piles up, at rates that stay the same."""
+"""The simulated application between two events: restoration, processing and backlogs at constant rates."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 ABSENT, KEPT, RESTORING, FOLLOWING, RUNNING = range(5)
-"""Modes of a copy: no state; a directory without a role; behind; in sync; the active one, in sync."""
-NOBODY = -1
+"""Modes of a copy: no state; state without a role; behind; in sync; active and in sync."""
+UNASSIGNED = -1
 
 
 @dataclass(frozen=True)
@@ -33,23 +33,23 @@ class SimulatedTask:
 
 
 class Application:
-    """The state of all tasks (T) on all clients (C) that are ever there, and how it changes with time.
+    """The state of all tasks (T) on all clients (C) of a scenario, present or not, and its change with time.
 
-    Offsets and records are fractions here: a fluid, not single records.
+    Offsets and records are fractions: the model is a fluid, without single records.
     """
 
     def __init__(self, scenario: Scenario, names: Sequence[str] | None = None) -> None:
-        """`names`: ids of the scenario's tasks in their order, where they are others than its own."""
+        """Draw the first state. `names`: the tasks' ids in the scenario's order, if they differ from the scenario's own."""
         self.scenario = scenario
         self.tasks = tuple(_list_tasks(scenario))
         self.subtopology = tuple(TaskId.parse(task.id).subtopology for task in self.tasks)
-        """(T,) its number in the scenario."""
+        """(T,) number of the task's subtopology."""
         if names is not None:
             self.tasks = tuple(replace(task, id=name) for task, name in zip(self.tasks, names, strict=True))
         self.names = _name_for_assignors(scenario, self.tasks) if names is None else tuple(names)
-        """(T,) what assignors know the tasks as."""
+        """(T,) task names in snapshots for assignors."""
         self.number_of = {name: t for t, name in enumerate(self.names)}
-        """Such a name → the task."""
+        """Task name for assignors → task number."""
         kinds = dict(scenario.list_clients())
         self.client_ids = tuple(sorted(kinds))
         self.clients = tuple(kinds[name] for name in self.client_ids)
@@ -59,9 +59,9 @@ class Application:
         self.logged = np.array([task.kind == "logged" for task in self.tasks])
         self.end = np.array([float(int(task.group.state * s)) for task, s in zip(self.tasks, size, strict=True)])
         self.end[~self.logged] = 0.0
-        """(T,) offsets at the end of each changelog."""
+        """(T,) end offset of each changelog."""
         self.mean_input = np.array([task.group.input_per_s * s for task, s in zip(self.tasks, size, strict=True)])
-        """(T,) records per second."""
+        """(T,) mean records per second."""
         self._writes = np.array([task.group.writes if task.kind == "logged" else 0.0 for task in self.tasks])
         speed = [dice.lognormvariate(-(kind.spread**2) / 2, kind.spread) for kind in self.clients]
         self._restore = np.array([kind.restore_per_s * s for kind, s in zip(self.clients, speed, strict=True)])
@@ -70,45 +70,45 @@ class Application:
         self._mean_restore = self._restore
         self._slow_start_s = scenario.faults.slow_start_s
         self.unnoticed: set[int] = set()
-        """Clients that are gone, and still members of the group."""
+        """Clients that have stopped but are still members of the group."""
         self.configs = scenario.configs
-        """As they are now."""
+        """The present configs."""
         self.threads = np.array([kind.threads for kind in self.clients])
-        """(C,) as they are now."""
+        """(C,) present number of threads."""
         self._process_of_thread = np.array([kind.process_per_s for kind in self.clients])
         self.present = np.array([not task.group.joins for task in self.tasks])
-        """(T,) the application has the task by now."""
+        """(T,) whether the application has the task."""
         self.factor = np.ones(T)
-        """(T,) of the input, by its profile."""
+        """(T,) present factor of the input, by its profile."""
         self.up = np.zeros(C, dtype=np.bool_)
-        """(C,) the process lives."""
+        """(C,) whether the process runs."""
         self.draining = np.zeros(C, dtype=np.bool_)
-        """(C,) it is about to leave, and gives its tasks away first."""
+        """(C,) whether the client is leaving and gives its tasks away first."""
         self.leaves_empty = np.zeros(C, dtype=np.bool_)
-        """(C,) those among them that stay until they hold no copy at all, not only no active task."""
-        self.owner = np.full(T, NOBODY, dtype=np.int64)
-        """(T,) client that the active copy is assigned to."""
+        """(C,) whether a draining client stays until it holds no copy, rather than no active task."""
+        self.owner = np.full(T, UNASSIGNED, dtype=np.int64)
+        """(T,) the client to which the active copy is assigned, or `UNASSIGNED`."""
         self.mode = np.full((T, C), ABSENT, dtype=np.int8)
         self.position = np.zeros((T, C))
-        """(T, C) offsets that a copy has; in sync it is the end of the changelog, whatever stands here."""
+        """(T, C) offsets of a copy; not used for a copy in sync, which is at the end of its changelog."""
         self.restoring_s = np.zeros((T, C))
-        """(T, C) seconds for which a copy has been restored since it began; only kept where starts are slow."""
+        """(T, C) seconds since the copy's restoration began; kept only with slow starts."""
         self.left_at = np.full((T, C), -math.inf)
-        """(T, C) when a kept copy lost its role."""
+        """(T, C) the time at which a kept copy lost its role."""
         self.backlog = np.zeros(T)
         """(T,) records that wait to be processed."""
         self.produced = np.zeros(T)
-        """(T,) records that came in since the start: the end of each task's source partitions."""
+        """(T,) records produced since the start: the end offset of each task's source partitions."""
         self.restored = 0.0
-        """Offsets, in all."""
+        """Offsets restored since the start."""
         self.is_paused = False
-        """An eager rebalance is under way: no task is processed."""
+        """Whether an eager rebalance runs, so that no task is processed."""
         self._fill_disks()
         self._refresh()
 
     @property
     def is_running(self) -> BoolArray:
-        """(T,) the active copy processes."""
+        """Return (T,) whether the active copy is being processed."""
         here = self.owner >= 0
         running = np.zeros(len(self.owner), dtype=np.bool_)
         running[here] = self.mode[np.flatnonzero(here), self.owner[here]] == RUNNING
@@ -116,41 +116,42 @@ class Application:
 
     @property
     def is_down(self) -> BoolArray:
-        """(T,) the task exists, and no client processes it."""
+        """Return (T,) whether the task exists and is not processed."""
         return self.present & ~self.is_running
 
     @property
     def is_noisy(self) -> bool:
-        """Restore rates change with time."""
+        """Return whether restore rates change with time."""
         return bool(self._noise.any())
 
     def change_noise(self) -> None:
-        """Other restore rates, around the same mean ones."""
+        """Draw new restore rates around the means."""
         dice = self._noise_dice.standard_normal(len(self.clients))
         self._restore = self._mean_restore * np.exp(self._noise * dice - self._noise**2 / 2)
         self._refresh()
 
     @property
     def restore_rates(self) -> FloatArray:
-        """(C,) offsets per second that each client restores, in the mean."""
+        """Return (C,) the mean offsets per second that each client restores."""
         return self._mean_restore
 
     @property
     def number_restoring(self) -> int:
-        """Copies that are behind and have a role, on clients that live."""
+        """Return the number of copies with a role that are behind, on running clients."""
         return len(self._restoring)
 
     def count_standbys_in_sync(self) -> IntArray:
-        """(T,) copies in sync besides the active, on clients that live."""
+        """Return (T,) the number of standbys and warm-ups in sync on running clients."""
         return np.asarray(np.sum((self.mode == FOLLOWING) & self.up[None, :], axis=1), dtype=np.int64)
 
     def count_without_copy_in_sync(self) -> int:
-        """Logged tasks without a copy in sync on a living client, in any role."""
+        """Return the number of logged tasks without a copy in sync, of any role, on a running client."""
         in_sync = np.any((self.mode >= FOLLOWING) & self.up[None, :], axis=1)
         return int(np.sum(self.logged & ~in_sync))
 
     def measure_loads(self) -> FloatArray:
-        """(C,) share of its threads' rate that the input of a client's active tasks takes; 0 without threads that process."""
+        """Return (C,) the input of a client's active tasks as a share of its processing rate; 0 for a client that cannot
+        process."""
         C = len(self.clients)
         active = (self.owner >= 0) & self.up[self.owner]
         wanted = np.bincount(self.owner[active], weights=self._input[active], minlength=C)
@@ -158,24 +159,26 @@ class Application:
         return loads
 
     def measure_states(self) -> FloatArray:
-        """(C,) offsets on each client's disk, those of copies without a role included."""
+        """Return (C,) the offsets on each client's disk, copies without a role included."""
         in_sync = self.mode >= FOLLOWING
         held = np.where(in_sync, self.end[:, None], np.where(self.mode == ABSENT, 0.0, self.position))
         return np.asarray((held * self.logged[:, None]).sum(axis=0), dtype=np.float64)
 
     def lag_of(self, task: int, client: int) -> int:
-        """Offsets, of a copy with state."""
+        """Return the lag of a copy with state, in offsets."""
         return self.lag_since(task, int(self.mode[task, client]), float(self.position[task, client]), float(self.end[task]))
 
     def lag_since(self, task: int, mode: int, position: float, end: float) -> int:
-        """Offsets from what a copy had, when it had this mode and position and its changelog this end, to the end of now."""
+        """Return the lag of a copy to the present end of its changelog. mode, position, end: those of the copy and its
+        changelog when the client reported them."""
         if mode in (FOLLOWING, RUNNING):
             written = math.ceil(float(self.end[task]) - end)
             return written + math.floor(self.scenario.group.follow_s * float(self._growth[task]))
         return max(0, math.ceil(float(self.end[task]) - position))
 
     def seconds_to_next_change(self) -> float:
-        """Seconds until a copy is in sync, or a backlog is gone, if no other event comes; infinite if neither comes."""
+        """Return the seconds until a copy is in sync, a slow start ends or a backlog is empty, without other events; infinite
+        if none of these comes."""
         least = math.inf
         if len(self._restoring):
             speed = self._share - self._growth[self._restoring_task]
@@ -192,7 +195,8 @@ class Application:
         return max(least, 1e-6)
 
     def advance(self, seconds: float) -> IntArray:
-        """Let time pass, no more than to the next change. Keys task × C + client of the copies that are in sync now."""
+        """Advance the time, at most to the next change, and return the keys task × C + client of the copies that come in
+        sync."""
         self.end += self._growth * seconds
         self.produced += self._input * seconds
         self.backlog = np.maximum(0.0, self.backlog + (self._input - self._processed) * seconds)
@@ -213,7 +217,7 @@ class Application:
         return done
 
     def give_role(self, task: int, client: int, *, active: bool) -> None:
-        """The client has an active copy, or a standby (a warm-up is one), from its state on."""
+        """Assign an active copy, or a standby or warm-up, to a client, which starts from its state."""
         mode, C = self.mode[task, client], len(self.clients)
         if active:
             self.owner[task] = client
@@ -228,36 +232,36 @@ class Application:
             self.mode[task, client] = RESTORING
 
     def take_role(self, task: int, client: int, now: float) -> None:
-        """The client has the copy no more; its state stays on the disk."""
+        """Revoke a copy from a client; its state stays on the disk."""
         if self.owner[task] == client:
-            self.owner[task] = NOBODY
+            self.owner[task] = UNASSIGNED
         if self.mode[task, client] in (FOLLOWING, RUNNING):
             self.position[task, client] = self.end[task]
         self.left_at[task, client] = now
         self.mode[task, client] = KEPT if self.logged[task] else ABSENT
 
     def sync_all(self) -> None:
-        """Every copy with a role is in sync, as if the group had rested for long."""
+        """Bring every copy with a role in sync, as after a long time without events."""
         task, client = np.nonzero(self.mode == RESTORING)
         self.mode[task, client] = np.where(self.owner[task] == client, RUNNING, FOLLOWING)
         self._refresh()
 
     def stop(self, client: int, now: float) -> None:
-        """The process ends; its disk stays."""
+        """Stop a process; its disk stays."""
         self.up[client] = False
         for task in np.flatnonzero(self.mode[:, client] > KEPT).tolist():
             self.take_role(task, client, now)
 
     def wipe(self, client: int) -> None:
-        """Its disk is empty."""
+        """Delete all state of a client."""
         self.mode[:, client] = ABSENT
 
     def change_done(self) -> None:
-        """To be called after roles, processes or inputs were changed: the rates are others."""
+        """Compute the rates anew. Call after a change of roles, processes or inputs."""
         self._refresh()
 
     def _fill_disks(self) -> None:
-        """Fill clients' disks before they join for the first time."""
+        """Place random state on the disks of clients that join later."""
         dice = np.random.default_rng((self.scenario.seed, 1))
         for c, kind in enumerate(self.clients):
             if kind.joins and kind.disk:
@@ -269,7 +273,7 @@ class Application:
         return float(self.position[task, client]) if self.mode[task, client] != ABSENT else 0.0
 
     def _refresh(self) -> None:
-        """All rates, from what restores and runs now."""
+        """Compute all rates from the present state."""
         self._input = self.mean_input * self.factor * self.present
         self._process = self._process_of_thread * self.threads
         running = self.is_running
@@ -280,7 +284,7 @@ class Application:
         self._restoring_task = self._restoring // C
         client = self._restoring % C
         is_active = self.owner[self._restoring_task] == client
-        # Kafka restores a client's active copies before it goes on with standbys.
+        # Kafka restores a client's active copies before its standbys.
         actives = np.bincount(client[is_active], minlength=C)
         takes_part = is_active | (actives[client] == 0)
         number = np.bincount(client[takes_part], minlength=C)
@@ -292,7 +296,8 @@ class Application:
             self._share *= most / self._share.sum()
 
     def _share_processing(self, running: BoolArray) -> FloatArray:
-        """(T,) records per second: what comes in, and what a client has left over shared among its tasks with a backlog."""
+        """Return (T,) records processed per second: the input, plus an equal share of the client's spare rate for tasks with a
+        backlog."""
         C = len(self.clients)
         processed = np.zeros(len(self.owner))
         task = np.flatnonzero(running)
@@ -307,7 +312,7 @@ class Application:
 
 
 def _draw_factor(dice: random.Random, group: Subtopologies) -> float:
-    """Draw a task's factor of state and input, 1 in the mean."""
+    """Draw a task's factor of state and input, with mean 1."""
     if group.factors == "uniform":
         return dice.uniform(1 - group.spread, 1 + group.spread)
     return dice.lognormvariate(-(group.spread**2) / 2, group.spread)
@@ -323,10 +328,10 @@ def _list_tasks(scenario: Scenario) -> list[SimulatedTask]:
 
 
 def _name_for_assignors(scenario: Scenario, tasks: tuple[SimulatedTask, ...]) -> tuple[str, ...]:
-    """The ids; protocol `learner` numbers the partitions of each subtopology backwards.
+    """Return the tasks' names in snapshots; with protocol `learner` the partitions of each subtopology are numbered backwards.
 
-    Assignors break their last ties by letting clients keep their smallest tasks (as KIP-441's tables have it); members of
-    the incremental rebalancing draft give away the smallest.
+    Assignors break last ties by letting clients keep their smallest tasks, as in the tables of KIP-441. Members of the
+    incremental rebalancing draft give away the smallest tasks.
     """
     if scenario.group.protocol != "learner":
         return tuple(task.id for task in tasks)

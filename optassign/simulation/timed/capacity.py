@@ -1,4 +1,4 @@
-"""Plans the capacity of an application: the fewest instances, standbys and warm-ups that keep a target over a scenario."""
+"""Capacity planning: the fewest instances, standbys and warm-ups that keep a target over a scenario."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ Bounds = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityTarget:
-    """The greatest values that each run may have; None: no limit. At least one is given."""
+    """The greatest values that each run may have; None means no limit. At least one limit is required."""
 
     balance_s: float | None = None
     """`--balance`: seconds for which active tasks are out of balance after an event, until the next one."""
     load: float | None = None
-    """`--load`: share of its threads' rate that the input of an instance's active tasks takes, 0 to 1, such as 0.7."""
+    """`--load`: input of an instance's active tasks as a share of its threads' rate, 0 to 1, such as 0.7."""
     state: float | None = None
     """`--disk`: offsets of state on an instance."""
     down_s: float | None = None
     """`--downtime`: seconds for which a task is not processed."""
     zone_loss: bool = False
-    """`--zone-loss`: each limit also holds when any one zone fails, and each logged task keeps a caught-up copy then."""
+    """`--zone-loss`: each limit also holds when any one zone fails, and each logged task then keeps a caught-up copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRanges:
-    """The least and the greatest number of each that is tried, both included."""
+    """The least and the greatest number of each kind to try, both included."""
 
     instances: Bounds | None = None
-    """None: from the fewest that the scenario allows to four times its own."""
+    """None: from the fewest that the scenario allows to four times its own number."""
     standbys: Bounds | None = None
     """None: the scenario's own number."""
     warmups: Bounds | None = None
@@ -62,34 +62,35 @@ class CapacityRanges:
 
 @dataclass(frozen=True, slots=True)
 class CapacityOption:
-    """The worst figures of all runs with one capacity."""
+    """The worst figures over all runs with one capacity."""
 
     capacity: Capacity
     balance_s: float | None
-    """None: after some event the actives were still out of balance when the next one came."""
+    """None if the actives were still out of balance at the event after some event."""
     load: float
     state: float
     down_s: float
     uncopied_task_s: float
-    """Task-seconds of logged tasks without a caught-up copy while a zone is lost; 0 without `zone_loss`."""
+    """Task-seconds of logged tasks without a caught-up copy while a zone has failed; 0 without `zone_loss`."""
     broken: tuple[str, ...]
-    """Limits of the target that it breaks, by their names; empty: it keeps the target."""
+    """Names of the limits that this capacity breaks; empty if it keeps the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityPlan:
-    """The least capacity that keeps a target, and what a little more or less of each kind gives."""
+    """The least capacity that keeps a target, and the figures with one more or one fewer of each kind."""
 
     scenario: str
     assignor: str
     target: CapacityTarget
     chosen: CapacityOption | None
-    """None: no capacity of the ranges keeps the target."""
+    """None if no capacity in the ranges keeps the target."""
     prices: Mapping[str, CapacityOption]
-    """`as planned`, `1 instance fewer`, … → the figures. Without a plan: the most of each range."""
+    """`as planned`, `1 instance fewer`, … → figures. If no capacity keeps the target: the figures with the most of each
+    kind."""
     searches: tuple[Search, ...]
     runs: int
-    """Simulations that were played."""
+    """Number of simulations."""
 
     def to_frame(self) -> DataFrame:
         """Return `prices` as a pandas data frame, a row for each.
@@ -121,7 +122,7 @@ _FIGURES = ("balance_s", "load", "state", "down_s")
 
 
 def describe_choice(plan: CapacityPlan) -> str:
-    """Describe the result in a few words."""
+    """Return the result in a few words."""
     return "no capacity of the ranges keeps the target" if plan.chosen is None else f"{plan.chosen.capacity} keep the target"
 
 
@@ -136,21 +137,21 @@ def plan_capacity(
 ) -> CapacityPlan:
     """Find the fewest instances that keep a target over a scenario, then the fewest standbys, then the fewest warm-ups.
 
-    Each number of instances is tried with the most warm-ups of the range. Instances are added to and taken from the kinds
-    that are there at the start, in their proportion; each kind keeps one, and those that an event names stay.
+    Each number of instances is tried with the most warm-ups of the range. Instances are added to and taken from the kinds that
+    are present at the start, in their proportion. Each kind keeps one instance, and instances that an event names stay.
 
     Args:
         scenario: a scenario, the path of one in TOML, or the name of one in optassign.
         target: the limits.
-        ranges: the numbers that are tried.
-        assignor: the assignor that plays.
-        replications: consecutive seeds under which the target has to be kept.
-        on_run: called before each simulation with a few words about it.
+        ranges: the numbers to try.
+        assignor: the assignor that assigns tasks in every run.
+        replications: number of consecutive seeds under which the target must hold.
+        on_run: called before each simulation with a short description of it.
 
     Raises:
         TypeError: for a scenario or a limit of another type.
         InputError: for a scenario that cannot be read.
-        ArgumentError: for a target without limits, a range that cannot be, a scenario without zones whose loss is asked for.
+        ArgumentError: for a target without limits, an impossible range, or `zone_loss` in a scenario without zones.
 
     Examples:
         >>> import optassign
@@ -200,7 +201,7 @@ def _choose_bounds(scenario: Scenario, ranges: CapacityRanges) -> dict[str, Boun
 
 
 class _Judge:
-    """Plays capacities, each once."""
+    """The judge of capacities, which plays each capacity once."""
 
     def __init__(
         self,
@@ -216,7 +217,7 @@ class _Judge:
         self.runs = 0
 
     def judge(self, capacity: Capacity) -> CapacityOption:
-        """The figures with a capacity."""
+        """Return the figures of a capacity."""
         if capacity not in self._known:
             self._known[capacity] = self._play(capacity)
         return self._known[capacity]
@@ -249,7 +250,7 @@ class _Judge:
 
 
 def _find_greatest(values: Iterable[float | None]) -> float | None:
-    """The greatest value; None if any is None, and 0 of none at all."""
+    """Return the greatest value; None if any value is None, 0 if there are no values."""
     found = list(values)
     return None if None in found else max((value for value in found if value is not None), default=0.0)
 
@@ -271,7 +272,7 @@ class _Planner:
         self._searches: list[Search] = []
 
     def plan(self) -> CapacityPlan:
-        """Search kind by kind, then play the neighbours of what was found."""
+        """Search kind by kind, then play the neighbours of the result."""
         most = Capacity(**{name: high for name, (_, high) in self._bounds.items()})
         found = self._find(most)
         prices = {"the most of each": self._judge.judge(most)} if found is None else self._list_prices(found)
@@ -299,7 +300,8 @@ class _Planner:
         return replace(found, warmups=warmups)
 
     def _find_standbys(self, most: Capacity) -> Capacity | None:
-        """The capacity with the fewest standbys that keeps the target. More cost disk, so each number is tried."""
+        """Return the capacity with the fewest standbys that keeps the target, or None. Every number is tried, because more
+        standbys use more disk."""
         low, high = self._bounds["standbys"]
         each = (replace(most, standbys=number) for number in range(low, high + 1))
         return next((capacity for capacity in each if self._keeps(capacity)), None)

@@ -1,4 +1,4 @@
-"""The figures of each event of a simulated scenario: from the event until the next one, or until the end."""
+"""Figures of each event of a simulated scenario, from the event until the next one or the end."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from optassign_models.policy.constants import NAMED_OF_EVENT
 __all__ = ["EventEffect", "describe_event", "measure_effects"]
 
 _BEGINS_EMPTY = ("start", "recorded")
-"""Reasons of the first rebalance of a run that does not begin at rest."""
+"""Reasons of the first rebalance of a run that does not begin stable."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventEffect:
-    """What followed one event, or several events at the same time, until the next event."""
+    """The figures of one event, or of simultaneous events, until the next event."""
 
     at_s: float
     """Seconds from the start of the run."""
     event: str
-    """Such as `crash c3`."""
+    """A description such as `crash c3`."""
     down_task_s: float
     """Task-seconds in which a task was not processed."""
     unbalanced_s: float | None
-    """Seconds in which the actives were outside of a share; None: they still were when the next event came."""
+    """Seconds in which the active counts were outside their shares; None if they still were at the next event."""
     stable_after_s: float | None
-    """Seconds until the last rebalance or restoration ended; None: copies were still restoring when the next event came."""
+    """Seconds until the last rebalance or restoration ended; None if copies were still restoring at the next event."""
     moves: int
-    """Active tasks that went from a living instance to another."""
+    """Active tasks that moved from one running instance to another."""
     rebalances: int
-    """Passes of rebalances."""
+    """Number of passes of rebalances."""
 
 
 def measure_effects(played: Played) -> tuple[EventEffect, ...]:
-    """Measure the effects of each event of a run, in the order of their times.
+    """Return the effects of each event of a run, in the order of their times.
 
     Returns:
-        One effect for each time at which something happens. A run that does not begin at rest has one for its start.
+        One effect for each time at which events happen, and one for the start of a run that does not begin stable.
     """
     duration = played.scenario.duration_s
     events = sorted((event for event in played.scenario.events if event.at < duration), key=lambda event: event.at)
@@ -56,7 +56,7 @@ def measure_effects(played: Played) -> tuple[EventEffect, ...]:
 
 
 def describe_event(event: Happening) -> str:
-    """Describe an event in a few words, such as `crash c3` or `rolling-restart c1, c2 and 8 more`."""
+    """Return a short description of an event, such as `crash c3` or `rolling-restart c1, c2 and 8 more`."""
     if event.zone is not None:
         return f"{event.do} {event.zone}"
     named = [*event.clients, *map(str, event.subtopologies)]
@@ -69,9 +69,9 @@ def describe_event(event: Happening) -> str:
 def _measure(played: Played, at: float, end: float, text: str) -> EventEffect:
     curve = played.felt.curve
     within = [point for point in curve if at <= point.at < end] or [point for point in curve if point.at <= at][-1:]
-    told = [event for event in played.events if at <= event["at"] < end]
-    rebalances = [event for event in told if event["event"] == "rebalance"]
-    changes = [event["at"] for event in told if event["event"] in ("rebalance", "restored")]
+    of_event = [event for event in played.events if at <= event["at"] < end]
+    rebalances = [event for event in of_event if event["event"] == "rebalance"]
+    changes = [event["at"] for event in of_event if event["event"] in ("rebalance", "restored")]
     down, unbalanced = ([point.down for point in curve], [point.active_imbalance > 0 for point in curve])
     return EventEffect(
         at_s=at,
@@ -85,7 +85,7 @@ def _measure(played: Played, at: float, end: float, text: str) -> EventEffect:
 
 
 def _integrate(curve: Sequence[Point], values: Sequence[float], bounds: tuple[float, float]) -> float:
-    """Integrate values of a curve between two times, to the millisecond; each holds until the next point."""
+    """Return the integral of a step curve between two times, to three decimals; each value holds until the next point."""
     times = np.array([*(point.at for point in curve), max(curve[-1].at, bounds[1])])
     areas = np.array(values, dtype=np.float64) * np.diff(times)
     low, high = np.interp(bounds, times, np.concatenate(([0.0], np.cumsum(areas))))

@@ -1,4 +1,4 @@
-"""The times at which members join a pass of a rebalance."""
+"""Times at which members join a pass of a rebalance."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["JoinDelays", "expect_join_s"]
 
 @dataclass(frozen=True)
 class JoinDelay:
-    """When a client joins a pass, in seconds from its beginning."""
+    """The times at which a client joins a pass, in seconds from its beginning."""
 
     reports_s: float
-    """A thread joins and reports the state of the client."""
+    """Until the thread that reports the state of the client joins."""
     complete_s: float
-    """The last of its threads joins."""
+    """Until the last thread has joined."""
 
 
 class JoinDelays:
-    """Seconds from the beginning of a pass until each client joins it, drawn by the scenario's seed.
+    """A source of join times: seconds from the beginning of a pass until each client joins it, drawn by the scenario's seed.
 
-    Each thread is a member of the group. Its consumer learns from the response to a heartbeat that it has to join (Kafka's
-    AbstractCoordinator, REBALANCE_IN_PROGRESS). Heartbeats of members are independent of each other here.
+    Each thread is a member of the group. Its consumer learns from the response to a heartbeat that it must join (Kafka's
+    AbstractCoordinator, REBALANCE_IN_PROGRESS). Heartbeats of members are independent of each other.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -36,16 +36,16 @@ class JoinDelays:
         self._dice = np.random.default_rng((scenario.seed, 2))
 
     @property
-    def are_any(self) -> bool:
+    def vary(self) -> bool:
         """Whether members of a pass join at different times."""
         return self._scenario.faults.delays_joins
 
     def draw(self, threads: IntArray, at_once: Collection[int], *, may_be_late: bool) -> list[JoinDelay]:
-        """Return the delays of each client (C,).
+        """Draw the delays of each client (C,).
 
         Args:
-            threads: (C,) of each client.
-            at_once: clients of which a thread does not wait for its heartbeat.
+            threads: (C,) number of threads of each client.
+            at_once: clients with a thread that does not wait for its heartbeat.
             may_be_late: whether such a thread may be late.
         """
         delays = []
@@ -59,7 +59,7 @@ class JoinDelays:
 
 
 def expect_join_s(scenario: Scenario, members: int) -> float:
-    """Return the mean seconds from the beginning of a pass until the last of so many threads has joined."""
+    """Return the mean seconds from the beginning of a pass until the last of `members` threads has joined."""
     if not scenario.faults.delays_joins or not members:
         return 0.0
     heartbeats, late = _draw_delays(scenario, np.random.default_rng(0), (DRAWN_PASSES, members))
@@ -67,7 +67,7 @@ def expect_join_s(scenario: Scenario, members: int) -> float:
 
 
 def _draw_delays(scenario: Scenario, dice: np.random.Generator, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-    """Draw the seconds until the next heartbeat, and those by which a member is late."""
+    """Draw the seconds until the next heartbeat, and the seconds by which a member is late."""
     faults = scenario.faults
     heartbeats = dice.random(shape) * (scenario.group.heartbeat_s if faults.heartbeats else 0.0)
     is_late = dice.random(shape) < faults.late

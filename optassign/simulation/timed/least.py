@@ -1,4 +1,4 @@
-"""The search for the least number that keeps a target, where a greater number mostly keeps it, too."""
+"""The search for the least number that keeps a target, for targets that a greater number usually keeps too."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,19 @@ class Search:
     of: str
     tried: tuple[int, ...]
     by_bisection: bool
-    """Numbers below the least were left out, on the assumption that a greater number never breaks a target that a smaller one
-    keeps. False: each smaller number of the range was tried."""
+    """Whether numbers below the least were skipped, on the assumption that a greater number never breaks a target that a
+    smaller number keeps. False if each smaller number of the range was tried."""
     broken_above: tuple[int, ...] = ()
-    """Numbers above the least that break the target: the assumption does not hold, so each smaller number was tried."""
+    """Numbers above the least that break the target. If there are any, the assumption fails, and each smaller number was
+    tried."""
 
 
 def find_least(of: str, numbers: Sequence[int], keeps: Callable[[int], bool]) -> tuple[int | None, Search]:
-    """Find the least of ascending numbers that keeps a target.
+    """Return the least of ascending numbers that keeps a target, or None, and the search.
 
-    Up to `SCANNED` numbers are tried one by one from the least. Of more, the search bisects between the least and the greatest;
-    if the next number after the least found breaks the target, or the greatest does, each number is tried from the least on.
+    Up to `SCANNED` numbers are tried one by one from the least. With more numbers, the search bisects between the least and the
+    greatest. If the greatest number breaks the target, or the number after the least found does, each number is tried from the
+    least on.
     """
     known: dict[int, bool] = {}
 

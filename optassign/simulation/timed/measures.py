@@ -1,4 +1,4 @@
-"""Measures that users of a simulated application feel: sums over its time, and the curves they are the areas of."""
+"""Measures that users of a simulated application notice: sums over time, and the curves behind them."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, App
 __all__ = ["CURVES", "Felt", "Point", "measure_felt_imbalance"]
 
 CURVES = ("active_imbalance", "client_imbalance", "down", "backlog", "standbys_missing", "restoring")
-"""Each point's values in addition to its time."""
+"""The values of each point, in addition to its time."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """The application from this time to the next point's."""
+    """The values of the application from one time to the next point's time."""
 
     at: float
     active_imbalance: int
-    """The imbalance of the shares of active tasks: all, stateful, per subtopology."""
+    """The imbalance of the shares of active tasks: all, stateful, and per subtopology."""
     client_imbalance: int
-    """Among these, the imbalance of the shares of all active tasks of a client, which offload makes small."""
+    """The part of `active_imbalance` that concerns all active tasks of a client; temporary offload reduces it."""
     imbalance: int
-    """Of all shares."""
+    """The imbalance of all shares."""
     down: int
     """Tasks that are not processed."""
     backlog: float
-    """Records, at this time."""
+    """Records that wait at this time."""
     standbys_missing: int
-    """Copies in sync that logged tasks lack in addition to their actives, if there are clients for them."""
+    """Standbys in sync that logged tasks lack, as far as there are clients for them."""
     restoring: int
-    """Copies."""
+    """Copies that are restoring."""
 
 
 @dataclass
 class Felt:
-    """Sums so far. Seconds of tasks are task-seconds: two tasks down for three seconds are six."""
+    """Sums so far. Task-seconds count each task: two tasks down for three seconds are six task-seconds."""
 
     down_task_s: Annotated[float, About("task-seconds", "in which a task was not processed", "downtime, task-seconds")] = 0.0
     longest_down_s: Annotated[float, About("s", "longest of one task", "longest downtime of a task, s")] = 0.0
@@ -87,19 +87,20 @@ class Felt:
     moves: Annotated[int, About("tasks", "active ones that went from a living client to another", "active task migrations")] = 0
     moves_logged: Annotated[int, About("tasks", "of them, logged ones", "  of logged tasks")] = 0
     down_logged_task_s: float = 0.0
-    """The part of `down_task_s` of logged tasks."""
+    """The part of `down_task_s` that concerns logged tasks."""
     curve: list[Point] = field(default_factory=list)
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
-    """From when: the client that each task's active is assigned to, or -1; and whether the task is processed."""
+    """Time → the client of each task's active copy (-1 if unassigned), and whether the task is processed."""
     imbalances: tuple[int, int, int] = (0, 0, 0)
-    """The present imbalance of the active shares, of the clients' own among these, and of all shares."""
+    """The present imbalance of the active shares, of the clients' shares of all active tasks, and of all shares."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
     _without_copy: int = 0
     _seen: tuple[bytes, ...] = ()
 
     def needs_imbalance(self, application: Application) -> bool:
-        """Whether tasks, clients, threads or roles are others than at the last call: then `imbalances` has to be renewed."""
+        """Return whether tasks, clients, threads or roles have changed since the last call, so that `imbalances` must be
+        renewed."""
         roles = (application.up.tobytes(), application.owner.tobytes(), (application.mode > KEPT).tobytes())
         seen = (*roles, application.threads.tobytes(), application.present.tobytes())
         is_new = seen != self._seen
@@ -107,7 +108,7 @@ class Felt:
         return is_new
 
     def look(self, application: Application, now: float) -> None:
-        """Record the present state: a new point of the curves."""
+        """Add the present state as a new point of the curves."""
         down = application.is_down
         wanted = min(application.configs.num_standby_replicas, max(0, int(application.up.sum()) - 1))
         missing = np.maximum(0, wanted - application.count_standbys_in_sync())[application.logged & application.present]
@@ -136,7 +137,7 @@ class Felt:
         self.most_state = max(self.most_state, float(application.measure_states().max(initial=0.0)))
 
     def pass_time(self, seconds: float, backlog_after: float) -> None:
-        """Add `seconds` seconds of the last point's values; the backlog changed evenly."""
+        """Add `seconds` seconds of the last point's values; the backlog changes linearly."""
         point = self.curve[-1]
         self.down_task_s += point.down * seconds
         self.down_logged_task_s += self._is_logged_down * seconds
@@ -148,14 +149,14 @@ class Felt:
         self.backlog_s += (point.backlog + backlog_after) / 2 * seconds
 
     def end(self, now: float) -> None:
-        """Tasks that are still down have been until now; the actives are in their shares since they came there last."""
+        """Close open downtimes at `now`, and set the time from which the active counts stay in their shares."""
         for since in self._down_since.values():
             self.longest_down_s = max(self.longest_down_s, now - since)
         since_s = self.balanced_since()
         self.balanced_at_s = None if math.isinf(since_s) else since_s
 
     def balanced_since(self) -> float:
-        """When the actives came into their shares for good; infinite if they are outside at the end."""
+        """Return the time from which the active counts stay in their shares; infinite if they are outside at the end."""
         since = math.inf
         for point in reversed(self.curve):
             if point.active_imbalance:
@@ -171,8 +172,8 @@ class Felt:
 
 
 def measure_felt_imbalance(application: Application, state: ApplicationState) -> tuple[int, int, int]:
-    """Imbalance of the active shares, of these the clients' own, and of all shares: of the copies with a role on the living
-    clients of the snapshot."""
+    """Return the imbalance of the active shares, of the clients' shares of all active tasks, and of all shares, counting the
+    copies with a role on running clients of the snapshot."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
     for t in np.flatnonzero(application.present).tolist():

@@ -1,4 +1,4 @@
-"""How a simulated group rebalances: who triggers it, in how many passes, and when the next one follows."""
+"""Rebalances of a simulated group: their triggers, their passes and their follow-ups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from optassign.assignor import TaskAssignor
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, NOBODY, RUNNING, Application
+from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, RUNNING, UNASSIGNED, Application
 from optassign.simulation.timed.joining import JoinDelays
 from optassign.simulation.timed.measures import Felt
 from optassign.simulation.timed.snapshots import Joined, apply_answer, describe_joining, make_snapshot
@@ -27,7 +27,7 @@ Action = Callable[[], None]
 
 
 class Agenda:
-    """Actions by the time at which they are due; of one time, the one that was planned first."""
+    """A queue of actions by due time; actions of the same time run in the order in which they were planned."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -36,59 +36,59 @@ class Agenda:
         self._cancelled: set[int] = set()
 
     def plan(self, at: float, action: Action) -> int:
-        """A number, by which the action can be cancelled."""
+        """Add an action at a time, and return a number for `cancel`."""
         self._planned += 1
         heapq.heappush(self._heap, (max(at, self.now), self._planned, action))
         return self._planned
 
     def plan_in(self, seconds: float, action: Action) -> int:
-        """As `plan`, from now."""
+        """Add an action `seconds` from now, and return a number for `cancel`."""
         return self.plan(self.now + seconds, action)
 
     def cancel(self, number: int) -> None:
-        """The action does not happen. Only for one that has not happened yet."""
+        """Cancel an action that has not been taken yet."""
         self._cancelled.add(number)
 
     @property
     def next_at(self) -> float:
-        """When the next action is due; infinite if there is none."""
+        """Return the time of the next action; infinite if there is none."""
         while self._heap and self._heap[0][1] in self._cancelled:
             self._cancelled.discard(heapq.heappop(self._heap)[1])
         return self._heap[0][0] if self._heap else math.inf
 
     def take(self) -> Action:
-        """The next action, out of the heap; it is now the time at which it is due."""
+        """Remove and return the next action, and advance `now` to its time."""
         self.now, _, action = heapq.heappop(self._heap)
         return action
 
 
 class Trigger(Protocol):
-    """Starts a rebalance."""
+    """A function that starts a rebalance."""
 
     def __call__(self, reason: str, members: Iterable[int] = ()) -> None:
-        """`members`: clients that join first, since the reason is theirs."""
+        """Start a rebalance. `members`: clients that cause the rebalance and therefore join first."""
 
 
 class FollowUps(ABC):
-    """Armed with each answer that ends a rebalance, disarmed when another one begins."""
+    """A source of follow-up rebalances, armed with each answer that ends a rebalance and disarmed when the next one begins."""
 
     def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
         self._application, self._agenda, self._trigger = application, agenda, trigger
 
     @abstractmethod
     def arm(self, answer: TaskAssignment) -> None:
-        """The answer is in force."""
+        """Start waiting for the follow-up of an answer that has been applied."""
 
     @abstractmethod
     def disarm(self) -> None:
-        """A rebalance begins: nothing is waited for any more."""
+        """Stop waiting, because a rebalance begins."""
 
-    def tell_in_sync(self, copies: Iterable[tuple[int, int]]) -> None:  # noqa: B027 - most do not care
-        """These copies (task, client) have come in sync."""
+    def report_in_sync(self, copies: Iterable[tuple[int, int]]) -> None:  # noqa: B027 - most sources ignore it
+        """Report that these copies (task, client) have come in sync."""
 
 
 class _Timer(FollowUps):
-    """Protocol `probing` (KIP-441): the answer says when."""
+    """Follow-ups of protocol `probing` (KIP-441), at the time that the answer asks for."""
 
     _planned: int | None = None
     _asked: tuple[int, ...] = ()
@@ -111,35 +111,37 @@ class _Timer(FollowUps):
 
 
 class _Learners(FollowUps):
-    """Protocol `learner` (the incremental rebalancing draft): a member whose learner has restored joins again at once."""
+    """Follow-ups of protocol `learner` (the incremental rebalancing draft): a member whose learner has restored joins again at
+    once."""
 
     def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
         super().__init__(application, agenda, trigger)
         self._learning: set[tuple[int, int]] = set()
-        self._told: set[tuple[int, int]] = set()
-        """In sync, and the group knows: a copy lets it rebalance once."""
+        self._handled: set[tuple[int, int]] = set()
+        """Copies in sync that have caused a rebalance already; each copy causes at most one."""
 
     def arm(self, answer: TaskAssignment) -> None:
         self._learning = find_awaited(answer, self._application)
         ready = {(t, c) for t, c in self._learning if self._application.mode[t, c] in (FOLLOWING, RUNNING)}
-        self._told &= ready
-        self.tell_in_sync(ready - self._told)
+        self._handled &= ready
+        self.report_in_sync(ready - self._handled)
 
     def disarm(self) -> None:
         self._learning = set()
 
-    def tell_in_sync(self, copies: Iterable[tuple[int, int]]) -> None:
+    def report_in_sync(self, copies: Iterable[tuple[int, int]]) -> None:
         ready = self._learning & set(copies)
         if ready:
-            self._told |= ready
+            self._handled |= ready
             self._learning = set()
             self._trigger("learner ready", {client for _, client in ready})
 
 
 class _Heartbeats(FollowUps):
-    """Protocol `heartbeat` (KIP-441's first draft): members send their progress, and the leader looks each time.
+    """Follow-ups of protocol `heartbeat` (KIP-441's first draft): the leader checks the progress that members send with
+    heartbeats.
 
-    A better balance becomes possible when a copy that is waited for is caught up.
+    A follow-up starts when an awaited copy has caught up, because a better balance may then be possible.
     """
 
     def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
@@ -161,38 +163,39 @@ class _Heartbeats(FollowUps):
 
     def _listen(self) -> None:
         if self._awaited:
-            self._planned = self._agenda.plan(_next_multiple(self._agenda.now, self._every_s()), self._look)
+            self._planned = self._agenda.plan(_next_multiple(self._agenda.now, self._every_s()), self._check_lags)
 
     def _every_s(self) -> float:
         return self._application.scenario.group.heartbeat_s
 
-    def _look(self) -> None:
+    def _check_lags(self) -> None:
         self._planned = None
         acceptable = self._application.configs.acceptable_recovery_lag
         if any(self._application.lag_of(t, c) <= acceptable for t, c in self._awaited):
-            self._tell()
+            self._follow_up()
         else:
             self._listen()
 
-    def _tell(self) -> None:
+    def _follow_up(self) -> None:
         self._trigger("heartbeat")
 
 
 class _Watcher(_Heartbeats):
-    """Protocol `streams` with `optassign watch`: members report their offsets now and then, and the watcher looks.
+    """Follow-ups of protocol `streams` with `optassign watch`: members report their offsets at intervals, and the watcher
+    checks them.
 
-    Putting back the config that it touched is one more assignment, which changes nothing; it is left out here.
+    The watcher also restores the config that it touched. That assignment changes nothing and is left out.
     """
 
     def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
         super().__init__(application, agenda, trigger)
-        self._told: set[tuple[int, int]] = set()
-        """Caught up, and the group was assigned for it: a copy lets it be assigned once."""
+        self._handled: set[tuple[int, int]] = set()
+        """Copies that have caught up and have caused an assignment already; each copy causes at most one."""
 
     def arm(self, answer: TaskAssignment) -> None:
         awaited = find_awaited(answer, self._application)
-        self._told &= self._find_ready(awaited)
-        self._awaited = awaited - self._told
+        self._handled &= self._find_ready(awaited)
+        self._awaited = awaited - self._handled
         self._listen()
 
     def _find_ready(self, copies: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
@@ -202,19 +205,19 @@ class _Watcher(_Heartbeats):
     def _every_s(self) -> float:
         return self._application.scenario.group.offset_interval_s
 
-    def _tell(self) -> None:
+    def _follow_up(self) -> None:
         watch_s = self._application.scenario.group.watch_s
         assert watch_s is not None
         self._planned = self._agenda.plan(_next_multiple(self._agenda.now, watch_s), self._act)
 
     def _act(self) -> None:
         self._planned = None
-        self._told |= self._find_ready(self._awaited)
+        self._handled |= self._find_ready(self._awaited)
         self._trigger("watcher")
 
 
-class _Nothing(FollowUps):
-    """Protocol `streams` (KIP-1071 as of Kafka 4.4): an assignor cannot ask to be called again."""
+class _NoFollowUps(FollowUps):
+    """Protocol `streams` (KIP-1071 as of Kafka 4.4), in which an assignor cannot ask for a follow-up."""
 
     def arm(self, answer: TaskAssignment) -> None:
         pass
@@ -224,10 +227,15 @@ class _Nothing(FollowUps):
 
 
 def make_followups(application: Application, agenda: Agenda, trigger: Trigger) -> FollowUps:
-    """Those of the scenario's protocol."""
+    """Return the source of follow-ups for the scenario's protocol."""
     if application.scenario.group.watch_s is not None:
         return _Watcher(application, agenda, trigger)
-    kinds: dict[str, type[FollowUps]] = {"probing": _Timer, "learner": _Learners, "heartbeat": _Heartbeats, "streams": _Nothing}
+    kinds: dict[str, type[FollowUps]] = {
+        "probing": _Timer,
+        "learner": _Learners,
+        "heartbeat": _Heartbeats,
+        "streams": _NoFollowUps,
+    }
     return kinds[application.scenario.group.protocol](application, agenda, trigger)
 
 
@@ -236,13 +244,14 @@ def _next_multiple(now: float, every_s: float) -> float:
 
 
 def find_followup_s(answer: TaskAssignment) -> float | None:
-    """Seconds until the follow-up that the answer asks for."""
+    """Return the seconds until the follow-up that the answer asks for, or None."""
     asked = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     return min(asked) / 1000 if asked else None
 
 
 def find_awaited(answer: TaskAssignment, application: Application) -> set[tuple[int, int]]:
-    """Task and client of the copies that a follow-up would be for: warm-ups, and what the report says it waits for."""
+    """Return task and client of the copies that a follow-up would serve: warm-ups, and waiting copies in the report that need a
+    slot."""
     of_task = application.number_of
     of_client = {name: c for c, name in enumerate(application.client_ids)}
     warming = {(of_task[task], of_client[client.process_id]) for client in answer.clients for task in client.warmup}
@@ -253,46 +262,46 @@ _FOLLOW_UPS = {"follow-up", "learner ready", "heartbeat", "watcher"}
 
 
 def model_seconds(tasks: int, clients: int) -> float:
-    """The simulated time of a call of an assignor: 20 ms, and 0.25 s for each million pairs of task and client.
+    """Return the simulated seconds of an assignor's call: 0.02 + 0.25 × pairs of task and client / 10⁶.
 
-    cp-sat takes about that at 1,000 × 100 and at 10,000 × 1,000 (docs/data/speed.json). All assignors are charged the same, so
-    that nothing but their answers makes a difference.
+    cp-sat takes about as long at 1,000 × 100 and at 10,000 × 1,000 (docs/data/speed.json). All assignors take the same time, so
+    that only their answers differ.
     """
     return 0.02 + 0.25 * tasks * clients / 1e6
 
 
 def ask(assignor: TaskAssignor, state: ApplicationState) -> TaskAssignment:
-    """The answer to a snapshot."""
+    """Return the assignor's answer to a snapshot."""
     assignor.configure(state.configs)
     return assignor.assign(state)
 
 
 class Rebalancer:
-    """The group as its members see it, by the scenario's protocol.
+    """The group coordinator and its members, by the scenario's protocol.
 
-    Cooperative (KIP-429): tasks with a living owner are revoked in a first pass, and given in a second; all others go on.
-    Eager: no task is processed from the trigger until the answer is applied. `streams` (KIP-1071): the assignor is asked once
-    for a target, without warm-ups unless these are emulated; a task that moves is given to its new owner a heartbeat after it
-    was revoked.
+    Cooperative (KIP-429): tasks of a running owner are revoked in a first pass and assigned in a second; all other tasks
+    continue. Eager: no task is processed from the trigger until the answer is applied. `streams` (KIP-1071): the assignor gives
+    a target once, without warm-ups unless they are emulated; a task that moves reaches its new owner a heartbeat after its
+    revocation.
     """
 
     def __init__(
-        self, application: Application, assignor: TaskAssignor, agenda: Agenda, felt: Felt, tell: Callable[..., None]
+        self, application: Application, assignor: TaskAssignor, agenda: Agenda, felt: Felt, report: Callable[..., None]
     ) -> None:
         self._application, self.assignor = application, assignor
-        self._agenda, self._felt, self._tell = agenda, felt, tell
+        self._agenda, self._felt, self._report = agenda, felt, report
         self._group = application.scenario.group
         self._has_targets = self._group.protocol == "streams"
         self._is_cooperative = self._has_targets or self._group.rebalancing == "cooperative"
         self.followups = make_followups(application, agenda, self.trigger)
         self._delays = JoinDelays(application.scenario)
         self._joined: dict[int, Joined] = {}
-        """The reports of the clients that have joined the present pass; empty where all join at its end."""
+        """Client → its report when it joined the present pass; empty if all clients join at its end."""
         self._is_asked_again = False
         self._passes = 0
         self.is_rebalancing = False
-        self._held_up: str | None = None
-        """The reason of a pass that waits for a member whose loss is not yet noticed."""
+        self._delayed_reason: str | None = None
+        """The reason of a pass that waits for a member whose loss the group has not noticed yet."""
         self.remembered: TaskAssignment | None = None
         """The last answer."""
 
@@ -300,8 +309,8 @@ class Rebalancer:
         """Start a rebalance, or another one after the present one. `members`: clients that join first."""
         if self.is_rebalancing:
             self._join(members)
-        if self._held_up is not None:
-            self._assign(self._held_up)
+        if self._delayed_reason is not None:
+            self._assign(self._delayed_reason)
             return
         if self.is_rebalancing:
             self._is_asked_again = True
@@ -312,11 +321,11 @@ class Rebalancer:
         self._begin_pass(reason, members)
 
     def _begin_pass(self, reason: str, members: Iterable[int] = ()) -> None:
-        """Let all members join, `members` without waiting for a heartbeat, and assign once the last has."""
+        """Let all members join, and assign after the last has joined. `members`: clients that do not wait for a heartbeat."""
         self._passes += 1
         self._joined, last = {}, 0.0
-        if self._delays.are_any:
-            # Without those that trigger a rebalance it does not begin, so they are never late for its first pass.
+        if self._delays.vary:
+            # The triggering members start the rebalance, so they are never late for its first pass.
             delays = self._delays.draw(self._application.threads, set(members), may_be_late=self._passes > 1)
             for client in np.flatnonzero(self._application.up).tolist():
                 last = max(last, delays[client].complete_s)
@@ -324,15 +333,15 @@ class Rebalancer:
         self._agenda.plan_in(last + self._group.pass_s, lambda: self._assign(reason))
 
     def _join(self, members: Iterable[int]) -> None:
-        """Keep what members report that join now."""
-        if self._delays.are_any:
+        """Keep the reports of members that join now."""
+        if self._delays.vary:
             self._joined |= {c: describe_joining(self._application, c) for c in members if self._application.up[c]}
 
     def _assign(self, reason: str) -> None:
-        """All living members have joined. Until all others are noticed to be gone, or are back, the coordinator waits for them;
-        under `streams` (KIP-1071) no member waits for another."""
-        self._held_up = reason if self._application.unnoticed and not self._has_targets else None
-        if self._held_up is not None:
+        """Assign, once all running members have joined and all missing members are noticed or back. Under `streams` (KIP-1071)
+        no member waits for another."""
+        self._delayed_reason = reason if self._application.unnoticed and not self._has_targets else None
+        if self._delayed_reason is not None:
             return
         self._is_asked_again = False
         if not self._application.up.any():
@@ -348,12 +357,12 @@ class Rebalancer:
 
     def _apply(self, reason: str, state: ApplicationState, answer: TaskAssignment) -> None:
         application, now = self._application, self._agenda.now
-        before = np.where(application.up[application.owner], application.owner, NOBODY)
+        before = np.where(application.up[application.owner], application.owner, UNASSIGNED)
         revoked = apply_answer(application, answer, now, cooperative=self._is_cooperative)
         moved = revoked if self._is_cooperative else _list_moved(before, application)
         self._count(reason, moved)
         self._plan_cleanup()
-        self._tell(
+        self._report(
             "rebalance",
             reason=reason,
             clients={each.process_id: self._describe(each) for each in answer.clients},
@@ -363,17 +372,17 @@ class Rebalancer:
         )
         if revoked and self._has_targets:
             self._agenda.plan_in(self._group.heartbeat_s, lambda: self._give(answer))
-        elif (revoked or self._is_asked_again) and not self._is_endless:
+        elif (revoked or self._is_asked_again) and not self._has_too_many_passes:
             self._begin_pass("second pass" if revoked else "asked again", set(before[revoked].tolist()))
         else:
             self._end(answer)
 
     @property
-    def _is_endless(self) -> bool:
+    def _has_too_many_passes(self) -> bool:
         return self._passes >= max(MOST_TIMED_PASSES, 2 * len(self._application.tasks))
 
     def _give(self, answer: TaskAssignment) -> None:
-        """Protocol `streams`: what was revoked, to its new owners."""
+        """Assign the revoked tasks to their new owners (protocol `streams`)."""
         apply_answer(self._application, answer, self._agenda.now, cooperative=False)
         if self._is_asked_again:
             self._begin_pass("asked again")
@@ -381,29 +390,28 @@ class Rebalancer:
             self._end(answer)
 
     def _end(self, answer: TaskAssignment) -> None:
-        if self._is_endless:
-            self._tell("endless", passes=self._passes)
+        if self._has_too_many_passes:
+            self._report("endless", passes=self._passes)
         self.is_rebalancing = self._application.is_paused = False
         self.let_drained_leave()
         if not self.is_rebalancing:
             self.followups.arm(answer)
 
     def let_drained_leave(self) -> None:
-        """A member that is leaving goes once it has no active task any more (protocol `learner`); one that drains,
-        once it has nothing."""
+        """Stop each leaving member without active tasks (protocol `learner`), and each draining member without copies."""
         application = self._application
         has_role = np.any(application.mode > KEPT, axis=0)
-        has_role[application.owner[application.owner != NOBODY]] = True
+        has_role[application.owner[application.owner != UNASSIGNED]] = True
         active = set(application.owner.tolist())
         for client in np.flatnonzero(application.draining & application.up).tolist():
             if not has_role[client] if application.leaves_empty[client] else client not in active:
                 application.draining[client] = application.leaves_empty[client] = False
                 application.stop(client, self._agenda.now)
-                self._tell("left", clients=[application.client_ids[client]])
+                self._report("left", clients=[application.client_ids[client]])
                 self.trigger("left")
 
     def _describe(self, client: KafkaStreamsAssignment) -> dict[str, list[str]]:
-        """Role → tasks."""
+        """Return role → tasks of a client in an answer."""
         application = self._application
         roles = {"active": client.active, "standby": client.standby, "warmup": client.warmup}
         ids = {role: sorted(application.number_of[name] for name in names) for role, names in roles.items() if names}
@@ -417,7 +425,7 @@ class Rebalancer:
         self._felt.moves_logged += int(self._application.logged[moved].sum())
 
     def _plan_cleanup(self) -> None:
-        """Kept state is deleted once it was left for long enough."""
+        """Plan the deletion of state that has just lost its role, after the clean-up delay."""
         application, now = self._application, self._agenda.now
         left = np.argwhere((application.mode == KEPT) & (application.left_at == now) & application.up[None, :])
         if len(left):
@@ -431,9 +439,9 @@ class Rebalancer:
 
 
 def as_streams_has_it(answer: TaskAssignment, *, emulated_warmups: bool) -> TaskAssignment:
-    """Convert to the answer of Kafka 4.4's broker: active and standby tasks only, and no follow-up.
+    """Return the answer as Kafka 4.4's broker understands it: active and standby tasks only, and no follow-up.
 
-    Emulated warm-ups are standbys to the broker; here they stay warm-ups, so that they are not counted as standbys.
+    To the broker emulated warm-ups are standbys; here they stay warm-ups, so that they do not count as standbys.
     """
     clients = tuple(
         client.model_copy(update={"warmup": client.warmup if emulated_warmups else (), "followup_rebalance_ms": None})
@@ -443,6 +451,6 @@ def as_streams_has_it(answer: TaskAssignment, *, emulated_warmups: bool) -> Task
 
 
 def _list_moved(before: np.ndarray[Any, Any], application: Application) -> list[int]:
-    """Tasks that went from one living client to another."""
-    changed = (before != NOBODY) & (application.owner != NOBODY) & (application.owner != before)
+    """Return the tasks that moved from one running client to another."""
+    changed = (before != UNASSIGNED) & (application.owner != UNASSIGNED) & (application.owner != before)
     return [int(t) for t in np.flatnonzero(changed)]

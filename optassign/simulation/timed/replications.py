@@ -1,4 +1,4 @@
-"""Replications of a simulation: the same scenario under consecutive seeds, and intervals for the figures."""
+"""Replications of a simulation: runs of a scenario under consecutive seeds, and confidence intervals of their figures."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from optassign_models.policy.constants import CONFIDENCE
 __all__ = ["METHOD", "Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
 
 METHOD = "order statistics, whatever the distribution (David and Nagaraja, section 7.1)"
-"""The name of the method of intervals, as reports have it."""
+"""The name of the intervals' method in reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The median of a figure over replications, and a confidence interval of the median; None: never."""
+    """The median of a figure over replications and a confidence interval of the median; None stands for "never"."""
 
     median: float | None
     low: float | None
@@ -31,7 +31,7 @@ class Interval:
 def replicate(
     scenario: Scenario, assignor: str | TaskAssignor, number: int, on_run: Callable[[int], None] | None = None
 ) -> Iterator[Played]:
-    """Play the scenario under `number` seeds, from its own on. `on_run`: called with the number of runs that are done."""
+    """Play the scenario under `number` consecutive seeds from its own on. `on_run`: called with the number of finished runs."""
     for done in range(number):
         yield simulate(scenario.model_copy(update={"seed": scenario.seed + done}), assignor)
         if on_run is not None:
@@ -39,19 +39,19 @@ def replicate(
 
 
 def estimate_figures(figures: Sequence[Mapping[str, float | int | None]]) -> dict[str, Interval]:
-    """Estimate the median of each figure of several runs, each summarised: name → interval. ArgumentError for too few runs."""
+    """Return name of the figure → its interval over several runs. ArgumentError for too few runs."""
     return {name: estimate_median([each[name] for each in figures]) for name in FIGURES}
 
 
 def estimate_median(values: Sequence[float | None]) -> Interval:
-    """Estimate the median of a distribution from independent values, whatever the distribution.
+    """Return the median and its confidence interval from independent values of any distribution.
 
-    The interval is from the k-th least to the k-th greatest value. k is the greatest number for which a binomial count of
+    The interval reaches from the k-th least to the k-th greatest value. k is the greatest number for which a binomial count of
     n values at probability ½ is below k with at most half of the error (David and Nagaraja, Order Statistics, section 7.1).
     None (never) counts as greater than every number.
 
     Raises:
-        ArgumentError: if there are too few values for the level.
+        ArgumentError: for too few values.
     """
     rank = _find_rank(len(values))
     if rank == 0:
@@ -63,12 +63,12 @@ def estimate_median(values: Sequence[float | None]) -> Interval:
 
 
 def find_least_replications() -> int:
-    """Return the least number of replications for which an interval of the level exists."""
+    """Return the least number of replications for which an interval exists."""
     return next(number for number in range(1, 1_000) if _find_rank(number))
 
 
 def _find_rank(number: int) -> int:
-    """The greatest k with P(X < k) ≤ (1 − level) / 2 for X binomial over `number` values at ½; 0 if there is none."""
+    """Return the greatest k with P(X < k) ≤ (1 − level) / 2 for X binomial over `number` values at ½; 0 if no k qualifies."""
     below, rank = 0, 0
     for k in range(number):
         below += comb(number, k)

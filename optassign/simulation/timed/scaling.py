@@ -1,4 +1,4 @@
-"""Scenarios with more or fewer instances, standbys and warm-ups, and scenarios in which a zone fails."""
+"""Variants of a scenario: with other numbers of instances, standbys and warm-ups, or with a failing zone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Capacity", "count_least_instances", "fail_zone", "list_zones", "read
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The numbers of a scenario that a planner chooses."""
+    """The numbers of a scenario that a capacity plan chooses."""
 
     instances: int
-    """That are there at the start."""
+    """Instances at the start."""
     standbys: int
     """`num_standby_replicas`."""
     warmups: int
@@ -29,32 +29,32 @@ class Capacity:
 
 
 def read_capacity(scenario: Scenario) -> Capacity:
-    """Return the scenario's own numbers."""
+    """Return the scenario's own capacity."""
     instances = sum(not kind.joins for _, kind in scenario.list_clients())
     return Capacity(instances, scenario.configs.num_standby_replicas, scenario.configs.max_warmup_replicas)
 
 
 def list_zones(scenario: Scenario) -> tuple[str, ...]:
-    """Return the zones of the instances that are there at the start, sorted."""
+    """Return the zones of the instances that are present at the start, sorted."""
     return tuple(sorted({kind.tags[scenario.zone_tag] for kind in _list_kinds(scenario) if scenario.zone_tag in kind.tags}))
 
 
 def fail_zone(scenario: Scenario, zone: str) -> Scenario:
-    """Return the scenario, at rest at its start, in which nothing happens but that a zone fails at once and for good."""
+    """Return the scenario with a stable start and one event: a zone fails at once and never returns."""
     lost = Happening(at=0, do="zone-fails", zone=zone)
     return scenario.model_copy(update={"name": f"{scenario.name} without zone {zone}", "warm_start": True, "events": (lost,)})
 
 
 def count_least_instances(scenario: Scenario) -> int:
-    """Return the fewest instances that a scenario allows: one of each kind, and all that an event names by its id."""
+    """Return the fewest instances that a scenario allows: one of each kind, and all that events name by their ids."""
     return sum(_count_kept(scenario))
 
 
 def scale(scenario: Scenario, capacity: Capacity) -> Scenario:
-    """Return the scenario with a capacity.
+    """Return the scenario with another capacity.
 
-    Instances come and go in the proportion of the kinds that are there at the start. Instances that an event names stay,
-    unless it names all of a kind: then it names all of the kind afterwards.
+    Instances are added and removed in the proportion of the kinds at the start. Instances that an event names stay, except
+    where the event names all of a kind: then it names all of that kind afterwards.
 
     Raises:
         ValueError: for fewer instances than `count_least_instances`.
@@ -85,7 +85,7 @@ def _list_ids(kind: Clients) -> tuple[str, ...]:
 
 
 def _list_named(scenario: Scenario) -> set[str]:
-    """The ids that an event names without naming all of their kind."""
+    """Return the ids that an event names without naming all of their kind."""
     whole = [set(_list_ids(kind)) for kind in _list_kinds(scenario)]
     named: set[str] = set()
     for event in scenario.events:
@@ -100,7 +100,7 @@ def _count_kept(scenario: Scenario) -> list[int]:
 
 
 def _share(number: int, own: Sequence[int], kept: Sequence[int]) -> list[int]:
-    """Share a number among kinds by their own numbers (D'Hondt), each at least what is kept."""
+    """Return shares of a number in proportion to `own` (D'Hondt), each at least its value in `kept`."""
     shares = list(kept)
     while sum(shares) < number:
         next_one = min(range(len(own)), key=lambda kind: ((shares[kind] + 1) / own[kind], kind))
@@ -109,7 +109,7 @@ def _share(number: int, own: Sequence[int], kept: Sequence[int]) -> list[int]:
 
 
 def _choose_ids(own: tuple[str, ...], number: int, named: Collection[str], taken: Collection[str]) -> tuple[str, ...]:
-    """The ids of a kind: its own without the last that no event names, or with new ones behind them."""
+    """Return the ids of a kind: its own without the last unnamed ones, or its own followed by new ones."""
     if number <= len(own):
         free = [name for name in own if name not in named]
         gone = set(free[len(free) - (len(own) - number) :])
@@ -127,7 +127,7 @@ def _name_kind(kind: Clients, ids: tuple[str, ...]) -> Clients:
 
 
 def _rename(clients: tuple[str, ...], ids: dict[tuple[str, ...], tuple[str, ...]]) -> tuple[str, ...]:
-    """The instances of an event, where kinds have other ids now."""
+    """Return the clients of an event with the new ids of each kind that the event names in full."""
     for own, now in ids.items():
         if set(own) <= set(clients):
             clients = (*(name for name in clients if name not in own), *now)

@@ -1,4 +1,4 @@
-"""A scenario: an application, its clients, and what happens to them, as a small TOML file says it
+"""Scenarios: an application, its clients and the events that happen to them, from a small TOML file
 (docs/reference/simulator.md)."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SHOWN_IDS = 5
 
 
 def _read_seconds(value: object) -> object:
-    """The seconds of a duration such as "15min"; any other value as it is."""
+    """Return the seconds of a duration such as "15min"; return a value of another type unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -73,7 +73,7 @@ Deed = Literal[
 
 
 class Group(Frozen):
-    """How the group rebalances, besides `[configs]` and `[options]`."""
+    """How the group rebalances, in addition to `[configs]` and `[options]`."""
 
     protocol: Protocol = "probing"
     rebalancing: Rebalancing = "cooperative"
@@ -89,17 +89,16 @@ class Group(Frozen):
     )
     offset_interval_s: Period = Field(default=60.0, description="`streams`: seconds between a member's reports of its offsets")
     watch_s: Period | None = Field(
-        default=None, description="`streams`: seconds between two looks of `optassign watch`; null: nobody triggers"
+        default=None, description="`streams`: seconds between two checks of `optassign watch`; null: no watcher"
     )
     follow_s: Seconds = Field(default=0.1, description="seconds by which restored standbys are behind")
     restore_per_s: Rate | None = Field(default=None, description="offsets per second that the brokers send in all")
 
 
 class Faults(Frozen):
-    """Delays and changing rates of a real group, drawn by the seed; by default rebalances are of equal length and lags exact.
-    Each thread is a member. The assignment happens `pass_s` after the last member has joined. An instance reports the tasks and
-    offsets of the moment when one of its threads joined; the ends of changelogs are those of the assignment.
-    """
+    """Delays and changing rates of a real group, drawn by the seed. By default rebalances take equal times and lags are exact.
+    Each thread is a member. The assignment happens `pass_s` after the last member has joined. An instance reports its tasks and
+    offsets when one of its threads joins; the ends of changelogs are those at the assignment."""
 
     heartbeats: bool = Field(
         default=False,
@@ -120,12 +119,12 @@ class Faults(Frozen):
 
     @property
     def delays_joins(self) -> bool:
-        """Members of one pass join at different times."""
+        """Return whether members of one pass join at different times."""
         return self.heartbeats or self.late > 0
 
 
 class Subtopologies(Frozen):
-    """Some subtopologies that are alike."""
+    """Several subtopologies with the same properties."""
 
     count: Number = 1
     partitions: Number
@@ -143,7 +142,8 @@ class Subtopologies(Frozen):
 
 
 class Clients(Frozen):
-    """Some clients that are alike; their ids are the name and a number from 1, all with as many digits, or stand in `ids`."""
+    """Several clients with the same properties. Their ids are `ids`, or the name and a number from 1, padded to equal
+    length."""
 
     name: NotEmpty = "c"
     count: Number = 1
@@ -165,12 +165,12 @@ class Clients(Frozen):
     joins: bool = Field(default=False, description="not there at the start: an event lets them join")
     disk: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0,
-        description="share of the logged tasks of which a client that joins has some part of the state, however much",
+        description="share of the logged tasks of which a joining client has part of the state",
     )
 
 
 class Start(Frozen):
-    """One client's state at the start."""
+    """The copies of one client at the start."""
 
     client: NotEmpty
     active: SortedTaskIds = ()
@@ -178,7 +178,7 @@ class Start(Frozen):
 
 
 class ChangedConfigs(Frozen):
-    """Configs from an event on; what is left out stays as it is."""
+    """Configs that an event changes; fields that are left out keep their values."""
 
     num_standby_replicas: Int32 | None = None
     max_warmup_replicas: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
@@ -186,7 +186,7 @@ class ChangedConfigs(Frozen):
 
 
 class Happening(Frozen):
-    """Something that happens to clients, or to the application."""
+    """An event that happens to clients or to the application."""
 
     at: Seconds
     do: Deed
@@ -204,11 +204,11 @@ class Happening(Frozen):
     subtopologies: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False)] = Field(
         default=(), description="add-subtopologies: numbers, of those that join"
     )
-    configs: ChangedConfigs | None = Field(default=None, description="configure: what is other from now on")
+    configs: ChangedConfigs | None = Field(default=None, description="configure: the configs that change")
 
 
 class Scenario(Frozen):
-    """All of a file."""
+    """The whole content of a scenario file."""
 
     name: NotEmpty
     about: str = ""
@@ -217,7 +217,7 @@ class Scenario(Frozen):
     warm_start: bool = Field(default=True, description="the group begins balanced and restored; false: with empty disks")
     own_start: bool = Field(
         default=False,
-        description="a warm start is the rest to which the assignor that plays has brought the group; false: cp-sat's, for all",
+        description="the assignor that plays computes the warm start; false: cp-sat does, for every assignor",
     )
     zone_tag: str = "zone"
     configs: AssignmentConfigs = AssignmentConfigs()
@@ -227,7 +227,7 @@ class Scenario(Frozen):
     subtopologies: Annotated[tuple[Subtopologies, ...], Field(strict=False, min_length=1)]
     clients: Annotated[tuple[Clients, ...], Field(strict=False, min_length=1)]
     start: Annotated[tuple[Start, ...], Field(strict=False)] = Field(
-        default=(), description="who has what at the start, in sync; empty: a balanced assignment"
+        default=(), description="each client's copies at the start, in sync; empty: a balanced assignment"
     )
     events: Annotated[tuple[Happening, ...], Field(strict=False)] = ()
 
@@ -260,7 +260,8 @@ class Scenario(Frozen):
         return self
 
     def _check_watch(self) -> None:
-        """A watcher without warm-ups would have nothing to do, and other protocols have neither."""
+        """Check that `watch_s` and `emulated_warmups` fit the protocol: only `streams` has them, and a watcher needs
+        warm-ups."""
         group = self.group
         if group.emulated_warmups and group.protocol != "streams":
             raise cross_check_error("true", f"false with protocol {group.protocol}", ".group.emulated_warmups")
@@ -268,7 +269,7 @@ class Scenario(Frozen):
             raise cross_check_error(str(group.watch_s), "null without emulated_warmups", ".group.watch_s")
 
     def _check_faults(self) -> None:
-        """Under `streams` members do not join rebalances, and no rebalance waits for any of them."""
+        """Check that joins have no delays under `streams`, where members do not join and no rebalance waits for them."""
         if self.faults.delays_joins and self.group.protocol == "streams":
             field = "heartbeats" if self.faults.heartbeats else "late"
             found, allowed = ("true", "false") if self.faults.heartbeats else (str(self.faults.late), "0")
@@ -276,16 +277,16 @@ class Scenario(Frozen):
 
     @cached_property
     def task_ids(self) -> frozenset[str]:
-        """Subtopologies are numbered in their order."""
+        """Return the ids of all tasks; subtopologies are numbered in their order."""
         partitions = [group.partitions for group in self.subtopologies for _ in range(group.count)]
         return frozenset(f"{number}_{partition}" for number, most in enumerate(partitions) for partition in range(most))
 
     def list_subtopologies(self) -> Iterator[Subtopologies]:
-        """The kind of every subtopology, in the order of their numbers."""
+        """Return the kind of every subtopology, in the order of their numbers."""
         return (group for group in self.subtopologies for _ in range(group.count))
 
     def list_clients(self) -> Iterator[tuple[str, Clients]]:
-        """Id and kind of every client that is there at some time."""
+        """Yield id and kind of every client of the scenario, present at the start or not."""
         for kind in self.clients:
             if kind.ids:
                 yield from ((name, kind) for name in kind.ids)
@@ -295,13 +296,18 @@ class Scenario(Frozen):
                 yield f"{kind.name}{number:0{digits}d}", kind
 
 
-_OF_APPLICATION = ("add-subtopologies", "configure")
-_BELONG = {"threads": ("add-threads", "remove-threads"), "subtopologies": ("add-subtopologies",), "configs": ("configure",)}
-"""Field of an event → what it is for."""
+_APPLICATION_EVENTS = ("add-subtopologies", "configure")
+_USERS_OF_FIELD = {
+    "threads": ("add-threads", "remove-threads"),
+    "subtopologies": ("add-subtopologies",),
+    "configs": ("configure",),
+}
+"""Optional field of an event → the events that use it."""
 
 
 def check_events(scenario: Scenario) -> None:
-    """PydanticCustomError for the first event that names what there is not, or lacks or has what it must or must not have."""
+    """Check the events. PydanticCustomError for the first that names an unknown client or subtopology, lacks a required field,
+    or has a field of other events."""
     known = {name for name, _ in scenario.list_clients()}
     joining = [number for number, group in enumerate(scenario.list_subtopologies()) if group.joins]
     for number, event in enumerate(scenario.events):
@@ -312,15 +318,15 @@ def check_events(scenario: Scenario) -> None:
         unknown = next((client for client in event.clients if client not in known), None)
         if unknown is not None:
             raise cross_check_error(quote(unknown), f"the id of a client: {_list_some(sorted(known))}", f"{place}.clients")
-        if event.do in _OF_APPLICATION:
+        if event.do in _APPLICATION_EVENTS:
             if event.clients or event.zone is not None:
                 raise cross_check_error(f"clients or a zone with {event.do}", "neither", place)
         elif bool(event.clients) == (event.zone is not None):
             raise cross_check_error("both or none", "either clients or a zone", place)
-        for name, deeds in _BELONG.items():
+        for name, deeds in _USERS_OF_FIELD.items():
             if getattr(event, name) and event.do not in deeds:
                 raise cross_check_error(f"{name} with {event.do}", f"{name} with {' or '.join(deeds)}", place)
-        strange = next((one for one in event.subtopologies if one not in joining), None)
+        strange = next((number for number in event.subtopologies if number not in joining), None)
         if strange is not None:
             allowed = f"numbers of subtopologies that join ({', '.join(map(str, joining)) or 'none'})"
             raise cross_check_error(str(strange), allowed, f"{place}.subtopologies")
@@ -337,7 +343,7 @@ def _list_some(names: list[str]) -> str:
 
 
 def _check_threads(scenario: Scenario) -> None:
-    """Every client keeps a thread."""
+    """Check that every client keeps at least one thread."""
     threads = {name: kind.threads for name, kind in scenario.list_clients()}
     zones = {name: kind.tags.get(scenario.zone_tag) for name, kind in scenario.list_clients()}
     for number, event in sorted(enumerate(scenario.events), key=lambda item: item[1].at):
@@ -354,12 +360,12 @@ _LIBRARY = Path(str(files("optassign.simulation.timed") / "library"))
 
 
 def list_library() -> list[str]:
-    """Names of the scenarios that come with the package."""
+    """Return the names of the scenarios in the package."""
     return sorted(path.stem for path in _LIBRARY.glob("*.toml"))
 
 
 def find_scenario(scenario: Scenario | str | PathLike[str]) -> Scenario:
-    """Return a scenario, or read the one that a path or a name of the library names.
+    """Return a scenario, or read the scenario that a path or a library name stands for.
 
     Raises:
         TypeError: for any other type.
@@ -373,7 +379,7 @@ def find_scenario(scenario: Scenario | str | PathLike[str]) -> Scenario:
 
 
 def read_scenario(name: str) -> Scenario:
-    """The scenario in a file, or the one of the library that has this name. InputError for everything wrong with it."""
+    """Return the scenario of a file, or the library scenario of that name. InputError for any error in it."""
     path = Path(name)
     if not path.exists() and name in list_library():
         path = _LIBRARY / f"{name}.toml"

@@ -1,4 +1,4 @@
-"""Plays a scenario under one assignor: what happens, when the group rebalances, what comes of it, the figures of the run."""
+"""The simulator: plays a scenario under one assignor, and measures the run."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ __all__ = ["FIGURES", "Played", "digest", "simulate", "summarise"]
 
 @dataclass(frozen=True)
 class Played:
-    """One run: what its users felt, and every event and decision in its order."""
+    """One run: the measures, and every event and decision in order."""
 
     scenario: Scenario
     assignor: str
     felt: Felt
     events: list[dict[str, Any]]
     tasks: tuple[str, ...]
-    """Ids, in the order of `felt.holders`."""
+    """Task ids, in the order of `felt.holders`."""
     clients: tuple[str, ...]
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas data frame of the run's curves: a row for each change, at `at` seconds (`Point` names the columns).
+        """Return the curves of the run as a pandas data frame: a row for each change, at `at` seconds; `Point` names the
+        columns.
 
         Raises:
             MissingPackageError: without pandas.
@@ -68,9 +69,9 @@ def simulate(
     on_time: Callable[[float], None] | None = None,
     beginning: Beginning | None = None,
 ) -> Played:
-    """The scenario from its start to its end; `on_time`: told how many seconds of it are over, now and then.
+    """Play the scenario from its start to its end. `on_time`: called at intervals with the simulated seconds so far.
 
-    beginning: what it begins with, where it is of recordings; the group then rebalances at once.
+    beginning: the first state, for a scenario from recordings; the group then rebalances at once.
     """
     return _Simulator(scenario, assignor, beginning).run(on_time)
 
@@ -83,10 +84,10 @@ class _Simulator:
         self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), Felt()
         self._events: list[dict[str, Any]] = []
         chosen = create(assignor) if isinstance(assignor, str) else assignor
-        self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._tell)
+        self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._record_event)
 
     def run(self, on_time: Callable[[float], None] | None) -> Played:
-        """Until the scenario's time is over."""
+        """Run until the scenario's time is over, and return the run."""
         self._start()
         agenda, application, end = self._agenda, self._application, self._scenario.duration_s
         steps = 0
@@ -97,7 +98,7 @@ class _Simulator:
                 done = application.advance(seconds)
                 self._felt.pass_time(seconds, float(application.backlog.sum()))
                 agenda.now = until
-                self._tell_restored(done.tolist())
+                self._record_restored(done.tolist())
             if agenda.next_at <= until < end:
                 agenda.take()()
                 application.change_done()
@@ -132,11 +133,12 @@ class _Simulator:
         else:
             self._rebalancer.trigger("start")
         for event in scenario.events:
-            self._agenda.plan(event.at, partial(self._let_happen, event))
+            self._agenda.plan(event.at, partial(self._apply_event, event))
         self._look()
 
     def _find_start(self) -> TaskAssignment:
-        """As the group rests: balanced, all copies in sync. The same for every assignor, or as its own answers led there."""
+        """Return the stable assignment at the start: balanced, all copies in sync. cp-sat computes it for every assignor; with
+        `own_start` the playing assignor converges to it."""
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
             return ask(create("cp-sat"), state)
@@ -154,13 +156,13 @@ class _Simulator:
                 self._application.give_role(number[task], client, active=True)
 
     def _change_inputs(self) -> None:
-        """Inputs by their profiles; again where one changes with time."""
+        """Set the inputs by their profiles, and plan the next change if any profile varies."""
         self._application.factor = _compute_factors(self._application, self._agenda.now)
         if any(group.profile != "constant" for group in self._scenario.subtopologies):
             self._agenda.plan_in(PERIOD_S, self._change_inputs)
 
     def _change_mean_inputs(self, per_s: Mapping[str, float]) -> None:
-        """Inputs as they were recorded from now on."""
+        """Set the mean inputs to the recorded ones."""
         self._application.mean_input[:] = [per_s.get(task.id, 0.0) for task in self._application.tasks]
 
     def _change_noise(self) -> None:
@@ -168,16 +170,16 @@ class _Simulator:
         self._agenda.plan_in(self._scenario.faults.noise_s, self._change_noise)
 
     def _look(self) -> None:
-        """Record the present state for the measures."""
+        """Add the present state to the measures."""
         application = self._application
         if self._felt.needs_imbalance(application):
             state = make_snapshot(application, None) if application.up.any() else None
             self._felt.imbalances = (0, 0, 0) if state is None else measure_felt_imbalance(application, state)
         self._felt.look(application, self._agenda.now)
 
-    # ------------------------------------------------------------------------------------------------------ what happens
+    # ----------------------------------------------------------------------------------------------------------- events
 
-    def _let_happen(self, event: Happening) -> None:
+    def _apply_event(self, event: Happening) -> None:
         if event.do in ("add-subtopologies", "configure"):
             self._change_application(event)
             return
@@ -185,9 +187,9 @@ class _Simulator:
         if event.do == "rolling-restart":
             for number, client in enumerate(clients):
                 named = {"do": "restart", "clients": (self._application.client_ids[client],), "zone": None}
-                self._agenda.plan_in(number * event.every_s, partial(self._let_happen, event.model_copy(update=named)))
+                self._agenda.plan_in(number * event.every_s, partial(self._apply_event, event.model_copy(update=named)))
             return
-        self._tell(event.do, clients=self._name_clients(clients))
+        self._record_event(event.do, clients=self._name_clients(clients))
         if event.do == "join":
             self._join(clients)
             return
@@ -217,16 +219,16 @@ class _Simulator:
             self._agenda.plan_in(down, partial(self._come_back, clients))
 
     def _change_application(self, event: Happening) -> None:
-        """New subtopologies, or other configs; the group rebalances."""
+        """Add subtopologies or change configs, and trigger a rebalance."""
         application = self._application
-        told: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
         if event.do == "add-subtopologies":
-            told["subtopologies"] = list(event.subtopologies)
+            changes["subtopologies"] = list(event.subtopologies)
             application.present |= [number in event.subtopologies for number in application.subtopology]
         elif event.configs is not None:
-            told["configs"] = event.configs.model_dump(mode="json", exclude_none=True)
+            changes["configs"] = event.configs.model_dump(mode="json", exclude_none=True)
             application.configs = application.configs.model_copy(update=event.configs.model_dump(exclude_none=True))
-        self._tell(event.do, **told)
+        self._record_event(event.do, **changes)
         self._rebalancer.trigger(event.do)
 
     def _find_clients(self, event: Happening) -> list[int]:
@@ -240,16 +242,16 @@ class _Simulator:
         self._rebalancer.trigger("join", clients)
 
     def _notice(self, clients: list[int]) -> None:
-        """The session time-out of clients that are still gone."""
+        """Trigger a rebalance for clients that are still gone at the session time-out."""
         missing = self._application.unnoticed & set(clients)
         self._application.unnoticed -= missing
         if missing:
             self._rebalancer.trigger("session time-out")
 
     def _come_back(self, clients: list[int]) -> None:
-        """The same processes, with what their disks have. Static members whose absence was not noticed go on where they
-        were."""
-        self._tell("back", clients=self._name_clients(clients))
+        """Restart the same processes with the state on their disks. Static members whose absence was not noticed continue in
+        their places."""
+        self._record_event("back", clients=self._name_clients(clients))
         missed = set(clients) - self._application.unnoticed
         self._application.unnoticed -= set(clients)
         remembered = self._rebalancer.remembered
@@ -259,34 +261,34 @@ class _Simulator:
         else:
             self._join(clients)
 
-    # ------------------------------------------------------------------------------------------------------------- told
+    # -------------------------------------------------------------------------------------------------------- reporting
 
     def _name_clients(self, clients: list[int]) -> list[str]:
         return [self._application.client_ids[c] for c in clients]
 
-    def _tell_restored(self, copies: list[int]) -> None:
+    def _record_restored(self, copies: list[int]) -> None:
         application, C = self._application, len(self._application.clients)
-        self._rebalancer.followups.tell_in_sync([(key // C, key % C) for key in copies])
+        self._rebalancer.followups.report_in_sync([(key // C, key % C) for key in copies])
         for key in copies:
             self._felt.last_change_at = self._agenda.now
-            self._tell("restored", task=application.tasks[key // C].id, client=application.client_ids[key % C])
+            self._record_event("restored", task=application.tasks[key // C].id, client=application.client_ids[key % C])
 
-    def _tell(self, what: str, **more: Any) -> None:
+    def _record_event(self, what: str, **more: Any) -> None:
         self._events.append({"at": round(self._agenda.now, 6), "event": what, **more})
 
 
 FIGURES = {measure.name: measure for measure in list_measures(Felt)}
-"""The measures of `Felt`, by name."""
+"""The name of each measure of `Felt` → the measure."""
 
 
 def summarise(played: Played) -> dict[str, float | int | None]:
-    """Figure -> value; seconds to the millisecond."""
+    """Return figure → value; seconds to the millisecond."""
     values = {name: getattr(played.felt, name) for name in FIGURES}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def digest(played: Played) -> str:
-    """Digest the whole timeline: every event, and every point of the curves, to the thousandth."""
+    """Return a digest of the whole timeline: every event, and every point of the curves to three decimals."""
     curve = [[round(float(value), 3) for value in vars(point).values()] for point in played.felt.curve]
     return sha256(json.dumps([played.events, curve]).encode()).hexdigest()[:16]
 
@@ -295,13 +297,13 @@ _DAY_S = 86_400.0
 
 
 def _compute_factors(application: Application, now: float) -> FloatArray:
-    """(T,) what the mean input of each task is multiplied with now."""
+    """Return (T,) the present factor of the mean input of each task."""
     step = math.floor(now / PERIOD_S)
     daily = 1.0 - SWING * math.cos(2 * math.pi * (step * PERIOD_S % _DAY_S) / _DAY_S)
-    at_hand = {"constant": 1.0, "daily": daily}
+    by_profile = {"constant": 1.0, "daily": daily}
     return np.array(
         [
-            at_hand.get(task.group.profile, BURST if (step + t) % round(3600 / PERIOD_S) == 0 else 1.0)
+            by_profile.get(task.group.profile, BURST if (step + t) % round(3600 / PERIOD_S) == 0 else 1.0)
             for t, task in enumerate(application.tasks)
         ]
     )

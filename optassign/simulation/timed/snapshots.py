@@ -1,4 +1,4 @@
-"""From a simulated application to a rebalance's snapshot, and back: from an answer, and from a recorded snapshot."""
+"""Snapshots of a simulated application, and the application of answers and recorded snapshots to it."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import RUNNING as LAG_RUNNING
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 from optassign.formats.tasks import TaskInfo
-from optassign.simulation.timed.application import ABSENT, KEPT, NOBODY, RUNNING, Application, BoolArray, FloatArray
+from optassign.simulation.timed.application import ABSENT, KEPT, RUNNING, UNASSIGNED, Application, BoolArray, FloatArray
 
 __all__ = ["Beginning", "Inputs", "Joined", "apply_answer", "describe_joining", "make_snapshot", "place_copies"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-"""When every scenario starts, to assignors."""
+"""The date at which every scenario starts, as assignors see it."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The state of a member at the moment in which it joined a rebalance, of T tasks."""
+    """The report of a member with T tasks when it joined a rebalance."""
 
     mode: npt.NDArray[np.int8]
     """(T,) modes of its copies."""
     owned: BoolArray
-    """(T,) whether it has the active copy."""
+    """(T,) whether the member owns the active copy."""
     position: FloatArray
-    """(T,) offsets that its copies had, where they were not in sync."""
+    """(T,) offsets of its copies that were not in sync."""
     end: FloatArray
-    """(T,) ends of the changelogs."""
+    """(T,) end offsets of the changelogs."""
     threads: int
     is_draining: bool
 
 
 def describe_joining(application: Application, client: int) -> Joined:
-    """Return what the client reports if it joins now."""
+    """Return the report of the client if it joins now."""
     return Joined(
         mode=application.mode[:, client].copy(),
         owned=application.owner == client,
@@ -56,10 +56,11 @@ def make_snapshot(
     now: float = 0.0,
     joined: Mapping[int, Joined] = MappingProxyType({}),
 ) -> ApplicationState:
-    """Describe all tasks, and the clients that live, as Kafka shows them `now`: every other directory is a previous standby.
+    """Return the snapshot of all tasks and running clients `now`, as Kafka reports them. Directories of tasks that a client
+    does not own are previous standbys.
 
-    joined: client -> what it reported when it joined; a client that is left out joins now. The ends of changelogs are those
-    of now (the leader asks for them when it assigns), so a lag counts what was written since the client has joined.
+    joined: client → its report when it joined; a missing client joins now. The end offsets are the present ones, since the
+    leader asks for them when it assigns. So a lag includes the offsets written since the client joined.
     """
     scenario = application.scenario
     reports = {c: joined.get(c) or describe_joining(application, c) for c in np.flatnonzero(application.up).tolist()}
@@ -112,9 +113,9 @@ def _describe_client(application: Application, c: int, report: Joined) -> KafkaS
 
 
 def apply_answer(application: Application, answer: TaskAssignment, now: float, *, cooperative: bool) -> list[int]:
-    """The members take what the answer gives them; the tasks that are given up first, and have to be given in a second pass.
+    """Apply an answer to the running clients, and return the tasks that are revoked now and must be assigned in a second pass.
 
-    Under cooperative rebalancing a task with a living owner is first revoked there (KIP-429).
+    With `cooperative`, a task of a running owner is first revoked there (KIP-429).
     """
     of_task = application.number_of
     of_client = {name: c for c, name in enumerate(application.client_ids)}
@@ -127,12 +128,12 @@ def apply_answer(application: Application, answer: TaskAssignment, now: float, *
         target |= {of_task[task]: c for task in given.active}
         wanted |= {(of_task[task], c) for task in (*given.standby, *given.warmup)}
     owner = application.owner
-    revoked = {t for t, c in target.items() if cooperative and owner[t] not in (NOBODY, c) and application.up[owner[t]]}
+    revoked = {t for t, c in target.items() if cooperative and owner[t] not in (UNASSIGNED, c) and application.up[owner[t]]}
     for t, c in _list_roles(application):
         if (t, c) not in wanted and target.get(t) != c:
             application.take_role(t, c, now)
     for t in sorted(revoked):
-        if owner[t] != NOBODY:
+        if owner[t] != UNASSIGNED:
             application.take_role(t, int(owner[t]), now)
     for t, c in sorted(wanted):
         application.give_role(t, c, active=False)
@@ -144,38 +145,38 @@ def apply_answer(application: Application, answer: TaskAssignment, now: float, *
 
 
 def _list_roles(application: Application) -> Iterable[tuple[int, int]]:
-    """Task and client of every copy with a role."""
+    """Return task and client of every copy with a role."""
     task, client = np.nonzero(application.mode > KEPT)
     return zip(task.tolist(), client.tolist(), strict=True)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is written to the changelogs from some time on."""
+    """The rates at which changelogs grow from some time on."""
 
     since: float
-    """Seconds after the start."""
+    """Seconds from the start."""
     per_s: Mapping[str, float]
-    """Task → offsets, and so records, per second; a task that is left out gets none."""
+    """Task → offsets, and so records, per second; 0 for a missing task."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """The recorded numbers in place of the scenario's own."""
+    """Recorded numbers that replace the scenario's own."""
 
     tasks: tuple[TaskInfo, ...]
-    """Every task of the scenario, in its order, under the name that it has in the snapshot."""
+    """Every task of the scenario, in its order, under its name in the snapshot."""
     inputs: tuple[Inputs, ...]
-    """In the order of their times."""
+    """The inputs, in the order of their times."""
     snapshot: ApplicationState
-    """The first rebalance: its tasks and clients are there at the start."""
+    """The first rebalance, whose tasks and clients are present at the start."""
 
 
 def place_copies(application: Application, beginning: Beginning) -> None:
-    """Give the application the state of the snapshot.
+    """Set the application to the state of a recorded snapshot.
 
-    A task's owner runs it, with its restored part; a client with a remembered standby or warm-up goes on with it; any other
-    state is kept on its disk. A lag that is not known counts as nothing, as it does in docs/reference/rules.md.
+    A task's owner runs the task with its restored part. A client with a remembered standby or warm-up continues it. Other state
+    is kept on its disk. An unknown lag counts as 0, as in docs/reference/rules.md.
     """
     state, number = beginning.snapshot, application.number_of
     for task in beginning.tasks:
