@@ -1,4 +1,4 @@
-"""The clocks of each application after its last rebalance, which the next recording carries on."""
+"""The clocks of each application as of its last rebalance, from which the next recording continues."""
 
 from optassign.recordings.clocks import advance_clocks
 from optassign.recordings.recording import Clocks, RecordingHead
@@ -8,7 +8,7 @@ __all__ = ["ApplicationClocks"]
 
 
 class ApplicationClocks:
-    """Application -> its clocks, of the applications that rebalanced last. Used by the event loop only."""
+    """Application → its clocks, for the most recently rebalanced applications. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self._clocks = Newest[str, Clocks](most)
@@ -17,11 +17,13 @@ class ApplicationClocks:
         return application in self._clocks
 
     def restore(self, head: RecordingHead) -> RecordingHead:
-        """Take the clocks of the newest recording of an application; one of an older service begins them."""
+        """Keep the clocks of an application's newest recording, and return the head with them. A recording of an older service
+        starts them."""
         return head.model_copy(update={"clocks": self._keep(head, head.clocks or advance_clocks(None, head))})
 
     def advance(self, head: RecordingHead) -> RecordingHead:
-        """Return the head with the clocks of its application after this rebalance; one that was not applied advances none."""
+        """Return the head with its application's clocks after this rebalance. A rebalance that was not applied does not advance
+        them."""
         before = self._clocks.get(head.application or "")
         clocks = advance_clocks(before, head) if head.applied else before
         return head.model_copy(update={"clocks": self._keep(head, clocks)})

@@ -1,4 +1,4 @@
-"""`--applications`: quiet hours and limits of each application, from a TOML file that is read anew when it changes."""
+"""`--applications`: quiet hours and limits of each application, from a TOML file that is reloaded when it changes."""
 
 import json
 import re
@@ -29,17 +29,17 @@ _WEEK = 7 * _DAY
 
 @dataclass(frozen=True)
 class QuietHours:
-    """Minutes of the week, from Monday 00:00, that are quiet."""
+    """Quiet minutes of the week, counted from Monday 00:00."""
 
     texts: tuple[str, ...]
     zone: str
     spans: tuple[tuple[int, int], ...]
-    """(from, to) in minutes of the week; `to` may lie beyond its end."""
+    """(from, to) in minutes of the week; `to` may lie in the next week."""
 
     def find_end(self, now: datetime) -> datetime | None:
-        """Return when the present quiet hours end, or None outside quiet hours. `now` knows its time zone.
+        """Return the end of the present quiet hours, or None outside quiet hours. `now` has a time zone.
 
-        Hours that follow one another without a gap count as one. All quiet: a week from now.
+        Adjacent hours count as one span. If the whole week is quiet, the end is a week from now.
         """
         local = now.astimezone(ZoneInfo(self.zone))
         minute = local.weekday() * _DAY + local.hour * 60 + local.minute
@@ -51,7 +51,7 @@ class QuietHours:
             ends = min(further, minute + _WEEK)
         if ends == minute:
             return None
-        # By the clock on the wall: an hour that is left out or comes twice then counts as the zone has it.
+        # Add on the wall clock, so that an hour skipped or repeated at a change of the clocks counts as the zone defines it.
         wall = local.replace(second=0, microsecond=0, tzinfo=None) + timedelta(minutes=ends - minute)
         return wall.replace(tzinfo=ZoneInfo(self.zone))
 
@@ -65,7 +65,7 @@ class QuietHours:
 
 
 def parse_hours(texts: Sequence[str], zone: str) -> QuietHours:
-    """Read hours as people write them. ValueError with the text found for unknown hours or time zones."""
+    """Return hours parsed from their texts. ValueError with the text for unknown hours or an unknown time zone."""
     try:
         ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
@@ -94,7 +94,7 @@ def _list_days(first: str, last: str) -> list[int]:
 
 
 class _Table(Frozen):
-    """One application in the file."""
+    """The file's table of one application."""
 
     quiet_hours: Annotated[tuple[NotEmpty, ...], Field(strict=False)] = ()
     time_zone: NotEmpty = "UTC"
@@ -108,35 +108,36 @@ class _File(Frozen):
 
 @dataclass(frozen=True)
 class ApplicationSettings:
-    """The file's settings of one application."""
+    """The settings of one application in the file."""
 
     quiet: QuietHours | None = None
     limits: tuple[Mapping[str, Any], ...] = ()
-    """As a snapshot's options have them."""
+    """Limits in the form of a snapshot's options."""
 
 
 class ApplicationsFile:
-    """The file, or none."""
+    """The file of applications, or no file."""
 
     def __init__(self, path: Path | None) -> None:
-        """SettingsError, in one line, for a file that cannot be used."""
+        """Read the file. SettingsError, in one line, for an unusable file."""
         self._path, self._files = path, WatchedFiles(path)
         self._found, self._only_listed = ({}, False) if path is None else _read(path)
 
     def allows(self, application: str | None) -> bool:
-        """Return whether the service answers an application: any or, with `only_listed`, only those that the file names."""
+        """Return whether the service answers an application: always, or with `only_listed` only if the file names it."""
         return not self._only_listed or application in self._found
 
     def get(self, application: str) -> ApplicationSettings:
-        """Return the file's settings of an application."""
+        """Return the settings of an application; without any if the file does not name it."""
         return self._found.get(application, ApplicationSettings())
 
     def list_names(self) -> tuple[str, ...]:
-        """List the applications that the file names."""
+        """Return the applications that the file names, sorted."""
         return tuple(sorted(self._found))
 
     def reload(self) -> bool:
-        """Read the file anew if it has changed, and say whether it had. SettingsError if it cannot be used: the old stays."""
+        """Read the file again if it has changed, and return whether it had. SettingsError for an unusable file; the old
+        settings then stay."""
         if self._path is None or not self._files.have_changed():
             return False
         self._found, self._only_listed = _read(self._path)
@@ -144,7 +145,7 @@ class ApplicationsFile:
 
 
 def _read(path: Path) -> tuple[dict[str, ApplicationSettings], bool]:
-    """Return the settings by application, and whether only these applications are answered."""
+    """Return the settings by application, and whether the service answers only these applications."""
     try:
         data = read_toml(path)
         file = _File.model_validate(data)
@@ -165,6 +166,6 @@ def _read(path: Path) -> tuple[dict[str, ApplicationSettings], bool]:
         except ValidationError as error:
             wrong = from_validation(error, limits, Options, where)
             raise SettingsError(str(wrong)) from None
-        # As JSON, so that nothing of TOML's own, such as a date, gets into a snapshot.
+        # Convert to JSON, so that no TOML type, such as a date, gets into a snapshot.
         found[name] = ApplicationSettings(quiet, tuple(json.loads(json.dumps(list(table.limits)))))
     return found, file.only_listed

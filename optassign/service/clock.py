@@ -1,4 +1,4 @@
-"""Points in time as the protocol, recordings and the log write them; and the day for deleting old recordings."""
+"""Formats of points in time in the protocol, recordings and logs, and a clock for the deletion of old recordings."""
 
 import time
 from collections.abc import Callable
@@ -8,16 +8,17 @@ from pathlib import Path
 __all__ = ["TrustedClock", "format_utc", "read_milliseconds"]
 
 _FASTEST_CLOCK = 24
-"""The clock may jump ahead by so many times the time that the service has run: a jump of 24 days needs a day."""
+"""The most that the trusted clock may advance, as a multiple of the service's running time: it needs a day for a jump of 24
+days."""
 
 
 def read_milliseconds() -> int:
-    """Read the clock: milliseconds since 1970."""
+    """Return the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def format_utc(seconds: float) -> str:
-    """Format seconds since 1970 as ISO 8601 in UTC, with milliseconds."""
+    """Return seconds since 1970 as ISO 8601 in UTC, with milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -26,21 +27,21 @@ def _read_now() -> datetime:
 
 
 class TrustedClock:
-    """The machine's clock, which may fall behind at once but get ahead only slowly. Kept in a file between runs.
+    """The machine's clock, followed backwards at once but forwards only slowly. A file keeps the time between runs.
 
-    If there is no file yet, the clock is believed.
+    Without a file, the first reading is trusted.
     """
 
     def __init__(
         self, file: Path, read_now: Callable[[], datetime] = _read_now, read_seconds: Callable[[], float] = time.monotonic
     ) -> None:
-        """read_now: the machine's clock; read_seconds: one that only goes forward."""
+        """Open the clock. read_now: returns the machine's time; read_seconds: returns the seconds of a monotonic clock."""
         self._file, self._read_now, self._read_seconds = file, read_now, read_seconds
         self._at: datetime | None = None
         self._read = read_seconds()
 
     def read(self) -> datetime:
-        """Return the time in UTC, never later than the machine's clock. OSError if the time cannot be stored."""
+        """Return the time in UTC, at most the machine's time. OSError if the file cannot be written."""
         now, read = self._read_now(), self._read_seconds()
         before = self._load() if self._at is None else self._at
         if before is None:

@@ -1,4 +1,4 @@
-"""`optassign serve --demo`: plays a day of simulated rebalances and records it, as if it had been the day that is over now."""
+"""`optassign serve --demo`: simulates a day of rebalances and records them as if the day had just ended."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ __all__ = ["record_day"]
 _DEMO_S = 2.0  # seconds of solving for each answer of the demonstration: the day has hundreds of answers
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-"""When every scenario starts."""
+"""The time at which every scenario starts."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Played:
     assignor: str
     shadow: bool
     why: str = ""
-    """Why the last answer was not the service's own, as a plug-in would say; empty: it was."""
+    """Why the last answer was not the service's own, as a plug-in reports it; empty if it was."""
 
 
 _APPLICATIONS = (
@@ -45,7 +45,7 @@ _APPLICATIONS = (
 
 
 class _Keeper:
-    """An assignor that keeps what it was asked and has answered."""
+    """An assignor that records its snapshots and answers."""
 
     def __init__(self, name: str) -> None:
         self._assignor = create(name, time_limit=_DEMO_S)
@@ -66,7 +66,8 @@ class _Keeper:
 
 
 def record_day(folder: Path, now: datetime) -> int:
-    """Fill a folder with recordings of the 24 hours before `now`; how many. The same ones at any time but for their dates."""
+    """Fill a folder with recordings of the 24 hours before `now`, and return their number. Only the dates differ between
+    calls."""
     number = 0
     for played in _APPLICATIONS:
         scenario = read_scenario(str(files("optassign.service") / "demo_scenarios" / f"{played.name}.toml"))
@@ -83,7 +84,7 @@ def record_day(folder: Path, now: datetime) -> int:
 def _encode(
     played: _Played, kept: list[tuple[ApplicationState, TaskAssignment]], shift: timedelta
 ) -> Iterator[tuple[Path, bytes]]:
-    """Path below the folder and content of each recording."""
+    """Yield the path below the folder and the content of each recording."""
     for place, (state, answer) in enumerate(kept):
         if state.taken_at is None:
             continue

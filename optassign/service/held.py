@@ -1,5 +1,5 @@
-"""An operator's requests for one rebalance, as they are put into the snapshot, and their outcome. Plain values, which workers
-get."""
+"""An operator's requests for one rebalance, as options of the snapshot, and their outcome. Plain values that workers
+receive."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,13 @@ __all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "keep_names", "sum
 
 
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
-"""The states of a drain: no rebalance yet; on its way; done; no room elsewhere; no such client; several of the name."""
+"""States of a drain: before the first rebalance; under way; done; no room on other clients; no such client; several clients of
+that name."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Fields of a snapshot's `options`, with their defaults where nothing holds."""
+    """Fields of a snapshot's `options`, with their defaults if no request is in force."""
 
     hold: Literal["none", "paused", "quiet_hours"] = "none"
     hold_ends_ms: int | None = None
@@ -28,7 +29,8 @@ class Held:
     idle_followup_ms: int | None = None
 
     def put_into(self, data: Any) -> None:
-        """Add it to the options of a snapshot that is still plain JSON; what is no snapshot is refused later."""
+        """Add the fields to the options of a snapshot in plain JSON. Other data stays unchanged, since validation refuses it
+        later."""
         if not isinstance(data, dict) or self == Held():
             return
         options = data.get("options")
@@ -50,27 +52,27 @@ class Held:
 
 @dataclass(frozen=True)
 class HoldingOutcome:
-    """An answer's outcome of drains, pauses and limits, for metrics and log."""
+    """The outcome of drains, pauses and limits in an answer, for metrics and log."""
 
     hold: str = "none"
     draining: int = 0
     may_stop: int = 0
     limits_not_kept: int = 0
     drains: Mapping[str, DrainState] = field(default_factory=dict)
-    """Name in `options.drain` -> how far it is."""
+    """Name in `options.drain` → state of the drain."""
     forgot_plan: bool = False
-    """The remembered plan counted for nothing."""
+    """Whether the remembered target assignment was ignored."""
     clients: tuple[KafkaStreamsState, ...] = ()
-    """Those of the snapshot, as `keep_names` has them."""
+    """Clients of the snapshot, reduced by `keep_names`."""
     said: Mapping[str, str | list[str]] = field(default_factory=dict)
-    """Fields of the log; none where nothing holds."""
+    """Fields of the log; empty if no request is in force."""
 
 
 NOTHING = HoldingOutcome()
 
 
 def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> HoldingOutcome:
-    """Summarise the outcome of drains, pauses and limits."""
+    """Return the outcome of drains, pauses and limits."""
     rows = {row.process_id: row for row in answer.report.drains}
 
     def find_state(name: str) -> DrainState:
@@ -103,7 +105,7 @@ def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> Holdin
 
 
 def keep_names(clients: Iterable[KafkaStreamsState]) -> tuple[KafkaStreamsState, ...]:
-    """Return the clients with nothing but their names and threads."""
+    """Return the clients with only their names and threads."""
     return tuple(
         KafkaStreamsState(process_id=one.process_id, client_id=one.client_id, host=one.host, threads=one.threads)
         for one in clients

@@ -29,11 +29,12 @@ __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_
 _MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so what is kept needs a bound
 _REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
 _KEPT_DEEDS = 20
-"""Operators' requests of an application that its page lists. The log has all of them."""
+"""Operators' requests that an application's page lists. The log has all of them."""
 _RETURNS_S = 900.0
-"""Seconds after its end from which on a rebalance means that an application is back: instances stop one by one."""
+"""Seconds after an application's end from which a rebalance means that the application is back, since instances stop one by
+one."""
 _LONGEST_HOLD_MS = 3_600_000
-"""The longest delay of a follow-up in quiet hours: quiet hours that are shortened take effect within an hour."""
+"""The longest delay of a follow-up in quiet hours, so that shortened quiet hours take effect within an hour."""
 
 
 NO_CONTACT: dict[str, Any] = {
@@ -42,7 +43,7 @@ NO_CONTACT: dict[str, Any] = {
     "waits_for": "",
     "takes_effect": "at the next rebalance; this service knows none of this application so far",
 }
-"""GET shows this before the first known rebalance."""
+"""The contact that GET shows before the first known rebalance."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class Contact:
     """The last rebalance of an application in active mode."""
 
     at: float
-    """Seconds since 1970."""
+    """Time of the rebalance in seconds since 1970."""
     followup_ms: int | None
     awaited: Awaited | None
 
     def describe(self, now: float) -> dict[str, Any]:
-        """Describe the next rebalance, and when a request of `now` (seconds since 1970) takes effect, as GET shows it."""
+        """Return the next rebalance, and when a request made `now` (seconds since 1970) takes effect, in the form of GET."""
         due = None if self.followup_ms is None else self.at + min(self.followup_ms / 1000, 1e10)
         return {
             "last_rebalance": format_utc(self.at),
@@ -66,7 +67,8 @@ class Contact:
 
 
 def _describe_effect(due: float | None, now: float) -> str:
-    """Say when a request takes effect. due: when the follow-up is, seconds since 1970; None: none was asked for."""
+    """Return when a request takes effect, in words. due: the time of the follow-up in seconds since 1970, or None without
+    one."""
     if due is None:
         return "only at the next rebalance, and none is due: start, stop or restart an instance to have one"
     if due < now:
@@ -75,24 +77,24 @@ def _describe_effect(due: float | None, now: float) -> str:
 
 
 def make_contact(head: RecordingHead) -> Contact:
-    """Make the contact of a rebalance that was answered or recorded."""
+    """Return the contact of a rebalance that was answered or recorded."""
     return Contact(parse_time(head.recorded_at).timestamp(), head.summary.followup_ms, head.summary.awaited)
 
 
 class KnownClients:
-    """Application -> its clients, as seen in this service's rebalances. Used by the event loop only."""
+    """Application → its clients in this service's last rebalance. Used by the event loop only."""
 
     def __init__(self) -> None:
         self._clients = Newest[str, tuple[KafkaStreamsState, ...]](MOST_KNOWN)
 
     def note(self, application: str, clients: Iterable[KafkaStreamsState]) -> None:
-        """Remember the clients of a rebalance, in place of those of the one before."""
+        """Replace the clients of an application by those of a newer rebalance."""
         self._clients[application] = tuple(clients)
 
     def check(self, application: str, name: str) -> None:
-        """Accept the name of one client, and any name for an application without a rebalance so far.
+        """Check that a name stands for one client. Any name passes for an application without a known rebalance.
 
-        RequestRefusedError with status 404 for a name that no client of the last rebalance has, 409 for one of several.
+        RequestRefusedError with status 404 if no client of the last rebalance has the name, 409 if several clients have it.
         """
         clients = self._clients.get(application, ())
         found = find_clients(clients, name)
@@ -112,16 +114,16 @@ def _label(client: KafkaStreamsState) -> str:
 
 
 FILE_NAME = ".holds.json"
-"""In the folder of recordings."""
+"""The name of the file in the folder of recordings."""
 BEFORE_NAME = ".holds.json.before"
-"""The generation before, which is read if the file cannot be."""
+"""The previous generation, which is read if the file is unreadable."""
 UNREADABLE_NAME = ".holds.json.unreadable"
-"""A file that could not be read. As long as it is there, pages, metric and alert say so."""
+"""A file that was unreadable. Until an operator deletes it, pages, metric and alert report it."""
 Once = Literal["paused", "forget_plan"]
 
 
 class _Kept(Frozen):
-    """A part of the file. On the way back from an upgrade, fields of the newer version cost no request."""
+    """A part of the file. Unknown fields are ignored, so that a return to an older version loses no request."""
 
     @model_validator(mode="before")
     @classmethod
@@ -145,7 +147,7 @@ class _End(_Asked):
 
 
 class _Deed(_Asked):
-    """A request of an operator that has been stored."""
+    """A request of an operator, as stored."""
 
     what: str
     client: str | None = None
@@ -162,7 +164,7 @@ class _Contents(_Kept):
     format: Format = 1
     applications: dict[str, _Application] = Field(default={})
     history: dict[str, Annotated[tuple[_Deed, ...], Field(strict=False)]] = Field(default={})
-    """Application -> its last requests, the oldest first."""
+    """Application → its last requests, the oldest first."""
 
 
 class Holds:
@@ -171,9 +173,10 @@ class Holds:
     def __init__(
         self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float], idle_followup_ms: int | None = None
     ) -> None:
-        """`folder` None: nothing is kept. now: seconds since 1970.
+        """Start without requests. `folder` None: nothing is stored. now: returns seconds since 1970.
 
-        idle_followup_ms: when a group at rest rebalances so that what operators ask for counts; None: never.
+        idle_followup_ms: the follow-up of a stable group, so that operators' requests take effect without other rebalances;
+        None for none.
         """
         self._path = None if folder is None else folder / FILE_NAME
         self._settings, self._now = settings, now
@@ -184,17 +187,17 @@ class Holds:
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
         self.stopping = False
-        """Whether the service stops, so that requests wait for no drain any more."""
+        """Whether the service stops, so that requests no longer wait for drains."""
 
     @property
     def lost(self) -> bool:
-        """Whether requests could not be read at a start, and the unreadable file is still there."""
+        """Return whether requests were unreadable at a start, and the unreadable file is still there."""
         return self._path is not None and self._path.with_name(UNREADABLE_NAME).exists()
 
     def load(self) -> None:
-        """Read what was asked for before a restart.
+        """Read the requests from before a restart.
 
-        A file that cannot be read is logged and kept under another name; the generation before takes its place.
+        An unreadable file is logged and renamed, and the previous generation is read.
         """
         if self._path is None or not self._path.exists():
             return
@@ -214,9 +217,10 @@ class Holds:
             return
 
     def get_held(self, application: str | None, *, is_applied: bool = True) -> Held | None:
-        """Return the requests for the application's next snapshot; None where nothing holds.
+        """Return the requests for the application's next snapshot, or None if there are none.
 
-        is_applied: whether its follow-ups are run: not in shadow mode, where another assignor asks for them, nor in brokers.
+        is_applied: whether the application runs the follow-ups of the answer. It does not in shadow mode, where another
+        assignor asks for them, nor with the brokers' assignor.
         """
         if application is None:
             return None
@@ -241,19 +245,19 @@ class Holds:
         return None if held == Held() else held
 
     def allows(self, application: str | None) -> bool:
-        """Return whether the file of applications lets the service answer this one."""
+        """Return whether the file of applications lets the service answer this application."""
         return self._settings.allows(application)
 
     def list_names(self) -> list[str]:
-        """List the applications with a request or a setting."""
+        """Return the applications with a request or a setting, sorted."""
         return sorted({*self._applications, *self._settings.list_names()})
 
     def list_known_names(self) -> list[str]:
-        """List the applications with a request, a setting or a known rebalance."""
+        """Return the applications with a request, a setting or a known rebalance, sorted."""
         return sorted({*self.list_names(), *self._contacts})
 
     def describe(self, application: str) -> dict[str, Any]:
-        """Describe the requests in force, as GET shows them."""
+        """Return the requests in force, in the form of GET."""
         asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
         quiet = None
         if settings.quiet is not None:
@@ -279,18 +283,18 @@ class Holds:
         }
 
     def note_contact(self, application: str, contact: Contact) -> None:
-        """Take note of a rebalance."""
+        """Keep the contact of a rebalance."""
         self._contacts[application] = contact
 
     async def set_once(self, application: str, what: Once, by: str) -> None:
-        """Pause, or forget the plan at the next rebalance. Asked for again: nothing changes."""
+        """Pause, or request a new target for the next rebalance. A repeated request changes nothing."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if getattr(asked, what) is None:
                 await self._store(application, asked.model_copy(update={what: self._sign(by)}), what, by)
 
     async def clear_once(self, application: str, what: Once, by: str) -> None:
-        """Resume, or forget the plan after all not."""
+        """Resume, or cancel the request for a new target."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if getattr(asked, what) is not None:
@@ -298,7 +302,7 @@ class Holds:
                 await self._store(application, asked.model_copy(update={what: None}), done, by)
 
     async def set_end(self, application: str, after: float, by: str) -> None:
-        """Expect the application to end in `after` seconds; from then on its silence causes no alert.
+        """Expect the application to end in `after` seconds. After its end, its silence causes no alert.
 
         Pauses, drains and replans end with the application. A rebalance long after its end means that it is back.
         """
@@ -308,14 +312,14 @@ class Holds:
             await self._store(application, asked.model_copy(update={"ended": end}), "ended", by)
 
     async def clear_end(self, application: str, by: str) -> None:
-        """Expect no end any more."""
+        """Cancel the expected end."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if asked.ended is not None:
                 await self._store(application, asked.model_copy(update={"ended": None}), "end_cancelled", by)
 
     async def note_rebalance(self, application: str) -> None:
-        """Take note that an application rebalances: one that has ended for long has come back."""
+        """Cancel the end of an application that rebalances long after it."""
         async with self._changing:
             asked = self._applications.get(application)
             if asked is None or asked.ended is None:
@@ -324,7 +328,7 @@ class Holds:
                 await self._store_quietly(application, asked.model_copy(update={"ended": None}), "returned")
 
     async def add_drain(self, application: str, client: str, by: str) -> None:
-        """Have a client drain. Asked for again: nothing changes. RequestRefusedError for an unknown client."""
+        """Drain a client. A repeated request changes nothing. RequestRefusedError for an unknown client."""
         self.clients.check(application, client)
         async with self._changing:
             asked = self._applications.get(application, _Application())
@@ -333,7 +337,7 @@ class Holds:
                 await self._store(application, asked.model_copy(update={"drains": drains}), "drain", by, client=client)
 
     async def remove_drain(self, application: str, client: str, by: str) -> bool:
-        """Have it drain no more; False if no drain was asked for."""
+        """Cancel the drain of a client, and return whether there was one."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if client not in asked.drains:
@@ -343,16 +347,16 @@ class Holds:
             return True
 
     def may_stop(self, application: str, client: str) -> bool | None:
-        """Return whether a draining client may stop, or None while it has to wait; a drain that has ended waits for nothing."""
+        """Return whether a draining client may stop, or None if it must wait. True if no drain is in force."""
         drain = self._applications.get(application, _Application()).drains.get(client)
         if drain is None or drain.state == "may_stop":
             return True
         return False if drain.state == "stays" else None
 
     async def note_outcome(self, application: str, drains: Mapping[str, DrainState], *, has_forgotten: bool) -> None:
-        """Take note of an answer that went out: how far drains are, and that the plan is forgotten.
+        """Store the outcome of an answer that was sent: the progress of drains, and whether the target was replaced.
 
-        A drain is over once its client, which was told that it may stop, has gone.
+        A drain ends when its client has left after it was told that it may stop.
         """
         async with self._changing:
             asked = self._applications.get(application)
@@ -374,14 +378,14 @@ class Holds:
                 await self._store_quietly(application, changed_application, what, client=name, state=state)
 
     async def _store_quietly(self, application: str, asked: _Application, what: str, **fields: Any) -> None:
-        """Store without an error for the caller: a failed attempt is repeated after the next answer."""
+        """Store without raising; a failed attempt is logged and repeated after the next answer."""
         try:
             await self._store(application, asked, what, **fields)
         except Exception as error:
             log_event("holds_kept", logging.WARNING, application=application, why=str(error))
 
     async def _store(self, application: str, asked: _Application, what: str, by: str | None = None, **fields: Any) -> None:
-        """Write the file, then take what is in it. RequestRefusedError with status 503 if it cannot be written."""
+        """Write the file, then use its content. RequestRefusedError with status 503 if it cannot be written."""
         applications = {**self._applications, application: asked}
         if asked == _Application():
             del applications[application]
@@ -413,7 +417,7 @@ def _dump(asked: Frozen | None) -> dict[str, Any] | None:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a file and keep the generation before; after any crash, the file has the old content or the new."""
+    """Write a file and keep the previous generation. After a crash, the file has the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary, before = path.with_name(f"{path.name}.new"), path.with_name(BEFORE_NAME)
     with open(temporary, "wb") as file:
@@ -424,12 +428,12 @@ def _write_atomically(path: Path, content: bytes) -> None:
         with suppress(OSError):
             linked = path.with_name(f"{path.name}.linked")
             linked.unlink(missing_ok=True)
-            os.link(path, linked)  # `path` never lacks a file, as it would if it was renamed
+            os.link(path, linked)  # with a link, `path` exists at all times; with a rename it would be missing for a moment
             linked.replace(before)
     temporary.replace(path)
-    with suppress(OSError):  # not on every system
+    with suppress(OSError):  # some systems cannot open a folder
         folder = os.open(path.parent, os.O_RDONLY)
         try:
-            os.fsync(folder)  # the new name survives a crash of the machine, too
+            os.fsync(folder)  # so that the new name also survives a crash of the machine
         finally:
             os.close(folder)

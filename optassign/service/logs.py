@@ -26,21 +26,20 @@ __all__ = [
     "set_up_logging",
 ]
 
-_WAITING_LINES = 2_000  # lines that wait for standard error to take them: a log that stands still must not fill the memory
-_BURST_LINES = 500  # lines of one event that are written at once: a flood of one kind leaves room for the others
+_WAITING_LINES = 2_000  # lines that wait for standard error: a stalled reader must not fill the memory
+_BURST_LINES = 500  # lines of one event that are written at once: a flood of one event leaves room for the others
 _LINES_PER_SECOND = 50
-"""Lines of one event that are written in each later second. A flood of one kind leaves room for the others."""
-_LOG_KINDS = 100  # kinds of events that are told apart: libraries choose the names of their loggers
-_LONGEST_LINE = 16_384  # characters of a line of the log: Docker splits lines of more than 16 KiB
+"""Lines of one event that are written per second after a burst."""
+_LOG_KINDS = 100  # kinds of events with a limit of their own: libraries choose the names of their loggers
+_LONGEST_LINE = 16_384  # characters of a log line: Docker splits lines of more than 16 KiB
 _LOG_STOPS_S = 2.0
-"""Seconds for waiting lines to be written when the service stops. A log that stands still must not keep the service."""
+"""Seconds for writing the waiting lines when the service stops; a stalled reader must not keep the service."""
 
 
 class LogWriter(logging.Handler):
-    """Writes lines from a thread of its own. Surplus and unread lines are dropped, counted and told.
+    """A handler that writes lines from its own thread. Lines beyond the limits are dropped, counted and reported.
 
-    format_dropped: a line that tells how many lines were dropped, by event.
-    read_seconds: a clock that only goes forward.
+    format_dropped: returns the line about dropped lines from their numbers by event. read_seconds: a monotonic clock.
     """
 
     def __init__(
@@ -53,14 +52,14 @@ class LogWriter(logging.Handler):
         self._descriptor, self._format_dropped, self._read_seconds = descriptor, format_dropped, read_seconds
         self._queue: queue.Queue[str | None] = queue.Queue(_WAITING_LINES)
         self._allowances: dict[str, tuple[float, float]] = {}
-        """Kind -> (lines that may be written, at which time)."""
+        """Kind → (number of lines that may be written, as of this time)."""
         self._dropped: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._thread = threading.Thread(target=self._write_lines, name="optassign-log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Have the record written some time soon; never waits."""
+        """Queue the record for writing; never waits."""
         kind = record.getMessage() if hasattr(record, "fields") else record.name
         try:
             if self._may_write(kind):
@@ -68,14 +67,14 @@ class LogWriter(logging.Handler):
                 return
         except queue.Full:
             pass
-        except Exception:  # of a log that cannot be formatted the program must not end
+        except Exception:  # a record that cannot be formatted must not end the program
             self.handleError(record)
             return
         with self._counting:
             self._dropped[kind] += 1
 
     def close(self) -> None:
-        """Write waiting lines, within an unnoticeable time."""
+        """Write the waiting lines, for at most `_LOG_STOPS_S`."""
         try:
             self._queue.put(None, timeout=_LOG_STOPS_S)
         except queue.Full:
@@ -85,7 +84,7 @@ class LogWriter(logging.Handler):
         super().close()
 
     def _may_write(self, kind: str) -> bool:
-        """Return whether the kind's allowance has room for one more line."""
+        """Return whether the allowance of a kind has room for a line."""
         now = self._read_seconds()
         with self._counting:
             if kind not in self._allowances and len(self._allowances) >= _LOG_KINDS:
@@ -116,18 +115,18 @@ class LogWriter(logging.Handler):
             self._write(self._format_dropped(dropped))
 
     def _write(self, line: str) -> None:
-        """Write a line. By its descriptor: Python's own standard error would hold a lock that the end of the process needs."""
+        """Write a line to the descriptor. Python's own standard error would hold a lock that the end of the process needs."""
         if len(line) > _LONGEST_LINE:
             line = self._shorten(line)
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
-        except OSError:  # closed, or its reader has gone: there is no reader to tell
+        except OSError:  # closed: there is no reader
             pass
 
     def _shorten(self, line: str) -> str:
-        """Cut a line that is too long; JSON stays JSON."""
+        """Shorten a line that is too long; JSON stays valid."""
         if not line.startswith("{"):
             return line[:_LONGEST_LINE] + "..."
         fields = json.loads(line)
@@ -139,12 +138,12 @@ class LogWriter(logging.Handler):
         return json.dumps(fields, separators=(",", ":"))
 
 
-_STANDARD_ERROR = 2  # its descriptor
+_STANDARD_ERROR = 2  # its file descriptor
 _log = logging.getLogger("optassign.service")
 
 
 def set_up_logging(log_format: str) -> None:
-    """Send all log lines of this process to standard error, as `json` or as `text`; no caller waits for it."""
+    """Send all log lines of this process to standard error, as `json` or as `text`, without waiting for it."""
     formatter = JsonFormatter() if log_format == "json" else TextFormatter()
 
     def format_dropped(lines: dict[str, int]) -> str:
@@ -155,16 +154,16 @@ def set_up_logging(log_format: str) -> None:
     handler = LogWriter(_STANDARD_ERROR, format_dropped)
     handler.setFormatter(formatter)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # of what it does we tell ourselves
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the service logs these events itself
 
 
 def log_event(name: str, level: int = logging.INFO, *, failed: bool = False, **fields: Any) -> None:
-    """Log an event and its fields. `failed`: also the traceback of the exception that is being handled."""
+    """Log an event and its fields. `failed`: also the traceback of the present exception."""
     _log.log(level, name, extra={"fields": fields}, exc_info=failed)
 
 
 def collect_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """Collect a line's fields: time, level, event, its sentence and its fields. A message of another logger is the event
+    """Return a line's fields: time, level, event, sentence, and the event's own. A message of another logger is the event
     `log`."""
     found: dict[str, Any] = {"time": format_utc(record.created), "level": record.levelname.lower()}
     fields = getattr(record, "fields", None)
@@ -180,18 +179,18 @@ def collect_fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class JsonFormatter(logging.Formatter):
-    """Lines for machines."""
+    """A formatter of lines for machines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record as a JSON object."""
+        """Return a record as a JSON object."""
         return json.dumps(collect_fields(record), separators=(",", ":"), default=str)
 
 
 class TextFormatter(logging.Formatter):
-    """Lines for people."""
+    """A formatter of lines for people."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Time, level, event and its sentence; then, behind a bar, `name=value` for each field that says something."""
+        """Return time, level, event and sentence, then after a bar `name=value` for each field with a value."""
         fields = collect_fields(record)
         head = [fields.pop(name) for name in ("time", "level", "event")]
         sentence = escape_unprintable(fields.pop("message")) if "message" in fields else None
@@ -202,7 +201,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Name and text of each field; what is in a field that has fields goes by both names, `beside.tasks`."""
+    """Yield name and text of each field; nested names are joined by dots, such as `beside.tasks`."""
     for name, value in fields.items():
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{prefix}{name}.")
@@ -218,7 +217,7 @@ def _to_text(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote a text as one word, so that a line stays a line and can be split again."""
+    """Return a text as one word, so that a line stays one line and can be split again."""
     return text if text and text.isprintable() and not set(text) & set(' "=') else json.dumps(text)
 
 
@@ -246,7 +245,7 @@ def _describe_report(fields: Fields) -> str:
 
 
 def _describe_request(fields: Fields) -> str:
-    """Describe event `hold`: an operator's request, or its progress."""
+    """Return the sentence of event `hold`: an operator's request, or its progress."""
     name, client, by = fields["application"], fields.get("client"), fields.get("by")
     texts = {
         "paused": f"{by} paused {name}",
@@ -302,16 +301,16 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "worker_failed": "A worker did not start: {why}; next try in {next_try_seconds} s, check memory and assignor",
     "worker_ready": "Worker {pid} is ready",
 }
-"""Event -> its sentence, with the names of fields in braces, or what makes it of the fields."""
+"""Event → its sentence, with names of fields in braces, or a function that returns the sentence for the fields."""
 
 
 def describe_event(event: str, fields: Fields) -> str | None:
-    """Return the sentence of an event in one printable line, or None for an event without a sentence, such as a library's."""
+    """Return the sentence of an event as one printable line; None for an event without a sentence, such as a library's."""
     text = TEXTS.get(event)
     if text is None:
         return None
     try:
         sentence = text(fields) if callable(text) else Formatter().vformat(text, (), fields)
-    except (KeyError, TypeError, ValueError):  # fields that are missing must not lose the event
+    except (KeyError, TypeError, ValueError):  # missing fields must not lose the event
         return None
     return escape_unprintable(sentence)

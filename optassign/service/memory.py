@@ -1,4 +1,4 @@
-"""The last answer of each application, for the next one (R10, R11): so requests of one application take turns."""
+"""The last answer of each application for the next rebalance (R10, R11), and the turns of its requests."""
 
 import asyncio
 import itertools
@@ -18,20 +18,20 @@ __all__ = ["Memory", "Remembered", "Turns"]
 
 @dataclass(frozen=True)
 class Remembered:
-    """An answer that went out."""
+    """An answer that was sent."""
 
     at: int
     """Optassign-Answered-At, milliseconds since 1970."""
     answer: bytes
     """JSON of the TaskAssignment."""
     order: int
-    """The request's number among all: one that came earlier and was answered later must not replace it."""
+    """The request's number among all requests: an earlier request that is answered later must not replace this answer."""
     rebalance: str | None = None
     """The plug-in's id of the rebalance."""
 
 
 class Memory:
-    """Application -> last answer, of the applications that were asked for last. Used by the event loop only."""
+    """Application → last answer, for the most recently asked applications. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self._last = Newest[str, Remembered](most)
@@ -41,13 +41,13 @@ class Memory:
         return len(self._last)
 
     def next_order(self) -> int:
-        """Return the place of a new request among all requests."""
+        """Return the number of a new request."""
         return next(self._order)
 
     def get(self, application: str | None) -> Remembered | None:
-        """Return the last answer, or None if it is not known.
+        """Return the last answer, or None if it is unknown.
 
-        One that a wrong clock has dated too far ahead is forgotten: what plug-ins decide would look older for as long.
+        An answer that a wrong clock dated too far ahead is dropped: until then, answers of plug-ins would look older.
         """
         if application is None or application not in self._last:
             return None
@@ -63,7 +63,7 @@ class Memory:
     def check_date(header: str, at: int) -> None:
         """Raise RequestRefusedError with status 400 if a plug-in dates its decision `at` too far in the future.
 
-        All later answers are dated after it: it would leave them no room. The bound grows faster than the dates of answers do.
+        Every later answer needs a later date, so such a date leaves no room. The bound grows faster than the dates of answers.
         """
         latest = read_milliseconds() + MOST_AHEAD_MS
         if at > latest:
@@ -71,15 +71,15 @@ class Memory:
             raise make_refusal(400, "the date is too far ahead", header, str(at), allowed)
 
     def choose_next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
-        """Optassign-Answered-At of an answer: after everything that was known when it was made.
+        """Return the Optassign-Answered-At of an answer: later than every date that was known when it was made.
 
-        So an answer counts as newer than what it is built on, whatever the clocks of the machines say.
+        So an answer counts as newer than its predecessor, even if the machines' clocks disagree.
         """
         last = self.get(application)
         return max(now, 0 if last is None else last.at + 1, 0 if remembered_at is None else remembered_at + 1)
 
     def put(self, application: str, remembered: Remembered) -> None:
-        """Remember an answer; forget the application not asked for the longest, if there are too many."""
+        """Keep an answer. If there are too many, drop the application that was asked for least recently."""
         last = self._last.get(application)
         self._last[application] = remembered if last is None or last.order < remembered.order else last
 
@@ -88,21 +88,21 @@ class Memory:
 class _Turn:
     lock: asyncio.Lock
     users: int = 0
-    """Requests that have the turn or wait for it; without any it is forgotten."""
+    """Number of requests that have the turn or wait for it; the turn is dropped at 0."""
 
 
 class Turns:
-    """One lock for each application that has requests under way. To be used from one event loop."""
+    """One lock for each application with requests under way. Used by one event loop only."""
 
     def __init__(self) -> None:
         self._turns: dict[str, _Turn] = {}
 
     @asynccontextmanager
     async def take(self, application: str | None, until: float) -> AsyncIterator[None]:
-        """Wait for the application's turn, and have it while in the context; None waits for no other request.
+        """Wait for the application's turn, and hold it within the context; None waits for no other request.
 
-        A request that has waited until `until`, by the loop's clock, goes on all the same: better an answer than the best
-        memory.
+        A request that has waited until `until`, by the loop's clock, continues without the turn: an answer in time matters more
+        than the newest memory.
         """
         if application is None:
             yield

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus. Names from outside are labels for applications only, and those are limited in number."""
+"""Metrics for Prometheus. Outside names appear only as labels for applications, and their number is limited."""
 
 import math
 import time
@@ -24,11 +24,11 @@ from optassign.service.views.types import Status
 __all__ = ["Metrics"]
 
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Seconds: from the smallest group to the greatest time limit in use."""
+"""Bounds in seconds, from the smallest group to the greatest time limit in use."""
 
 
 class _ReadCounter(Collector):
-    """A counter whose value is kept elsewhere."""
+    """A counter whose value is stored elsewhere."""
 
     def __init__(self, name: str, about: str, value: Callable[[], float]) -> None:
         self._name, self._about, self._value = name, about, value
@@ -50,7 +50,8 @@ class Metrics:
         read_seconds: Callable[[], float] = time.time,
         describe_held: Callable[[str], Mapping[str, Any]] = lambda application: {},
     ) -> None:
-        """read_seconds: seconds since 1970. describe_held: what operators have asked for, as `Holds.describe` has it."""
+        """Register all metrics. read_seconds: returns seconds since 1970. describe_held: returns an application's requests, as
+        `Holds.describe`."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         Info("optassign", "The service", registry=registry).info({"version": version})
@@ -69,7 +70,7 @@ class Metrics:
         )
         for counter, labels in ((self.refused, get_args(RefusalReason)), (self.reports, ("active", "shadow"))):
             for label in labels:
-                counter.labels(label)  # at 0: Prometheus sees no increase of a series that begins with the first event
+                counter.labels(label)  # start at 0: Prometheus sees no increase of a series that begins with its first event
         self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
         self.queue_seconds = Histogram(
             "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry
@@ -110,26 +111,27 @@ class Metrics:
         }
 
     def add_gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
-        """Add a gauge; `value` is called whenever it is scraped."""
+        """Add a gauge; every scrape calls `value`."""
         Gauge(f"optassign_{name}", about, registry=self._registry).set_function(value)
 
     def show_expiry(self, files: Mapping[str, Path]) -> None:
-        """Show when certificates expire, by the name of their file; the files are read whenever it is scraped."""
+        """Add the expiry times of certificates, labelled by file; every scrape reads the files."""
         about = "When the first certificate of a file expires, seconds since 1970; NaN: it cannot be read"
         gauge = Gauge("optassign_certificate_expires_timestamp_seconds", about, ["file"], registry=self._registry)
         for name, path in files.items():
             gauge.labels(name).set_function(partial(_find_expiry, path))
 
     def add_counter(self, name: str, about: str, value: Callable[[], float]) -> None:
-        """Add a counter, whose name ends in `_total`; `value` is called whenever it is scraped."""
+        """Add a counter, whose name ends in `_total`; every scrape calls `value`."""
         self._registry.register(_ReadCounter(f"optassign_{name}", about, value))
 
     def count_rebalance(self, mode: str, summary: Summary | None) -> None:
-        """Count an answer. summary: None if its worker died before it told."""
+        """Count an answer. summary: None if its worker died before it sent the details."""
         self.rebalances.labels(mode, summary.reason if summary is not None and summary.why_greedy else "answered").inc()
 
     def show_last_answer(self, application: str | None, summary: Summary, holding: HoldingOutcome = NOTHING) -> None:
-        """Show the last answer of an application; one not heard of the longest disappears, if there are too many."""
+        """Show the last answer of an application. If there are too many, the application without an answer for longest is
+        removed."""
         if application is None:
             return
         self._applications[application] = None
@@ -162,7 +164,7 @@ class Metrics:
             self._of_last[name].labels(application).set(float("nan") if value is None else value)
 
     def show_applied(self, head: RecordingHead) -> None:
-        """Show what was applied in an application's last rebalance; as many applications as `show_last_answer` shows."""
+        """Show the last applied answer of an application, for as many applications as `show_last_answer`."""
         if head.application is None:
             return
         self._applied[head.application] = None
@@ -172,7 +174,7 @@ class Metrics:
         self._of_applied.show(head.application, head)
 
     def remove(self, application: str) -> None:
-        """Drop all metrics of an application until it rebalances again."""
+        """Remove all metrics of an application until it rebalances again."""
         if application in self._applications:
             self._remove_last_answer(application)
         if application in self._applied:
@@ -188,7 +190,7 @@ class Metrics:
         self._of_applied.remove(application)
 
     def render(self) -> bytes:
-        """Render all metrics in Prometheus's text format (`content_type`), without those of stopped applications."""
+        """Return all metrics in Prometheus's text format (`content_type`), without those of stopped applications."""
         for application in self._of_applied.refresh():
             self.remove(application)
         return generate_latest(self._registry)
@@ -212,12 +214,12 @@ _ABOUT = {
 
 
 class _ApplicationGauges:
-    """One value of each for every application, of what was applied last."""
+    """Gauges with one value for each application, of the last applied answer."""
 
     def __init__(
         self, registry: CollectorRegistry, read_seconds: Callable[[], float], describe_held: Callable[[str], Mapping[str, Any]]
     ) -> None:
-        """read_seconds: seconds since 1970. describe_held: as `Metrics` has it."""
+        """Register the gauges. read_seconds: returns seconds since 1970. describe_held: as for `Metrics`."""
         self._read_seconds, self._describe_held = read_seconds, describe_held
         self._heads: dict[str, RecordingHead] = {}
         self._gauges = {
@@ -228,14 +230,14 @@ class _ApplicationGauges:
         self._status = Gauge("optassign_application_status", about, ["application", "status"], registry=registry)
 
     def show(self, application: str, head: RecordingHead) -> None:
-        """Show a rebalance, which is newer than those before it."""
+        """Show a rebalance that is newer than all before it."""
         self._heads[application] = head
         self._show_status(application, head)
         for name, value in _find_values(head).items():
             self._gauges[name].labels(application).set(math.nan if value is None else value)
 
     def refresh(self) -> list[str]:
-        """Show each application's status as of now, and return the applications that have stopped."""
+        """Renew each application's status, and return the applications that have stopped."""
         return [application for application, head in self._heads.items() if self._show_status(application, head) == "stopped"]
 
     def _show_status(self, application: str, head: RecordingHead) -> Status:
@@ -245,7 +247,7 @@ class _ApplicationGauges:
         return word
 
     def remove(self, application: str) -> None:
-        """Forget an application."""
+        """Remove an application."""
         self._heads.pop(application, None)
         for gauge in self._gauges.values():
             gauge.remove(application)

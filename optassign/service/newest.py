@@ -1,4 +1,4 @@
-"""A dictionary of bounded size: names come from requests, so what is kept of them needs a bound."""
+"""A dictionary of bounded size, for names from requests."""
 
 from collections import OrderedDict
 from typing import TypeVar
@@ -10,7 +10,7 @@ _V = TypeVar("_V")
 
 
 class Newest(OrderedDict[_K, _V]):
-    """The `most` entries that were set last, or moved to the end since."""
+    """The `most` entries that were set, or moved to the end, most recently."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""From a request to its answer: its turn, the remembered answer, the new one; then log, metrics and recording."""
+"""Answers to rebalances: a request's turn, the remembered answer and the new answer, then log, metrics and recording."""
 
 import asyncio
 import logging
@@ -26,27 +26,27 @@ from optassign.service.workers.pool import RunningJob, Schedule, WorkerPool, mak
 
 __all__ = ["AnswerFinder", "FoundAnswer", "NoAnswerError", "Rebalances", "SentAnswer", "Shared"]
 
-_REMEMBERED_REBALANCES = 4_096  # answered rebalances that are remembered: their reports come soon, or not at all
+_REMEMBERED_REBALANCES = 4_096  # answered rebalances that are remembered: their reports arrive soon or never
 _FATAL_REQUEST_S = 600
-"""Seconds until a request that has cost a worker may be sent again. By then the service has been repaired."""
-_FATAL_REQUESTS = 1_000  # remembered requests that have cost a worker: the memory of the process stays bounded
+"""Seconds until a request that ended a worker may be sent again; the service may have been repaired by then."""
+_FATAL_REQUESTS = 1_000  # remembered requests that ended a worker: the bound limits memory
 
 
 @dataclass(frozen=True)
 class FoundAnswer:
-    """An answer, and the job that it came from."""
+    """An answer, and the job that gave it."""
 
     answer: Answer
     job: RunningJob
 
 
 class NoAnswerError(RequestRefusedError):
-    """The assignor failed, or was not done in time."""
+    """Raised if the assignor failed, or missed the deadline."""
 
 
 class AnswerFinder:
-    """Asks the solvers. If the solver is late or dies, the answer of greedy is sent, which was ready before the solver started.
-    Without an answer it refuses the request, and the plug-in plans by itself.
+    """The caller of the solvers. If a solver is late or dies, the finder returns greedy's answer, which was ready before the
+    solver started. Without an answer the request is refused, and the plug-in's planner answers.
 
     A request that killed a worker, or that a worker could not read in time, goes to no other worker.
     """
@@ -54,13 +54,13 @@ class AnswerFinder:
     def __init__(self, solvers: WorkerPool, metrics: Metrics) -> None:
         self._solvers, self._metrics = solvers, metrics
         self._fatal = Newest[int, float](_FATAL_REQUESTS)
-        """Hash of a body that has cost a worker -> until when it is refused."""
+        """Hash of a body that ended a worker → time until which it is refused."""
 
     async def find(self, job: AssignJob, times: Schedule) -> FoundAnswer:
-        """Find the answer to a rebalance.
+        """Return the answer to a rebalance.
 
-        RequestRefusedError if the request is a bad one (4xx) or no worker takes it (503); NoAnswerError if the assignor fails
-        (500) or is not done in time (503).
+        RequestRefusedError for a bad request (4xx), or if no worker takes it (503). NoAnswerError if the assignor fails (500)
+        or misses the deadline (503).
         """
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
@@ -100,7 +100,7 @@ class AnswerFinder:
         return FoundAnswer(outcome, running)
 
     def _give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
-        """Ban the request from all workers, and return the error that says why there is no answer."""
+        """Ban the request from all workers, and return the refusal."""
         self._note_fatal(job)
         return make_unavailable(f"no worker can take the request: {why}", _FATAL_REQUEST_S, "worker died")
 
@@ -110,23 +110,23 @@ class AnswerFinder:
 
 @dataclass(frozen=True)
 class Shared:
-    """The parts that the service has one of each."""
+    """The components that exist once in a service."""
 
     finder: AnswerFinder
     memory: Memory
     turns: Turns
     metrics: Metrics
     recorder: Recorder | None
-    """None: nothing is recorded."""
+    """None: rebalances are not recorded."""
     holds: Holds
     clocks: ApplicationClocks
     read_seconds: Callable[[], float]
-    """The clock of the day, seconds since 1970."""
+    """Returns seconds since 1970."""
 
 
 @dataclass(frozen=True)
 class SentAnswer:
-    """The message to the plug-in."""
+    """The answer that a plug-in receives."""
 
     content: bytes
     at: int
@@ -135,13 +135,13 @@ class SentAnswer:
 
 @dataclass(frozen=True)
 class _AnsweredRequest:
-    """A request's data for metrics, log and recording, in addition to the answer that was found."""
+    """The data of a request for metrics, log and recording, in addition to its answer."""
 
     head: RequestHead
     answered_at: int
     """Optassign-Answered-At, milliseconds since 1970."""
     ready_at: int
-    """When the answer was there, milliseconds since 1970."""
+    """Time at which the answer was ready, milliseconds since 1970."""
     in_time: bool
     arrived: float
     """By the loop's clock."""
@@ -150,7 +150,8 @@ class _AnsweredRequest:
 
 
 class Rebalances:
-    """Answers rebalances. Those of one application one after the other, as each may be the memory of the next."""
+    """Answers rebalances. Rebalances of one application are answered one after the other, since each answer may be the memory
+    of the next."""
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
         self._holds, self._read_seconds = shared.holds, shared.read_seconds
@@ -159,22 +160,22 @@ class Rebalances:
         self._metrics, self._recorder, self._clocks = shared.metrics, shared.recorder, shared.clocks
         self._reports: set[asyncio.Task[None]] = set()
         self._asked = Newest[str, None](_REMEMBERED_REBALANCES)
-        """Ids of the rebalances that were asked about last."""
+        """Ids of the most recently requested rebalances."""
         self._answered = Newest[str, asyncio.Task[None]](_REMEMBERED_REBALANCES)
-        """Id of a rebalance -> the task that logs and records its answer."""
+        """Id of a rebalance → the task that logs and records its answer."""
 
     async def answer(
         self, head: RequestHead, body: bytes, arrived: float, disconnected: Callable[[], Awaitable[bool]]
     ) -> SentAnswer:
-        """Answer a request. RequestRefusedError if it is a bad one, or if there is no answer in time.
+        """Return the answer to a request. RequestRefusedError for a bad request, or without an answer in time.
 
-        arrived: by the loop's clock. disconnected: whether the plug-in has gone, so that it cannot have got the answer.
+        arrived: by the loop's clock. disconnected: returns whether the plug-in has left, so that it did not receive the answer.
         """
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
         if head.rebalance is not None:
             self._asked[head.rebalance] = None
         times = make_schedule(body, arrived, head.find_deadline(self._default_deadline))
-        application = find_application(body) if head.mode == "active" else None  # a shadow has no part in the memory
+        application = find_application(body) if head.mode == "active" else None  # requests in shadow mode do not use the memory
         async with self._turns.take(application, times.latest_start):
             last = self._memory.get(application)
             if head.remembered_at is not None:
@@ -204,11 +205,11 @@ class Rebalances:
         return SentAnswer(found.answer.content, at)
 
     def was_asked(self, rebalance: str) -> bool:
-        """Return whether this service was asked about a rebalance, whatever came of it."""
+        """Return whether the service was asked for a rebalance, with or without an answer."""
         return rebalance in self._asked
 
     async def await_recording(self, rebalance: str) -> bool:
-        """Return whether this service has answered a rebalance, once its recording is at the recorder, if there is one."""
+        """Return whether the service has answered a rebalance, after its recording has been queued."""
         report = self._answered.get(rebalance)
         if report is None:
             return False
@@ -221,7 +222,7 @@ class Rebalances:
             await asyncio.wait(self._reports, timeout=seconds)
 
     async def _report(self, found: FoundAnswer, request: _AnsweredRequest) -> None:
-        """Count, log and record an answer, once the worker has told the details."""
+        """Count, log and record an answer, after the worker has sent the details."""
         details = await found.job.details
         self._count(found, request, details)
         if details is not None and request.head.mode == "active" and found.answer.application is not None:

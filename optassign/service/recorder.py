@@ -1,4 +1,4 @@
-"""Writing and deleting recordings in a thread of its own: a full disk does not stop assignment."""
+"""The recorder writes and deletes recordings in its own thread, so that a full disk does not stop assignment."""
 
 import logging
 import os
@@ -36,21 +36,21 @@ from optassign_models.policy.constants import MOST_KNOWN
 __all__ = ["Recorder"]
 
 _SAME_REBALANCE_S = 120.0
-"""Seconds by which the answer of a rebalance and its report may be dated apart. Both clocks count the same seconds."""
-_RECORDER_QUEUE = 64  # rebalances that wait to be written: a disk that stands still must not fill the memory
+"""Greatest difference in seconds between the dates of a rebalance's answer and its report."""
+_RECORDER_QUEUE = 64  # rebalances that wait to be written: a stalled disk must not fill the memory
 _MOST_KEEP_DAYS = 300000.0
-"""The most days to keep recordings: more days before today may be before the first day that Python can name."""
+"""The most days to keep recordings: more days before today may precede the first date of Python."""
 _CLEAN_UP_S = 600.0
-"""Seconds between two looks for old recordings, if none are written. Days are counted, so minutes do not matter."""
+"""Seconds between two checks for old recordings if none are written. Days are counted, so minutes do not matter."""
 
 _TEMPORARY = ".recording-"
-"""How the names of files begin that are not wholly written."""
+"""Prefix of the names of unfinished files."""
 _CLOCK = ".clock"
-"""The file that has the latest time that is believed."""
+"""The file with the latest trusted time."""
 _LOCK = ".lock"
-"""The file that tells another service that the folder is taken."""
+"""The file whose lock tells other services that the folder is in use."""
 _DELETED_AT_ONCE = 500
-"""Old recordings that are deleted before the next rebalance is written: they take some tens of milliseconds."""
+"""Old recordings that are deleted before the next rebalance is written; they take some tens of milliseconds."""
 _SAME_REBALANCE = timedelta(seconds=_SAME_REBALANCE_S)
 
 
@@ -65,22 +65,23 @@ class _Rebalance:
 
 
 class Recorder:
-    """Writes the recordings it is given, deletes the oldest where there are too old or too many, and logs when it cannot."""
+    """A writer of recordings. It deletes the oldest recordings beyond the limits of age and size, and logs failures."""
 
     def __init__(self, folder: Path, keep_days: float, keep_bytes: int, metrics: Metrics) -> None:
-        """SettingsError if the folder is a file, or another service records there."""
+        """Lock the folder. SettingsError if the folder is a file, or another service records there."""
         self._folder, self._keep_bytes, self._metrics = folder, keep_bytes, metrics
         self._keep = timedelta(days=min(keep_days, _MOST_KEEP_DAYS))
         self._queue: queue.Queue[_Rebalance | None] = queue.Queue(_RECORDER_QUEUE)
         self._thread = threading.Thread(target=self._run, name="optassign-recorder", daemon=True)
         self._days: dict[str, tuple[int, int]] = {}
-        """Day, as in the names of folders -> how many recordings it has and how many bytes they take: not each of them."""
+        """Day, as in folder names → number and bytes of its recordings."""
         self._oldest: deque[RecordingFile] = deque()
-        """The recordings of the oldest day, the oldest first, once some have to go."""
+        """Recordings of the oldest day, the oldest first, when some must be deleted."""
         self._kept: set[Path] = set()
-        """Recordings that could not be deleted, and are counted no more."""
+        """Recordings that could not be deleted and no longer count."""
         self._idle = Newest[str | None, RecordingFile | None](MOST_KNOWN)
-        """Application at rest -> its last recording, which the next at rest replaces; None: it is the first, which stays."""
+        """Application with a stable group → its last recording, which the next one replaces; None for the first one, which is
+        kept."""
         self._bytes = 0
         self._has_more_to_delete = False
         self._clock = TrustedClock(folder / _CLOCK)
@@ -88,13 +89,13 @@ class Recorder:
         self._lock = _lock_folder(folder)
 
     def start(self) -> None:
-        """Look what there is, delete what is too old, then wait for rebalances."""
+        """Start the thread, which counts recordings, deletes old ones and then waits for rebalances."""
         self._thread.start()
 
     def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> None:
-        """Record a rebalance some time soon. Never waits: if the disk does not keep up, the rebalance is lost.
+        """Queue a rebalance for recording. Never waits: if the disk does not keep up, the rebalance is lost.
 
-        Two with the same `head.rebalance` make one recording (`join_report`).
+        Two rebalances with the same `head.rebalance` make one recording (`join_report`).
         """
         try:
             self._queue.put_nowait(_Rebalance(head, assignment, snapshot, beside))
@@ -103,7 +104,7 @@ class Recorder:
             self._note_failure("the disk does not keep up")
 
     def stop(self, seconds: float) -> None:
-        """Write what is waiting, for so long at most."""
+        """Write the queued rebalances, for at most `seconds`, and stop."""
         with suppress(queue.Full):
             self._queue.put(None, timeout=seconds)
         self._thread.join(seconds)
@@ -113,7 +114,7 @@ class Recorder:
     def _run(self) -> None:
         counted = False
         for rebalance in self._take_rebalances():
-            # The recorder writes nothing until it has counted the present recordings: before, it could delete no old one.
+            # Write nothing until the present recordings are counted, since old ones cannot be deleted before.
             counted = counted or self._attempt(self._count_recordings)
             if rebalance is not None:
                 written = counted and self._attempt(partial(self._write, rebalance))
@@ -121,7 +122,8 @@ class Recorder:
             self._attempt(self._delete_old)
 
     def _take_rebalances(self) -> Iterator[_Rebalance | None]:
-        """Yield each rebalance to write; None at first, and if old recordings are due to be deleted. End with the recorder."""
+        """Yield each rebalance to write, and None at first and when old recordings are due for deletion. Ends with the
+        recorder."""
         yield None
         while True:
             try:
@@ -134,7 +136,7 @@ class Recorder:
                 yield rebalance
 
     def _attempt(self, step: Callable[[], None]) -> bool:
-        """Take a step, and say whether it worked. An error is logged, and does not end the recorder."""
+        """Run a step, and return whether it succeeded. Errors are logged and do not end the recorder."""
         try:
             step()
         except OSError as error:
@@ -146,9 +148,9 @@ class Recorder:
         return True
 
     def _count_recordings(self) -> None:
-        """Find all recordings there are, after what a crash left half-written has been deleted."""
+        """Count the present recordings, after deleting unfinished files of a crash."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        with suppress(OSError):  # left by a crash, as only this process writes here; unreadable or undeletable ones stay
+        with suppress(OSError):  # only this process writes here; leftovers that cannot be read or deleted stay
             for leftover in self._folder.glob(f"*/*/{_TEMPORARY}*"):
                 with suppress(OSError):
                     leftover.unlink()
@@ -158,7 +160,7 @@ class Recorder:
         self._note_success()
 
     def _count(self, file: RecordingFile, number: int, size: int) -> None:
-        """Count a recording of `size` bytes that has come (1) or gone (-1)."""
+        """Count a recording of `size` bytes that was added (1) or removed (-1)."""
         day = name_day(file.at)
         known, bytes_known = self._days.get(day, (0, 0))
         self._days[day] = (known + number, bytes_known + number * size)
@@ -190,7 +192,7 @@ class Recorder:
         self._thin_out(rebalance.head, file)
 
     def _thin_out(self, head: RecordingHead, file: RecordingFile) -> None:
-        """Keep of the rebalances of a group at rest the first and the last: all between say the same."""
+        """Keep only the first and the last recording of a stable group: those between repeat the same answer."""
         name = head.application
         if not _is_idle(head):
             self._idle.pop(name, None)
@@ -206,7 +208,7 @@ class Recorder:
                     self._oldest.remove(before)
 
     def _write_file(self, path: Path, content: bytes) -> None:
-        """Write a file, or write it anew: whatever happens, its name has the old content or the new."""
+        """Write a file or replace it. After a crash, it has the old content or the new."""
         temporary = path.with_name(f"{_TEMPORARY}{path.name}")
         try:
             with open(temporary, "wb") as file:
@@ -227,7 +229,7 @@ class Recorder:
         self._note_success()
 
     def _find_same(self, head: RecordingHead, at: datetime) -> RecordingFile | None:
-        """Find the recording of the same rebalance; None if there is none."""
+        """Return the recording of the same rebalance, or None."""
         if head.rebalance is None:
             return None
         days = {name_day(day) for day in (at - _SAME_REBALANCE, at, at + _SAME_REBALANCE)}
@@ -239,7 +241,8 @@ class Recorder:
         return None
 
     def _delete_old(self) -> None:
-        """Delete the oldest recordings, at most `_DELETED_AT_ONCE`: rebalances that wait to be written come in between."""
+        """Delete the oldest recordings beyond the limits, at most `_DELETED_AT_ONCE`, so that waiting rebalances are written in
+        between."""
         oldest = self._clock.read() - self._keep
         kept: list[tuple[RecordingFile, OSError]] = []
         for _ in range(_DELETED_AT_ONCE):
@@ -253,17 +256,17 @@ class Recorder:
                 first.path.unlink(missing_ok=True)
             except FileNotFoundError:
                 self._count(first, -1, 0)
-            except OSError as error:  # it may be another program's: skipped for the later ones, until the next start
+            except OSError as error:  # it may belong to another program: skip it until the next start
                 kept.append((first, error))
                 self._kept.add(first.path)
                 continue
-            with suppress(OSError):  # the folders go too, unless other files are in them
+            with suppress(OSError):  # delete empty folders as well
                 first.path.parent.rmdir()
                 first.path.parent.parent.rmdir()
         else:
             self._has_more_to_delete = True
         self._metrics.recordings_bytes.set(self._bytes)
-        if kept:  # one line, however many: a folder may have changed hands with all that is in it
+        if kept:  # one line for all of them: a folder's owner may have changed
             file, why = kept[0]
             log_event("recording_kept", logging.WARNING, path=str(file.path), why=_describe_error(why), others=len(kept) - 1)
 
@@ -271,7 +274,7 @@ class Recorder:
         return min(self._days, default=name_day(oldest)) <= name_day(oldest)
 
     def _find_oldest(self) -> RecordingFile | None:
-        """Find the oldest recording; its day is listed when it is needed. None if there is no recording."""
+        """Return the oldest recording, listing its day on demand. None if there is no recording."""
         while self._days and (not self._oldest or name_day(self._oldest[0].at) > min(self._days)):
             day = min(self._days)
             of_day = find_recordings(self._folder, days={day})
@@ -295,7 +298,7 @@ class Recorder:
 
 
 def _is_idle(head: RecordingHead) -> bool:
-    """Return whether a rebalance found the group at rest, with the same clients and nothing asked for."""
+    """Return whether a rebalance found the group stable, with the same clients and no request."""
     summary, overview = head.summary, head.overview
     has_same_clients = overview is None or not (overview.joined or overview.left)
     is_rest = summary.reason == "rest" and summary.awaited in (None, "operators") and summary.hold == "none"
@@ -307,9 +310,9 @@ def _describe_error(error: OSError) -> str:
 
 
 def _lock_folder(folder: Path) -> IO[bytes] | None:
-    """Lock the folder for as long as the returned file is open; None where files cannot be locked.
+    """Lock the folder while the returned file is open; None on systems without locks.
 
-    SettingsError if another service holds it, or the folder is a file.
+    SettingsError if another service holds the lock, or the folder is a file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -319,7 +322,7 @@ def _lock_folder(folder: Path) -> IO[bytes] | None:
         return None
     try:
         import fcntl
-    except ImportError:  # not on Windows
+    except ImportError:  # Windows
         return None
     try:
         file = open(folder / _LOCK, "ab")  # noqa: SIM115 - stays open until the service ends

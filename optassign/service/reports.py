@@ -1,7 +1,7 @@
-"""Turn a plug-in's report of the applied answer into a recording, with the service's own answer next to it
+"""Reports of applied answers: each becomes a recording, with the service's own answer next to the applied one
 (docs/reference/http.md).
 
-No client waits for reports: they are worked off one at a time, so that they never hold more than one worker.
+No client waits for a report, so reports are handled one at a time and never occupy more than one worker.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from optassign.service.workers.pool import Schedule, make_schedule
 
 __all__ = ["Reports"]
 
-_REPORT_WAITS_S = 20.0  # seconds that a report waits for those before it: plug-ins send them in order, within seconds
+_REPORT_WAITS_S = 20.0  # seconds that a report waits for those before it: plug-ins send reports in order, within seconds
 _UNANSWERED_REBALANCES = 1_000  # remembered rebalances without an answer: plug-ins hold back fewer reports
 
 
 class Reports:
-    """Takes reports: remembers what was applied, works out what the service would have answered, and records both."""
+    """Handles reports: remembers the applied answer, computes the service's answer, and records both."""
 
     def __init__(self, settings: Settings, rebalances: Rebalances, shared: Shared) -> None:
         self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
@@ -41,19 +41,19 @@ class Reports:
         self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
         self._clocks, self._read_seconds = shared.clocks, shared.read_seconds
         self._observed = Memory(settings.limits.applications)
-        """The last answers applied in shadow mode: restore rates are learnt from them, and they decide no answer."""
+        """The last answers applied in shadow mode. Restore rates are learnt from them; they do not affect answers."""
         self._one_at_a_time = asyncio.Semaphore(1)
         self._unanswered: deque[str] = deque(maxlen=_UNANSWERED_REBALANCES)
-        """Ids of rebalances for which the assignor had no answer: a repeated report is recorded without one."""
+        """Ids of rebalances for which the assignor had no answer; a repeated report is recorded without one."""
 
     def restore(self, application: str, remembered: Remembered) -> None:
-        """Take the last answer that was applied in shadow mode before a restart; one that was reported since counts instead."""
+        """Keep the last answer that was applied in shadow mode before a restart, unless a report has already replaced it."""
         self._observed.put(application, remembered)
 
     async def take(self, head: ReportHead, body: bytes) -> bytes:
-        """Take a report, and return what the plug-in is told: JSON with both answers in a few numbers.
+        """Take a report, and return the response to the plug-in: JSON with the main figures of both answers.
 
-        RequestRefusedError if it is a bad one, or if it cannot be taken now.
+        RequestRefusedError for a bad report, or if it cannot be handled now.
         """
         try:
             async with asyncio.timeout(_REPORT_WAITS_S):
@@ -72,7 +72,7 @@ class Reports:
         application = find_application(body)
         remembering = application if head.mode == "active" else None
         self._memory.check_date("Optassign-Applied-At", head.applied_at)
-        async with self._turns.take(remembering, times.latest_start):  # the answer that came too late may be under way still
+        async with self._turns.take(remembering, times.latest_start):  # the answer that came too late may still be under way
             answered = await self._rebalances.await_recording(head.rebalance)
             last = self._memory.get(remembering)
             observed = self._observed.get(application) if remembering is None else None
@@ -89,8 +89,8 @@ class Reports:
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
                 held=self._holds.get_held(application, is_applied=head.runs_followups),
                 application=application,
-                # In active mode no page shows the service's own answer unless it is recorded. If this service was asked and had
-                # no answer in time, solving once more would take the time of others.
+                # In active mode no page shows the service's own answer unless it is recorded. If the service was asked and
+                # missed the deadline, solving again would take time from other requests.
                 solve=not answered
                 and not self._rebalances.was_asked(head.rebalance)
                 and (self._recorder is not None or head.mode == "shadow"),
@@ -119,7 +119,7 @@ class Reports:
         return _encode_reply(self._recorder is not None, details.applied, beside)
 
     async def _find(self, job: AssignJob, times: Schedule, rebalance: str) -> FoundAnswer:
-        """Find the service's answer as `AnswerFinder.find` does, but do not solve again if that has failed before."""
+        """Return the service's answer as `AnswerFinder.find` does, but do not solve again after a failure."""
         try:
             return await self._finder.find(replace(job, solve=job.solve and rebalance not in self._unanswered), times)
         except NoAnswerError:
@@ -135,7 +135,7 @@ class Reports:
 
 
 def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside | None:
-    """Ask for the service's present answer; None if it has answered before."""
+    """Return the service's answer for the recording, or None if nothing was solved."""
     if details.summary is None:
         return None
     return Beside(
@@ -150,7 +150,7 @@ def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside 
 def _make_head(
     application: str | None, head: ReportHead, applied_at: float, found: FoundAnswer, applied: Applied, beside: Beside | None
 ) -> RecordingHead:
-    """Make the head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
+    """Return the head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
     return RecordingHead(
         format=1,
         application=application,

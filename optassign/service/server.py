@@ -1,4 +1,4 @@
-"""The whole service: its parts put together, started, and stopped in good order."""
+"""The whole service: its components, their start and their orderly stop."""
 
 import asyncio
 import logging
@@ -50,20 +50,20 @@ __all__ = ["Service", "check", "serve"]
 
 _COMPARISON_S = 300.0  # seconds of a comparison, with the start of its process
 _KEEP_ALIVE_S = 1_800
-"""Seconds that an idle connection stays open. A JVM keeps one for 1,200 s at most, and has to be the one that closes it."""
-_FILE_LOOK_S = 2.0  # seconds between two looks whether tokens or certificate have changed: a new one counts within it
-_PAGE_S = 30.0  # seconds for one page that is looked at: a reader waits no longer
-_TRIAL_S = 90.0  # seconds for one page that solves or simulates: a reader waits no longer
-_FLUSH_S = 10.0  # seconds for recordings to be written when the service stops. systemd waits for 90 s
+"""Seconds for which an idle connection stays open. A JVM keeps it for at most 1,200 s, and must be the side that closes it."""
+_FILE_LOOK_S = 2.0  # seconds between two checks of tokens and certificate: a changed file takes effect within that time
+_PAGE_S = 30.0  # seconds for a page that only reads: a reader waits no longer
+_TRIAL_S = 90.0  # seconds for a page that solves or simulates: a reader waits no longer
+_FLUSH_S = 10.0  # seconds for writing recordings when the service stops; systemd waits for 90 s
 
 _PAGE_ERRORS = ("the page cannot be made", "too many pages are waited for")
-"""When a page fails, and when too many are asked for."""
+"""The errors if a page fails, and if too many pages are requested."""
 
 
 def serve(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT. The exit code: 0, or 1 if a second signal cut it short.
+    """Serve until SIGTERM or SIGINT, and return the exit code: 0, or 1 if a second signal ended the service early.
 
-    SettingsError, before anything is started, for settings that cannot be.
+    SettingsError for invalid settings, before anything starts.
     """
     check_tls(settings)
     tokens = Tokens(settings.token_file)
@@ -73,22 +73,22 @@ def serve(settings: Settings) -> int:
         set_up_logging(settings.log_format)
         read_seconds, now = time.time, datetime.now(UTC)
         if settings.demo:
-            from optassign.service.demo import record_day  # with the simulator, which only the demonstration needs
+            from optassign.service.demo import record_day  # loads the simulator, which only the demonstration needs
 
-            read_seconds = now.timestamp  # it stands still: all that was simulated would be silent after some minutes
+            read_seconds = now.timestamp  # a fixed time: otherwise each simulated application is soon silent
             folder = Path(until_end.enter_context(TemporaryDirectory(prefix="optassign-demo-")))
             log_event("demo", recordings=record_day(folder, now), folder=str(folder))
             settings = replace(settings, recordings=folder)
         try:
             return asyncio.run(Service(settings, tokens, applications, read_seconds=read_seconds).run(listener))
         finally:
-            logging.shutdown()  # write all logged lines that a reader takes
+            logging.shutdown()  # write all logged lines that standard error accepts
 
 
 def check(settings: Settings) -> list[str]:
-    """Check settings as `serve` does, without a port and without starting anything, and return a line for each part.
+    """Check settings as `serve` does, without opening a port or starting a process, and return a line for each part.
 
-    SettingsError for settings that cannot be.
+    SettingsError for invalid settings.
     """
     check_tls(settings)
     tokens, applications = Tokens(settings.token_file), ApplicationsFile(settings.applications_file)
@@ -108,10 +108,10 @@ def check(settings: Settings) -> list[str]:
 
 
 def _raise_descriptors() -> None:
-    """Take as many descriptors as the system lets this process have."""
+    """Raise the limit of file descriptors to the most that the system allows."""
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # Windows
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
@@ -129,7 +129,7 @@ class _LastAnswer:
 
 
 def _read_last_answers(folder: Path, most: int) -> list[_LastAnswer]:
-    """Read the newest applied answers of at most `most` applications, the newest last. OSError if the folder cannot be read."""
+    """Return the newest applied answers of at most `most` applications, the newest last. OSError for an unreadable folder."""
     return sorted(map(_keep_answer, find_newest_answers(folder, most)), key=lambda last: last.head.answered_at)
 
 
@@ -141,7 +141,7 @@ def _keep_answer(recording: Recording) -> _LastAnswer:
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server, but a signal first lets the service finish what is under way."""
+    """Uvicorn's server, which on a signal first lets the service finish the requests under way."""
 
     def __init__(self, config: uvicorn.Config, stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
         super().__init__(config)
@@ -150,11 +150,11 @@ class _Server(uvicorn.Server):
         self._stopping: asyncio.Task[None] | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop in good order at the first signal, at once at the second."""
+        """Stop in order at the first signal, at once at the second."""
         self._loop.call_soon_threadsafe(self.stop_on_signal, signal.Signals(sig).name)
 
     def stop_on_signal(self, name: str) -> None:
-        """Stop in good order at the first call, at once at the second."""
+        """Stop in order at the first call, at once at the second."""
         if self._stopping is not None:
             self.force_exit = self.should_exit = True
             return
@@ -167,9 +167,9 @@ class _Server(uvicorn.Server):
 
 
 class Service:
-    """The parts of the service, and the order in which they start and stop.
+    """The components of the service, in their order of start and stop.
 
-    read_seconds: the clock of the day, in seconds since 1970; all other times are the loop's.
+    read_seconds: returns seconds since 1970; all other times are the loop's.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Service:
         if settings.recordings is not None:
             self._recorder = Recorder(settings.recordings, settings.keep_days, settings.keep_bytes, self._metrics)
         self._memory = Memory(limits.applications)
-        # Solvers stand back, so that the loop does not wait for a processor.
+        # A higher niceness keeps solvers from delaying the loop.
         solver = WorkerSpec(
             settings.assignor, settings.log_format, niceness=5, memory=limits.worker_bytes, registered=settings.registered
         )
@@ -231,13 +231,13 @@ class Service:
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._server: _Server | None = None
         self._has_read = False
-        """Whether the recordings of before a restart have been read."""
+        """Whether the recordings from before a restart have been read."""
         self._refused: set[int] = set()
-        """Numbers of the kinds of files that have changed and cannot be used."""
+        """Numbers of the file kinds whose changed files are unusable."""
         self._add_gauges()
 
     def stop(self) -> None:
-        """Stop as at a signal; from the loop that it runs in, once it listens."""
+        """Stop as on a signal. Call from the service's event loop, once the service listens."""
         assert self._server is not None
         self._server.stop_on_signal("none")
 
@@ -251,7 +251,7 @@ class Service:
         listener.connections = self._connections
         config = uvicorn.Config(
             self._gateway,
-            http=self._connections.make_protocol,  # type: ignore[arg-type] # called as a class is
+            http=self._connections.make_protocol,  # type: ignore[arg-type] # called like a class
             ws="none",
             lifespan="off",
             log_config=None,
@@ -288,7 +288,7 @@ class Service:
         return 1 if server.force_exit else 0
 
     async def _finish_requests(self) -> None:
-        """Take nothing new, finish what is under way."""
+        """Refuse new requests, and finish those under way."""
         self._gateway.draining = self._holds.stopping = True
         self._comparisons.stop()
         for maker in self._page_makers:
@@ -297,9 +297,9 @@ class Service:
         await self._rebalances.finish(_FLUSH_S)
 
     async def _restore_memory(self) -> None:
-        """Remember again, from the newest recordings, the last assignments and clocks of before a restart.
+        """Restore each application's last assignment and clocks from the newest recordings.
 
-        The service listens by then: an answer that it has given since counts, and not the recorded one.
+        The service already listens, so an answer given since then takes precedence over the recorded one.
         """
         folder, found = self._settings.recordings, list[_LastAnswer]()
         try:
@@ -308,7 +308,7 @@ class Service:
         except OSError as error:
             log_event("memory_lost", logging.WARNING, folder=str(folder), why=error.strerror or str(error))
         heard = {last.application for last in found if last.application in self._clocks}
-        for last in found:  # a shadow's is newer than one of active mode, so its clocks count
+        for last in found:  # a recording in shadow mode is newer than one in active mode, so its clocks count
             if last.head.mode == "active":
                 self._memory.put(last.application, last.remembered)
             else:
@@ -332,7 +332,8 @@ class Service:
         return None if self._solvers.able else "every worker is stuck with a request that is past its deadline"
 
     async def _watch_files(self, config: uvicorn.Config) -> None:
-        """Take new tokens and a new certificate as soon as their files change; what cannot be used is logged, the old stay."""
+        """Reload tokens, applications and certificate when their files change. Unusable files are logged, and the old settings
+        stay."""
         certificate = WatchedFiles(self._settings.tls_cert, self._settings.tls_key)
 
         def reload_tokens() -> bool:
@@ -398,7 +399,7 @@ class Service:
 
 
 def _warn_of_assignor(name: str) -> None:
-    """Say so where many answers will be of no use."""
+    """Log a warning if plug-ins will refuse many answers of the assignor."""
     if not traits(name).keeps_rules:
         log_event(
             "assignor_promises_less",

@@ -1,4 +1,4 @@
-"""The settings of `optassign serve`, the checks before the service starts, and files that are read anew when they change."""
+"""Settings of `optassign serve`, their checks before the start, and files that are reloaded when they change."""
 
 import os
 import ssl
@@ -22,86 +22,86 @@ __all__ = [
 ]
 
 TOKEN_VARIABLE = "OPTASSIGN_TOKEN"
-"""The variable of the environment that has the token where --token-file does not."""
+"""The environment variable with the token, used without --token-file."""
 
 
 class SettingsError(ValueError):
-    """Settings that cannot be, or that would not be safe. `str()` is one line."""
+    """Raised for invalid or unsafe settings. `str()` is one line."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one request, and of all of them together. Over a limit the status is 413 or 503, or the connection is
+    """The limits of one request, and of all requests together. Beyond a limit the status is 413 or 503, or the connection is
     refused."""
 
     body_bytes: int = 64 << 20
-    """Bytes of a body, before and after inflating it."""
+    """Bytes of a body, before and after inflating."""
     cells: int = 100_000_000
-    """Tasks × clients."""
+    """Number of tasks × clients."""
     name_length: int = 255
     """Characters of an application's or a client's name."""
     connections: int = 512
-    """In all."""
+    """Number of connections in total."""
     connections_per_peer: int = 128
-    """From one address."""
+    """Number of connections from one address."""
     held_bytes: int = 256 << 20
-    """Bytes of all requests' bodies under way; bodies of up to 1 MiB do not count."""
+    """Bytes of all bodies under way; bodies of up to 1 MiB do not count."""
     worker_bytes: int = 4 << 30
     """Bytes of a worker process's address space; 0: no limit."""
     applications: int = 256
-    """How many have their last answer remembered, and metrics of their own."""
+    """Number of applications with a remembered last answer and metrics."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that `optassign serve` can be told; times in seconds."""
+    """The settings of `optassign serve`; times in seconds."""
 
     host: str = "127.0.0.1"
     port: int = 8924
-    """0: any free port."""
+    """0 for any free port."""
     workers: int = 1
     assignor: str = "cp-sat"
     registered: tuple[tuple[str, str], ...] = ()
-    """(name, "module:class") of assignors that are not optassign's own."""
+    """(name, "module:class") of assignors from other packages."""
     default_deadline: float = 5.0
-    """Seconds for a request that states no deadline."""
+    """Seconds for a request without a deadline."""
     idle_followup: float = IDLE_FOLLOWUP_MS / 1000
-    """After so long a group at rest rebalances, so that operators' requests take effect; 0: it does not."""
+    """Seconds after which a stable group rebalances, so that operators' requests take effect; 0 for never."""
     recordings: Path | None = None
     keep_days: float = 90.0
     keep_bytes: int = 10 << 30
     applications_file: Path | None = None
-    """Quiet hours and limits of applications."""
+    """The file with quiet hours and limits of applications."""
     token_file: Path | None = None
-    """None: what the environment has, if it has one."""
+    """None: the token of the environment, if any."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
-    """Only clients with a certificate of these authorities may connect."""
+    """Certificate authorities; only clients with their certificates may connect."""
     behind_proxy: bool = False
     log_format: Literal["json", "text"] = "text"
     runbook: str = ""
     grafana: str = ""
-    """Addresses of the runbook and of the dashboard, which pages link to; empty: there is no link."""
+    """Addresses of runbook and dashboard for links on pages; empty for no link."""
     demo: bool = False
-    """Recordings of a simulated day, in a folder that is deleted at the end."""
+    """Whether to record a simulated day in a folder that is deleted at the end."""
     limits: Limits = Limits()
 
     @property
     def idle_followup_ms(self) -> int | None:
-        """`idle_followup` as snapshots have it."""
+        """Return `idle_followup` in the form of snapshots: milliseconds, or None for 0."""
         return round(self.idle_followup * 1000) or None
 
 
 def count_default_workers() -> int:
-    """Return a worker per usable processor, from 2 to 4: one takes no large group, so that small groups do not wait."""
+    """Return a worker per usable processor, from 2 to 4. One of them takes no large group, so that small groups do not wait."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(4, max(2, usable))
 
 
 def find_expiry(path: Path) -> float | None:
-    """Return the seconds since 1970 at which the first certificate of a PEM file expires; None if the file has none."""
-    from cryptography.x509 import load_pem_x509_certificates  # which workers never need
+    """Return when the first certificate of a PEM file expires, in seconds since 1970; None without a certificate."""
+    from cryptography.x509 import load_pem_x509_certificates  # workers never need it
 
     try:
         found = load_pem_x509_certificates(path.read_bytes())
@@ -111,7 +111,7 @@ def find_expiry(path: Path) -> float | None:
 
 
 def check_tls(settings: Settings) -> None:
-    """SettingsError unless certificate and key are both there and belong together, or both are missing."""
+    """Raise SettingsError unless certificate and key are a pair, or both are missing."""
     if settings.tls_client_ca is not None and settings.tls_cert is None:
         raise SettingsError("found --tls-client-ca without --tls-cert; allowed: certificates of clients where there is TLS")
     if (settings.tls_cert is None) != (settings.tls_key is None):
@@ -132,14 +132,14 @@ def check_tls(settings: Settings) -> None:
 
 
 class WatchedFiles:
-    """Some files as they were last seen. Made before they are read first, so that no change falls in between."""
+    """Some files in their last seen state. Create it before reading the files, so that no change falls in between."""
 
     def __init__(self, *paths: Path | None) -> None:
         self._paths = [path for path in paths if path is not None]
         self._seen = [_look_at(path) for path in self._paths]
 
     def have_changed(self) -> bool:
-        """Return whether a file differs from the last call; it asks the file system, so never on the event loop."""
+        """Return whether a file has changed since the last call. Not for the event loop, since it reads the file system."""
         before, self._seen = self._seen, [_look_at(path) for path in self._paths]
         return self._seen != before
 
@@ -153,12 +153,12 @@ def _look_at(path: Path) -> tuple[int, int, int]:
 
 
 def list_readable_secrets(settings: Settings) -> list[Path]:
-    """List the files of secrets that every user of this machine may read."""
+    """Return the secret files that every user of this machine may read."""
     found = []
     for path in (settings.token_file, settings.tls_key):
         try:
             if path is not None and os.stat(path).st_mode & stat.S_IROTH and os.name == "posix":
                 found.append(path)
         except OSError:
-            continue  # what cannot be read is an error elsewhere
+            continue  # reading the file raises the error later
     return found

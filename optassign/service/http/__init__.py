@@ -1,1 +1,1 @@
-"""HTTP: the pages, the gateway before all of them, the form of requests and their refusal."""
+"""HTTP: the machine pages, the gateway before all pages, the format of requests, and refusals."""

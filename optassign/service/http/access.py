@@ -1,4 +1,4 @@
-"""Access: tokens, which say who may ask about which application (docs/how-to/secure.md), and logins with a browser."""
+"""Access: tokens with their rights to applications (docs/how-to/secure.md), and browser logins."""
 
 import hashlib
 import hmac
@@ -23,19 +23,21 @@ from optassign_models.policy.constants import MOST_DOUBLINGS
 
 __all__ = ["COOKIE", "EVERYTHING", "Access", "LoginPauses", "Sessions", "Tokens", "get_access", "read_tokens"]
 
-_SHORTEST_TOKEN = 16  # characters of a token, at least: shorter ones can be guessed
-_TOKEN_FILE = 1_048_576  # bytes of a file with tokens: a larger one was named by mistake
-_FREE_LOGINS = 10  # failed logins from an address before it has to wait: people mistype; several may share an address
+_SHORTEST_TOKEN = 16  # characters of a token, at least: shorter tokens can be guessed
+_TOKEN_FILE = 1_048_576  # bytes of a file with tokens: a larger file was named by mistake
+_FREE_LOGINS = 10  # failed logins of an address before it must wait: people mistype, and several may share an address
 _LOGIN_PAUSE_S = 1.0
-"""Seconds to wait after too many failed logins from an address; each further one doubles it: guessing takes years."""
+"""Seconds to wait after too many failed logins from an address. Each further failure doubles it, so that guessing takes
+years."""
 _LONGEST_LOGIN_PAUSE_S = 60.0  # seconds to wait at most: an operator may share the address
 _LOGIN_ADDRESSES = 1_024
-"""Addresses whose failed logins are counted. Addresses come from outside, so what is kept needs a bound."""
-_SESSION_S = 43_200  # seconds after which a user has to log in again: it is a working day
+"""The number of addresses whose failed logins are counted. Addresses come from outside, so the memory for them needs a
+bound."""
+_SESSION_S = 43_200  # seconds until a user must log in again: a working day
 
 
 _MAY_OPERATE, _MAY_DRAIN, _NAME, _CLIENT = "may=operate", "may=drain", "name=", "client="
-"""Words behind a token that are no applications: their ids have no equals sign."""
+"""Words after a token that are not applications: application ids have no equals sign."""
 
 
 @dataclass(frozen=True)
@@ -43,58 +45,58 @@ class Access:
     """The rights of a token's holder."""
 
     applications: frozenset[str] | None
-    """None: every application, and the pages that tell of all of them."""
+    """None: every application, and the pages about all of them."""
     may_operate: bool = False
-    """Whether its holder may pause an application, drain its clients and have its plan forgotten."""
+    """Whether the holder may pause an application, drain its clients and request a new target."""
     name: str | None = None
-    """Its holder's name in log and lists."""
+    """The holder's name in logs and lists."""
     may_drain: bool = False
-    """Whether its holder may drain clients, and end that: what a pod needs before it stops."""
+    """Whether the holder may drain clients and cancel drains, which a pod needs before it stops."""
     clients: frozenset[str] = frozenset()
-    """The clients that it may drain; empty: each of its applications."""
+    """The clients that the holder may drain; empty: every client of its applications."""
 
     def covers(self, application: str) -> bool:
         """Return whether the token is for the application."""
         return self.applications is None or application in self.applications
 
     def check_application(self, application: str | None) -> None:
-        """Raise RequestRefusedError with status 403 unless the token is for the application."""
+        """Raise RequestRefusedError with status 403 if the token is not for the application."""
         if self.applications is not None and application not in self.applications:
             raise make_refusal(403, "the token is not for this application", "application", application or "nothing")
 
     def check_operating(self) -> None:
-        """Raise RequestRefusedError with status 403 for a token that may only ask for answers."""
+        """Raise RequestRefusedError with status 403 if the token may only ask for answers."""
         if not self.may_operate:
             allowed = f"one whose line in the file of tokens has {_MAY_OPERATE}"
             raise make_refusal(403, "the token may not operate", "Authorization", "a token for answers only", allowed)
 
     def check_draining(self, client: str) -> None:
-        """Raise RequestRefusedError with status 403 for a token that may not drain this client."""
+        """Raise RequestRefusedError with status 403 if the token may not drain this client."""
         if not self.may_drain or (self.clients and client not in self.clients):
             self.check_operating()
 
     def check_everything(self) -> None:
-        """Raise RequestRefusedError with status 403 for a token of some applications only."""
+        """Raise RequestRefusedError with status 403 if the token is for some applications only."""
         if self.applications is not None:
             raise make_refusal(403, "the token is for some applications only")
 
 
 EVERYTHING = Access(None, may_operate=True)
-"""The access if there are no tokens: every caller that can reach the service is on this machine."""
+"""The access without tokens: only callers on this machine can reach the service then."""
 
 
 def get_access(request: Request) -> Access:
-    """Return the rights of the request's token, as the gateway found them."""
+    """Return the rights of the request's token, which the gateway has stored."""
     access = request.scope["state"]["access"]
     assert isinstance(access, Access)
     return access
 
 
 class Tokens:
-    """The tokens that are good now; None: there are none, and every caller may do everything."""
+    """The valid tokens. Without any, every caller has full access."""
 
     def __init__(self, path: Path | None) -> None:
-        """SettingsError if they cannot be read, or are too weak to serve."""
+        """Read the tokens. SettingsError if they are unreadable, or too weak to serve."""
         self._path, self._files = path, WatchedFiles(path)
         self._tokens = read_tokens(path)
 
@@ -102,14 +104,14 @@ class Tokens:
         return self._tokens is not None
 
     def check(self, headers: Headers) -> Access:
-        """Return the request's rights. RequestRefusedError with status 401 without a token that is good."""
+        """Return the rights of a request. RequestRefusedError with status 401 without a valid token."""
         if self._tokens is None:
             return EVERYTHING
         values = headers.getlist("authorization")
         scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
         encoded = given.strip().encode("utf-8", "replace")
         found = None
-        # All are compared, each in constant time: how long it takes tells nothing about them.
+        # Compare every token in constant time, so that the duration tells nothing about the tokens.
         for token, access in self._tokens.items():
             if hmac.compare_digest(encoded, token.encode()):
                 found = access
@@ -120,13 +122,13 @@ class Tokens:
         return found
 
     def list_all(self) -> Iterable[tuple[str, Access]]:
-        """List the valid tokens, each with its rights."""
+        """Return the valid tokens, each with its rights."""
         return () if self._tokens is None else self._tokens.items()
 
     def reload(self) -> bool:
-        """Read the file anew if it has changed, and say whether it had; reads a file, so not for the event loop.
+        """Read the file again if it has changed, and return whether it had. Not for the event loop, since it reads a file.
 
-        SettingsError if it cannot be read: then the old tokens stay.
+        SettingsError for an unreadable file; the old tokens then stay.
         """
         if self._path is None or not self._files.have_changed():
             return False
@@ -135,12 +137,12 @@ class Tokens:
 
 
 def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
-    """Token -> its rights, from a file, otherwise from the environment; None without any.
+    """Return token → its rights, from the file, or without a file from the environment; None without either.
 
-    Each line of the file has a token and, after it, the applications that it is for; without any it is for all. Among them
-    `may=operate` lets its holder pause, drain and forget, `may=drain` only drain, `client=…` only these clients, and
-    `name=…` is the name in log and lists. Empty lines and lines that begin with # are ignored. SettingsError if there is
-    none, or if one is too weak to serve.
+    Each line of the file has a token, followed by its applications; without any, the token is for all. Further words:
+    `may=operate` lets the holder pause, drain and replan, `may=drain` only drain, `client=…` restricts drains to these clients,
+    and `name=…` is the name in logs and lists. Empty lines and lines that begin with # are ignored. SettingsError for a file
+    without tokens, or for a weak token.
     """
     if path is None:
         if TOKEN_VARIABLE not in os.environ:
@@ -192,16 +194,16 @@ def _check(token: str, where: str) -> None:
 
 
 class LoginPauses:
-    """Makes an address wait after failed logins. Used by the event loop only."""
+    """Waiting times of addresses after failed logins. Used by the event loop only."""
 
     def __init__(self, read_seconds: Callable[[], float]) -> None:
         """read_seconds: seconds since 1970."""
         self._read_seconds = read_seconds
         self._failed = Newest[str, tuple[int, float]](_LOGIN_ADDRESSES)
-        """Address -> failed logins, and until when it has to wait."""
+        """Address → number of failed logins, and the time until which it must wait."""
 
     def check(self, address: str) -> None:
-        """Raise RequestRefusedError with status 429 if the address has to wait."""
+        """Raise RequestRefusedError with status 429 if the address must wait."""
         left = self._failed.get(address, (0, 0.0))[1] - self._read_seconds()
         if left > 0:
             seconds = str(math.ceil(left))
@@ -210,7 +212,7 @@ class LoginPauses:
             )
 
     def note(self, address: str, *, failed: bool) -> None:
-        """Count a failed login; one that succeeds ends the count."""
+        """Count a failed login; a successful login resets the count."""
         number = self._failed.pop(address, (0, 0.0))[0] + 1
         if not failed:
             return
@@ -221,23 +223,22 @@ class LoginPauses:
 
 COOKIE = "optassign"
 _MACHINES = ("/v1/", "/metrics", "/healthz", "/readyz")
-"""Addresses of machines, which get 401, not a form."""
+"""Paths for machines, which get status 401 instead of the login form."""
 
 
 class Sessions:
-    """Decide which page a visitor may see. A session is worth what its token is worth now: it ends with it, and with the
-    service."""
+    """The sessions of browsers. A session has the present rights of its token, and ends with the token or the service."""
 
     def __init__(self, tokens: Tokens, *, checks_host: bool, read_seconds: Callable[[], float] = time.time) -> None:
-        """checks_host: no visitor has to log in, so the host name in requests has to be this machine's."""
+        """Start without sessions. checks_host: whether requests must name this machine as host, since no visitor logs in."""
         self._tokens, self._checks_host, self._read_seconds = tokens, checks_host, read_seconds
         self._secret = secrets.token_bytes(32)
 
     def check(self, method: str, path: str, query: str, headers: Headers) -> Access:
-        """Return a request's rights. RequestRefusedError with status 401, or 303 to the form for a browser that asks for a
-        page.
+        """Return a request's rights. RequestRefusedError with status 401, or 303 to the login form for a browser that asks for
+        a page.
 
-        The cookie counts for what is looked at, and for forms of our own pages; plug-ins send their token.
+        The cookie is valid for reading, and for the forms of the service's own pages. Plug-ins send their token.
         """
         own = method in ("GET", "HEAD") or not path.startswith("/v1/")
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE)
@@ -271,7 +272,7 @@ class Sessions:
         return f"{until}.{self._sign(until, token.strip())}"
 
     def check_origin(self, headers: Headers) -> None:
-        """Raise RequestRefusedError with status 403 for a form from another site."""
+        """Raise RequestRefusedError with status 403 if the form comes from another site."""
         origin, host = headers.get("origin"), headers.get("host", "")
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or (
             origin not in (None, "null") and origin.partition("://")[2] != host
@@ -294,7 +295,8 @@ class Sessions:
 
 
 def _check_host(headers: Headers) -> None:
-    """Raise RequestRefusedError with status 403 for a host name that a foreign page may point here (DNS rebinding)."""
+    """Raise RequestRefusedError with status 403 for a host name that a foreign page may direct to this machine (DNS
+    rebinding)."""
     host = headers.get("host", "")
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     if name.lower() in ("localhost", ""):

@@ -1,4 +1,4 @@
-"""The pages of the service, as an application of FastAPI."""
+"""The pages of the service for machines, as a FastAPI application."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -41,15 +41,15 @@ from optassign.service.workers.side_process import SideProcess
 
 __all__ = ["PAGES", "make_app"]
 
-_UPLOAD_S = 20.0  # seconds for the body of a comparison or report: the end of the service may have to wait so long for it
+_UPLOAD_S = 20.0  # seconds for the body of a comparison or report: a shutdown may wait that long for it
 _COMPARE_S = 10.0
-"""Seconds of solving for each assignor if the request states no deadline: groups of 3,000 tasks are proven within it."""
+"""Seconds of solving for each assignor if the request states no deadline; enough to prove groups of 3,000 tasks."""
 _PROGRESS_S = 5.0  # seconds for a report on progress to arrive: it has a few hundred lines at most
 _PROGRESS_BYTES = 65_536  # bytes of a report on progress: it has a few hundred lines at most
 
 _QUESTIONS = frozenset({"/v1/assign", "/v1/applied", "/v1/compare", "/v1/progress"})
 PAGES = _QUESTIONS | {"/healthz", "/readyz", "/metrics", "/openapi.json"}
-"""For machines, besides those of `optassign.service.pages`."""
+"""Paths for machines, in addition to those of `optassign.service.pages`."""
 _JSON = "application/json"
 
 
@@ -64,12 +64,12 @@ def make_app(
     holds: Holds,
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:
-    """Make the application. find_why_not_ready: returns None if the service is ready."""
+    """Return the application. find_why_not_ready: returns the reason why the service is not ready, or None if it is."""
     app = FastAPI(
         title="optassign",
         description="Kafka Streams task assignment as an optimisation problem: the service behind the plug-in.",
         version=__version__,
-        # FastAPI's pages on the API load their scripts from the internet: only the description itself is here.
+        # FastAPI's own API pages load scripts from the internet, so only the description is served.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -80,7 +80,8 @@ def make_app(
     limits = settings.limits
 
     def check_name(request: Request, application: str | None) -> None:
-        """Raise RequestRefusedError for no name, or a name that the token does not cover or the file does not allow."""
+        """Raise RequestRefusedError if the name is invalid, not covered by the token, or not allowed by the file of
+        applications."""
         if application is not None and not application.strip():
             raise make_refusal(400, "no such name", "application", repr(application[:100]), "a name, or none at all")
         get_access(request).check_application(application)
@@ -90,7 +91,8 @@ def make_app(
 
     @asynccontextmanager
     async def receive(request: Request, head: BodyHead, until: float) -> AsyncIterator[bytes]:
-        """Yield the body of a request whose token is for its application; the body counts as held in the context."""
+        """Yield the body of a request whose token is for its application. Within the context the body counts towards the
+        limit."""
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, limits.body_bytes, until, held)
             check_name(request, find_application(body))
@@ -180,13 +182,13 @@ def make_app(
 
 
 def _list_allowed(headers: dict[str, str]) -> str:
-    """List the methods of a page or, for an unknown page, all pages."""
+    """Return the methods of a page or, for an unknown path, all paths."""
     methods = [value for name, value in headers.items() if name.lower() == "allow"]
     return methods[0] if methods else ", ".join(sorted(PAGES))
 
 
 def _read_assignors(text: str | None) -> tuple[str, ...]:
-    """Read the assignors of the query, each once. RequestRefusedError with status 400 for an unknown assignor."""
+    """Return the assignors of the query, each once. RequestRefusedError with status 400 for an unknown assignor."""
     if text is None:
         return ()
     chosen = tuple(dict.fromkeys(name.strip() for name in text.split(",")))

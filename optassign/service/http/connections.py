@@ -1,7 +1,8 @@
-"""The connections of the service: how many there may be, in all and of each peer, and how long one may be silent.
+"""The connections of the service: their number, in total and for each peer, and how long a connection may be silent.
 
-They are counted where they are accepted, below TLS and HTTP, so that half a handshake counts as well. The protocol is uvicorn's
-own; what is added looks now and then which connections have been in one state for too long.
+Connections are counted when they are accepted, below TLS and HTTP, so that an unfinished handshake counts as well. The protocol
+is uvicorn's own, extended by the times at which its states began; a periodic check ends connections that stay in a state for
+too long.
 """
 
 import asyncio
@@ -22,33 +23,35 @@ __all__ = ["Connections", "LimitedListener", "check_address", "open_listener"]
 
 _CONNECTION_LOOK_S = 1.0  # seconds from one check of all connections to the next: limits are ten times as long
 _HEAD_S = 10.0
-"""Seconds for the head of a request, for the first one with the connection and TLS: slow senders hold no connections."""
-_READ_S = 30.0  # seconds that a peer may take nothing of a reply: a peer that stands still must not hold a connection
+"""Seconds for the head of a request, for the first one including connection and TLS, so that slow senders hold no
+connections."""
+_READ_S = 30.0  # seconds for which a peer may leave a response unread: a stalled peer must not hold a connection
 
 
 class Connections:
-    """All connections there are. To be used from one event loop."""
+    """All open connections. Used by one event loop only."""
 
     def __init__(self, limits: Limits, idle_seconds: float) -> None:
         self._limits, self._idle_seconds = limits, idle_seconds
         self._sockets: dict[_CountedSocket, float] = {}
-        """Socket -> when it was accepted, as long as no protocol has it."""
+        """Socket → time of its acceptance, until a protocol has taken it."""
         self._by_peer: Counter[str] = Counter()
         self._protocols: set[_Protocol] = set()
         self.refused: Counter[str] = Counter()
-        """Why -> connections that were refused or ended for it."""
+        """Reason → number of connections refused or ended for it."""
 
     def __len__(self) -> int:
         return self._by_peer.total()
 
     def make_protocol(self, **settings: Any) -> "_Protocol":
-        """Make the protocol object; uvicorn calls this for each connection."""
+        """Return a protocol for a connection; uvicorn calls this for each one."""
         return _Protocol(self, **settings)
 
     def accept(self, connection: "_CountedSocket") -> bool:
-        """Count a connection, and say whether it may stay.
+        """Count a connection, and return whether it may stay.
 
-        If there are too many, the one goes whose head has been coming for the longest or, without any, the longest idle.
+        At a limit, another connection is ended to make room: the one with the oldest unfinished head, otherwise the longest
+        idle one.
         """
         peer = connection.peer
         if self._by_peer[peer] >= self._limits.connections_per_peer and not self._make_room(peer):
@@ -60,17 +63,17 @@ class Connections:
         return True
 
     def forget(self, connection: "_CountedSocket") -> None:
-        """Count a connection no more: it is closed."""
+        """Stop counting a closed connection."""
         self._sockets.pop(connection, None)
         self._by_peer[connection.peer] -= 1
         if self._by_peer[connection.peer] <= 0:
             del self._by_peer[connection.peer]
 
     def add(self, protocol: "_Protocol", connection: Any) -> float:
-        """Count a connection that has reached HTTP; return the time when it was accepted."""
+        """Add a connection that has reached HTTP, and return the time of its acceptance."""
         self._protocols.add(protocol)
         accepted = None
-        for known in self._sockets:  # only those in between: few, and each for a moment
+        for known in self._sockets:  # only connections without a protocol yet: few, and each for a moment
             if known.fileno() == connection.fileno():
                 accepted = known
                 break
@@ -78,11 +81,11 @@ class Connections:
         return now if accepted is None else self._sockets.pop(accepted)
 
     def discard(self, protocol: "_Protocol") -> None:
-        """Forget a connection that was lost or closed."""
+        """Remove a connection that was lost or closed."""
         self._protocols.discard(protocol)
 
     async def watch(self) -> None:
-        """End, for ever, what has been silent for too long."""
+        """End connections that are silent for too long. Never returns."""
         while True:
             await asyncio.sleep(_CONNECTION_LOOK_S)
             now = asyncio.get_running_loop().time()
@@ -95,7 +98,7 @@ class Connections:
                     self._end(why, protocol.abort)
 
     def _make_room(self, peer: str | None) -> bool:
-        """End a connection (of this peer) that has no request under way, and say whether there was one."""
+        """End a connection (of this peer) without a request under way, and return whether there was one."""
         of_peer = [protocol for protocol in self._protocols if peer in (None, protocol.peer)]
         waiting = [protocol for protocol in of_peer if protocol.head_since is not None]
         waiting = waiting or [protocol for protocol in of_peer if protocol.idle_since is not None]
@@ -116,12 +119,13 @@ class Connections:
 
 
 class LimitedListener(socket.socket):
-    """A listening socket whose connections are counted, and closed at once where there are too many."""
+    """A listening socket that counts its connections, and closes them at once beyond the limits."""
 
     connections: Connections
 
     def accept(self) -> "tuple[_CountedSocket, Any]":
-        """Accept the next connection within the limits. ConnectionAbortedError for one beyond them, which asyncio ignores."""
+        """Return the next connection within the limits. ConnectionAbortedError for a connection beyond them, which asyncio
+        ignores."""
         handle, address = super()._accept()  # type: ignore[misc]
         connection = _CountedSocket(self.family, self.type, self.proto, fileno=handle)
         connection.peer = str(address[0])
@@ -133,7 +137,7 @@ class LimitedListener(socket.socket):
 
 
 class _CountedSocket(socket.socket):
-    """A connection that is counted until it is closed."""
+    """A connection that counts until it is closed."""
 
     peer: str
     connections: Connections | None = None
@@ -145,24 +149,24 @@ class _CountedSocket(socket.socket):
         super().close()
 
     def shut_down(self) -> None:
-        """End the connection below a protocol that does not know of it yet."""
+        """End a connection that no protocol has taken yet."""
         with suppress(OSError):
             self.shutdown(socket.SHUT_RDWR)
 
 
 class _Protocol(H11Protocol):
-    """Uvicorn's protocol, that knows since when it waits for what."""
+    """Uvicorn's protocol, extended by the times at which its states began."""
 
     def __init__(self, owner: Connections, **settings: Any) -> None:
         super().__init__(**settings)
         self._owner = owner
         self.peer = ""
         self.idle_since: float | None = None
-        """Since when no request has been under way and no byte of the next has come; None: it is not so."""
+        """The time since which no request has been under way and no byte of the next has arrived; None in other states."""
         self.head_since: float | None = None
-        """Since when the head of a request has been coming."""
+        """The time since which the head of a request has been arriving, or None."""
         self._unread_since: float | None = None
-        """Since when the peer has not taken what was written."""
+        """The time since which the peer has left written data unread, or None."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -183,9 +187,9 @@ class _Protocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self._is_under_way():  # otherwise a request that has come since has begun
+        if not self._is_under_way():  # otherwise the next request has begun already
             self.idle_since, self.head_since = self.loop.time(), None
-            if self.conn.their_state is not h11.IDLE:  # the rest of a body that no page reads any more
+            if self.conn.their_state is not h11.IDLE:  # the rest of a body that no page reads
                 self.head_since = self.idle_since
 
     def _is_under_way(self) -> bool:
@@ -201,7 +205,7 @@ class _Protocol(H11Protocol):
         self._unread_since = None
 
     def find_fault(self, now: float, idle_seconds: float) -> str | None:
-        """Name the part that has taken too long, if any. How long a body may take its page knows (`read_body`)."""
+        """Return the part of the request that has taken too long, or None. `read_body` limits the time of the body."""
         if self.head_since is not None and now - self.head_since > _HEAD_S:
             return "head"
         if self._unread_since is not None and now - self._unread_since > _READ_S:
@@ -217,7 +221,8 @@ class _Protocol(H11Protocol):
 
 
 def check_address(settings: Settings, has_token: bool) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    """Return family and address to listen on. SettingsError if there is none, or others reach it without token and TLS."""
+    """Return family and address to listen on. SettingsError for an unknown address, or one that others reach without token and
+    TLS."""
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -229,12 +234,12 @@ def check_address(settings: Settings, has_token: bool) -> tuple[socket.AddressFa
 
 
 def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
-    """Open the socket. SettingsError if the system refuses it, or if others could reach it without token and TLS."""
+    """Return the listening socket. SettingsError if the system refuses it, or others would reach it without token and TLS."""
     family, address = check_address(settings, has_token)
     try:
         listener = socket.create_server(address, family=family, backlog=256)
-        # Inherited by each connection. asyncio sets it itself only on sockets whose protocol is stated, which these do not
-        # do; with Nagle's algorithm each answer would wait some 40 ms for an acknowledgement.
+        # Each connection inherits the option. asyncio sets it only on sockets with a stated protocol, which these do not have.
+        # With Nagle's algorithm each answer would wait some 40 ms for an acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return LimitedListener(listener.family, listener.type, listener.proto, fileno=listener.detach())
     except OSError as error:
@@ -243,7 +248,7 @@ def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
 
 
 def _check_safety(settings: Settings, has_token: bool) -> None:
-    """SettingsError if an address that others can reach has no token, or no TLS to keep the token secret."""
+    """Raise SettingsError if others reach the service, and there is no token, or no TLS to keep the token secret."""
     if not has_token and settings.tls_client_ca is None:
         raise SettingsError(
             f"--host: found {settings.host}, which others can reach, and no token; allowed: a loopback address, or --token-file"

@@ -1,4 +1,4 @@
-"""The gateway: every request passes it before a page, for token, limits, shutdown, errors as JSON, metrics."""
+"""The gateway: every request passes through it for the token, limits, shutdown, errors as JSON, and metrics."""
 
 import asyncio
 import logging
@@ -17,27 +17,28 @@ from optassign.service.metrics import Metrics
 
 __all__ = ["Gateway", "to_response"]
 
-_RETRY_S = 1  # seconds after which a refused client may come again: the queue is shorter by then
+_RETRY_S = 1  # seconds after which a refused client may try again: the queue is shorter by then
 
 _PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
 _PUBLIC_FILES = "/static/"
-"""They need no token, as they tell nothing."""
+"""Pages and files that need no token, as they reveal nothing."""
 _OTHER_PAGES = "other"
-"""The label of unknown pages in the metrics: outsiders must not choose labels."""
+"""The label of unknown pages in the metrics, so that outsiders cannot choose labels."""
 
 
 class Gateway:
-    """An ASGI application around the one that has the pages."""
+    """An ASGI application around the application with the pages."""
 
     def __init__(
         self, app: ASGIApp, *, find_access: Callable[[str, str, str, Headers], Access], metrics: Metrics, pages: frozenset[str]
     ) -> None:
-        """find_access: what a request may do, from method, path, query and headers; RequestRefusedError if nothing."""
+        """Wrap `app`. find_access: returns the rights of a request from method, path, query and headers, or raises
+        RequestRefusedError."""
         self._app, self._find_access, self._metrics, self._pages = app, find_access, metrics, pages
         self.in_flight = 0
-        """Requests to /v1 that are read or answered."""
+        """Number of requests to /v1 that are being read or answered."""
         self.draining = False
-        """Shutting down: what is under way is finished, nothing new is taken."""
+        """Whether the service is shutting down: requests under way are finished, and new ones are refused."""
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -46,7 +47,7 @@ class Gateway:
         await self._idle.wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request through, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         start = asyncio.get_running_loop().time()
@@ -61,7 +62,7 @@ class Gateway:
 
         async def refuse(refusal: Refusal) -> None:
             scope["state"]["refusal"] = refusal
-            if status is None:  # otherwise it is too late
+            if status is None:  # otherwise a response has begun already
                 await to_response(refusal)(scope, receive, note_and_send)
 
         try:
@@ -81,11 +82,11 @@ class Gateway:
                 log_event("login_failed", logging.WARNING, peer=client and client[0], path=scope["path"][:100])
             await refuse(error.refusal)
         except ClientDisconnect:
-            status = None  # the application has said 500, but no client heard it
+            status = None  # the application sent 500, but the client had left
             log_event("client_gone", path=scope["path"])
         except Exception as error:
             log_event("bug", logging.ERROR, failed=True, path=scope["path"], error=f"{type(error).__name__}: {error}")
-            await refuse(BUG)  # if no answer has begun yet
+            await refuse(BUG)  # only if no response has begun
         finally:
             if counted:
                 self._leave()
@@ -95,7 +96,7 @@ class Gateway:
             self._metrics.request_seconds.labels(endpoint).observe(asyncio.get_running_loop().time() - start)
 
     def _note_refusal(self, scope: Scope, seconds: float) -> None:
-        """Log and count a request of a plug-in that was refused for now: its planner has answered then."""
+        """Log and count a refusal with status 503: the plug-in's planner answers this rebalance."""
         refusal = scope["state"].get("refusal")
         if refusal is None or refusal.status != 503 or not scope["path"].startswith("/v1/"):
             return
@@ -111,7 +112,7 @@ class Gateway:
         )
 
     def _name_endpoint(self, scope: Scope) -> str:
-        """Return the page for metrics: its path, or the pattern of paths with parts that vary."""
+        """Return the label of the page in metrics: its path, or the pattern of a path with variable parts."""
         pattern = getattr(scope.get("route"), "path", None)
         return next((name for name in (scope["path"], pattern) if name in self._pages), _OTHER_PAGES)
 
@@ -128,13 +129,13 @@ class Gateway:
 
 
 def to_response(refusal: Refusal) -> Response:
-    """Make the response that tells the refusal as JSON."""
+    """Return the response with the refusal as JSON."""
     return Response(refusal.body(), refusal.status, refusal.headers, "application/json")
 
 
 def _check_once(headers: Headers) -> None:
-    """Raise RequestRefusedError with status 400 for a repeated header, as FastAPI would take one value, and for a body with two
-    lengths, as a proxy before the service may use the other length (RFC 9112, section 6.1)."""
+    """Raise RequestRefusedError with status 400 for a repeated header, of which FastAPI would take one value, and for a body
+    with two lengths, of which a proxy may use the other one (RFC 9112, section 6.1)."""
     if "content-length" in headers and "transfer-encoding" in headers:
         found, allowed = "Content-Length with Transfer-Encoding", "one of them"
         raise make_refusal(400, "the body has two lengths", "Transfer-Encoding", found, allowed)

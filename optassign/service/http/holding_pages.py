@@ -1,4 +1,4 @@
-"""The pages under /v1/applications: what operators ask for (docs/reference/http.md)."""
+"""The pages under /v1/applications: the requests of operators (docs/reference/http.md)."""
 
 import asyncio
 import json
@@ -20,12 +20,12 @@ from optassign_models.policy.constants import LONGEST_BY
 __all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
 
 _HELD_BYTES = 4_096  # bytes of the body of a pause, drain or limit: it has a few fields
-_LONGEST_CLIENT = 255  # characters of a client's name: as long as the name of a file
+_LONGEST_CLIENT = 255  # characters of a client's name: the limit of a file name
 _HELD_S = 5.0  # seconds for such a body to arrive
-_DRAIN_WAITS_S = 3600.0  # seconds that a request may wait for a drain: it bounds how long a connection stays open
-_DRAIN_LOOK_S = 0.5  # seconds between two looks whether a request still has to wait for a drain: a script goes on within it
+_DRAIN_WAITS_S = 3600.0  # seconds that a request may wait for a drain: the time for which a connection stays open is bounded
+_DRAIN_LOOK_S = 0.5  # seconds between two checks of a drain for which a request waits: a script goes on within that time
 _LONGEST_END_S = 2_592_000.0
-"""Seconds until the expected end of an application: thirty days, as a migration is planned for days or weeks."""
+"""Seconds until the expected end of an application, at most: thirty days, since migrations are planned days or weeks ahead."""
 
 
 class _Asked(BaseModel):
@@ -56,7 +56,7 @@ class _Deed(_Asked):
 
 
 class _QuietHours(BaseModel):
-    """Hours in which nothing moves."""
+    """Hours without migrations."""
 
     hours: list[str]
     time_zone: str
@@ -98,19 +98,19 @@ _NOT_YET: dict[int | str, dict[str, Any]] = {
 
 def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
     """Add the pages to the application."""
-    # `exclude_unset`: of a limit only what the file of applications says.
+    # `exclude_unset`: limits show only the fields in the file of applications.
     shown: dict[str, Any] = {"response_model": ApplicationHolds, "response_model_exclude_unset": True}
     changed = {**shown, "openapi_extra": describe_body(Operator, required=False)}
 
     @app.get(_ROOT, response_model=AllHolds, response_model_exclude_unset=True)
     async def list_applications(request: Request) -> Any:
-        """List what is in force for every application that the token is for."""
+        """List the requests in force for every application that the token is for."""
         access = get_access(request)
         return {"applications": [holds.describe(name) for name in holds.list_names() if access.covers(name)]}
 
     @app.get(_ROOT + "/{application}", **shown)
     async def show_application(request: Request, application: str) -> Any:
-        """Show what is in force for an application."""
+        """Show the requests in force for an application."""
         get_access(request).check_application(application)
         return holds.describe(application)
 
@@ -143,7 +143,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
 
     @app.delete(_ROOT + "/{application}/end", **changed)
     async def cancel_end(request: Request, application: str, protocol: RequiresProtocol) -> Any:
-        """Expect no end any more."""
+        """Cancel the expected end."""
         await holds.clear_end(application, await _read_operator(request, application, bodies))
         return holds.describe(application)
 
@@ -165,9 +165,9 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
 
 
 async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], seconds: float) -> bool:
-    """Wait until the client may stop, at most `seconds`, and say whether it may; a service that stops waits no longer.
+    """Return whether the client may stop, after a wait of at most `seconds`; a stopping service does not wait.
 
-    drain: application and client. It looks again and again, as it has to see that the other side has hung up, too.
+    drain: application and client. The check is repeated, since it must also notice a closed connection.
     """
     until = asyncio.get_running_loop().time() + seconds
     while (may_stop := holds.may_stop(*drain)) is None:
@@ -179,9 +179,9 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
 
 
 async def _read_operator(request: Request, application: str, bodies: HeldBodies, drained: str | None = None) -> str:
-    """Name the operator, if the token may do it and the request is valid; RequestRefusedError if not.
+    """Return the operator's name if the token allows the request and the request is valid. RequestRefusedError otherwise.
 
-    drained: the client that is to drain, for which a token that may drain is enough.
+    drained: the client to drain, for which a token that may drain is enough.
     """
     access = get_access(request)
     access.check_application(application)
@@ -196,7 +196,7 @@ async def _read_operator(request: Request, application: str, bodies: HeldBodies,
 
 
 def name_operator(request: Request, access: Access, said: str | None) -> str:
-    """Name the operator, for log and lists: the stated name, and the name of the token or the address."""
+    """Return the operator's name for logs and lists: the stated name, and the token's name or the address."""
     if said is not None and (not said.isprintable() or len(said) > LONGEST_BY):
         raise make_refusal(400, "the request cannot be read", "by", json.dumps(said)[:100], f"1 to {LONGEST_BY} characters")
     if access.name is not None:
@@ -206,13 +206,13 @@ def name_operator(request: Request, access: Access, said: str | None) -> str:
 
 
 def _read_by(body: bytes) -> str | None:
-    """`by` of the body, if there is one."""
+    """Return `by` of the body, or None without it."""
     if not body.strip():
         return None
     return read_small(body, Operator).by
 
 
 def check_length(where: str, name: str) -> None:
-    """Raise RequestRefusedError for a text that is no name."""
+    """Raise RequestRefusedError for a text that cannot be a name."""
     if not name or len(name) > _LONGEST_CLIENT or not name.isprintable():
         raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {_LONGEST_CLIENT} printable characters")

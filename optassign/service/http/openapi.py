@@ -1,4 +1,4 @@
-"""The part of /openapi.json that FastAPI cannot see: bodies are streams, which pages read within their limits."""
+"""The parts of /openapi.json that FastAPI does not see: bodies are streams, which the pages read within their limits."""
 
 from typing import Annotated, Any
 
@@ -49,7 +49,7 @@ class NextProgress(BaseModel):
     """The reply to a report on progress."""
 
     next_ms: int
-    """Milliseconds after which the instance should tell again."""
+    """Milliseconds until the instance's next report."""
 
 
 class Operator(BaseModel):
@@ -66,7 +66,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 def describe_body(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
-    """Describe the body of a page, for `openapi_extra` of FastAPI. ValueError for a model that /openapi.json does not have."""
+    """Return the description of a page's body, for `openapi_extra` of FastAPI. ValueError for a model that /openapi.json
+    lacks."""
     if model not in _BODIES:
         raise ValueError(f"found {model.__name__}; allowed: one of {', '.join(each.__name__ for each in _BODIES)}")
     content: dict[str, Any] = {"schema": {"$ref": _REF.format(model=model.__name__)}}
@@ -76,7 +77,7 @@ def describe_body(model: type[BaseModel], *, required: bool = True) -> dict[str,
 
 
 def describe_pages(app: FastAPI) -> dict[str, Any]:
-    """Add the types of bodies to FastAPI's description of all pages, when it is first asked for."""
+    """Return FastAPI's description of all pages with the types of bodies; computed once."""
     if app.openapi_schema is None:
         found = get_openapi(
             title=app.title,

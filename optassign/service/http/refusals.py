@@ -1,4 +1,4 @@
-"""How a request is refused: with a status and a JSON object with `error`, `where`, `found`, `allowed`."""
+"""Refusals of requests: a status and a JSON object with `error`, `where`, `found`, `allowed`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ RefusalReason = Literal["starting", "stopping", "busy", "late", "worker died", "
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is no answer; `status` is HTTP's. A plain value, so that worker processes can send it."""
+    """The reason for not answering; `status` is HTTP's. A plain value that worker processes can send."""
 
     status: int
     error: str
@@ -26,23 +26,23 @@ class Refusal:
     allowed: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     reason: RefusalReason = "other"
-    """Why a request is refused with status 503, for log and metrics."""
+    """The reason of a refusal with status 503, for log and metrics."""
 
     def body(self) -> bytes:
-        """The JSON object; only `error` is always there."""
+        """Return the JSON object; only `error` is always present."""
         parts = {"error": self.error, "where": self.where, "found": self.found, "allowed": self.allowed}
-        # Half a surrogate pair, which a refused request may hold, cannot be encoded: written out it is JSON's own escape.
+        # Half a surrogate pair, which a refused request may contain, cannot be encoded; the escape is valid JSON.
         text = json.dumps({name: text for name, text in parts.items() if text is not None}, ensure_ascii=False)
         return text.encode(errors="backslashreplace")
 
 
 _PARTS = frozenset({"header", "query", "path"})
-"""The first part of the places that FastAPI names."""
+"""The first part of the places in FastAPI's errors."""
 BUG = Refusal(500, "a bug in the service: its log has the traceback")
 
 
 class RequestRefusedError(Exception):
-    """Raised wherever it turns out that a request gets no answer."""
+    """Raised when a request gets no answer."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.error)
@@ -52,12 +52,13 @@ class RequestRefusedError(Exception):
 def make_refusal(
     status: int, error: str, where: str | None = None, found: str | None = None, allowed: str | None = None
 ) -> RequestRefusedError:
-    """Make the error that refuses a request, with the fields of a `Refusal`."""
+    """Return the error that refuses a request, with the fields of a `Refusal`."""
     return RequestRefusedError(Refusal(status, error, where, found, allowed))
 
 
 def make_invalid(errors: Sequence[Mapping[str, Any]], model: type[BaseModel]) -> Refusal:
-    """Make the refusal for the first of FastAPI's errors. model: its schema says what is allowed, otherwise pydantic does."""
+    """Return the refusal for the first of FastAPI's errors. model: its schema gives the allowed values, otherwise pydantic's
+    message does."""
     first = errors[0]
     place = ".".join(str(part) for part in first["loc"] if part not in _PARTS)
     found = "nothing" if first["type"] == "missing" else shorten(str(first["input"]))
@@ -68,5 +69,5 @@ def make_invalid(errors: Sequence[Mapping[str, Any]], model: type[BaseModel]) ->
 
 
 def make_unavailable(error: str, seconds: int, reason: RefusalReason) -> RequestRefusedError:
-    """Make the error that refuses a request for now: status 503, to be repeated after `seconds`."""
+    """Return the error that refuses a request with status 503 and asks to repeat it after `seconds`."""
     return RequestRefusedError(Refusal(503, error, headers={"Retry-After": str(seconds)}, reason=reason))

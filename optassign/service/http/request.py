@@ -1,4 +1,4 @@
-"""A request: headers, as types that FastAPI checks and describes, and the body, within limits (docs/reference/http.md)."""
+"""Requests: headers, as types that FastAPI checks and describes, and the body, within limits (docs/reference/http.md)."""
 
 import asyncio
 import zlib
@@ -33,13 +33,13 @@ __all__ = [
     "read_small",
 ]
 
-_SMALL_BODY = 1_048_576  # bytes that each request may hold; larger ones are counted: connections are limited in number
-_INFLATED_AT_ONCE = 1_048_576  # bytes that are inflated in one call: the limit of a body is checked in between
+_SMALL_BODY = 1_048_576  # bytes each request may hold; larger bodies count towards the limit, as connections are limited
+_INFLATED_AT_ONCE = 1_048_576  # bytes that one call inflates: the limit of a body is checked after each call
 _SILENT_S = 10.0  # seconds between two pieces of a body: slow senders must not hold all connections
-_HEAD_BYTES = 262_144  # bytes of a body in which the application's name is looked for: a refusal in the log names it
+_HEAD_BYTES = 262_144  # bytes of a body that are searched for the application's name: a refusal in the log has it
 _LONGEST_AGE_MS = 31_622_400_000
-"""The greatest age of an answer that a header may name: a year, as no application runs so long without a rebalance."""
-_LONGEST_VERSION = 60  # characters that are kept of the plug-in's version: it goes into a log line
+"""The greatest age of an answer in a header: a year, as no application runs that long without a rebalance."""
+_LONGEST_VERSION = 60  # characters of the plug-in's version that are kept: a log line has it
 _FORM_BYTES = 4_096  # bytes of a form: it has a few fields
 
 
@@ -49,15 +49,15 @@ _Milliseconds = Annotated[int, Field(ge=0, le=INT64_MAX)]
 _Rebalance = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9._-]{1,64}$")]
 _ID = "the id of the rebalance: 1 to 64 letters, digits and ._-"
 _UTF_8 = ("", "charset=utf-8", 'charset="utf-8"')
-"""Parameters of a content type that change nothing about JSON."""
+"""Parameters of a content type that do not change the meaning of JSON."""
 RequiresProtocol = Annotated[
     Literal["1"], Header(alias="Optassign-Protocol", description="another site's page in a browser cannot send it")
 ]
-"""The parameter of pages that change something, so that another site's page in a browser cannot ask for them."""
+"""The header of pages that change something; a browser does not send it for another site's page."""
 
 
 def _simplify(text: str) -> str:
-    """Return the value of a header in lower case, without parameters that change nothing."""
+    """Return the value of a header in lower case, without parameters that have no effect."""
     kind, *parameters = [part.strip().lower() for part in text.split(";")]
     return kind if all(each in _UTF_8 for each in parameters) else text
 
@@ -81,7 +81,7 @@ class BodyHead(BaseModel):
 
     @property
     def is_gzip(self) -> bool:
-        """Whether the body is compressed."""
+        """Return whether the body is compressed."""
         return self.content_encoding == "gzip"
 
     def find_deadline(self, default: float) -> float:
@@ -90,13 +90,13 @@ class BodyHead(BaseModel):
 
 
 class ProgressHead(BodyHead):
-    """An instance's headers next to a report on progress."""
+    """The headers of an instance's progress report."""
 
     protocol: Literal["1"] = Field(alias="Optassign-Protocol", description="the protocol's version")
 
 
 class RequestHead(BodyHead):
-    """A plug-in's headers next to a snapshot."""
+    """The headers of a plug-in's request with a snapshot."""
 
     protocol: Literal["1"] = Field(alias="Optassign-Protocol", description="the protocol's version")
     mode: Literal["active", "shadow"] = Field(default="active", alias="Optassign-Mode", description="shadow: not remembered")
@@ -109,23 +109,23 @@ class RequestHead(BodyHead):
 
     @property
     def is_brokers(self) -> bool:
-        """Whether the assignor in a broker asks."""
+        """Return whether the request comes from the assignor in a broker."""
         return self.agent.startswith(BROKER_AGENT)
 
     @property
     def plugin(self) -> str | None:
-        """The version of the plug-in; of the brokers' assignor with its name before it."""
+        """Return the plug-in's version, for the brokers' assignor preceded by its name; None if not stated."""
         version = self.agent if self.is_brokers else self.version
         return None if version is None else version[:_LONGEST_VERSION]
 
     @property
     def runs_followups(self) -> bool:
-        """Whether the answer is applied to a group that rebalances when its follow-up is due."""
+        """Return whether the answer is applied to a group that rebalances when its follow-up is due."""
         return self.mode == "active" and not self.is_brokers
 
 
 class ReportHead(RequestHead):
-    """A plug-in's headers next to a report; the deadline is the one that the service's answer would have had."""
+    """The headers of a plug-in's report; the deadline is that of the service's answer."""
 
     rebalance: _Rebalance = Field(alias="Optassign-Rebalance", description=_ID)
     applied_at: _Milliseconds = Field(alias="Optassign-Applied-At", description="when it was decided, ms since 1970")
@@ -133,31 +133,31 @@ class ReportHead(RequestHead):
 
 
 class HeldBody:
-    """One request's share. `arriving`: the time-out of its reading, by which it can be ended."""
+    """The body of one request. `arriving`: the time-out of its reading, which can be rescheduled to end the reading."""
 
     def __init__(self, owner: "HeldBodies") -> None:
         self._owner = owner
         self.size = 0
         self.arriving: asyncio.Timeout | None = None
         self.refused = False
-        """Given up for others, while it came."""
+        """Whether its reading was ended to make room."""
 
     @property
     def counted(self) -> int:
-        """Bytes that count towards the limit."""
+        """Return the bytes that count towards the limit."""
         return self.size if self.size > _SMALL_BODY else 0
 
     def grow(self, count: int) -> None:
-        """Hold `count` more bytes. RequestRefusedError with status 503 where there is no room."""
+        """Count `count` more bytes. RequestRefusedError with status 503 if there is no room."""
         self.size += count
         self._owner.make_room(self)
 
     def make_refusal(self) -> RequestRefusedError:
-        """Make the refusal for the request if it has to go."""
+        """Return the refusal of a request that was ended to make room."""
         return self._owner.make_refusal()
 
     def give_up(self) -> None:
-        """End the reading, so that others have room."""
+        """End the reading to make room for others."""
         self.refused = True
         if self.arriving is not None:
             self.arriving.reschedule(asyncio.get_running_loop().time())
@@ -166,7 +166,7 @@ class HeldBody:
 
 
 class HeldBodies:
-    """All requests' bodies. If there is no room, the largest that is still coming has to go: small ones always fit."""
+    """The bodies of all requests. Without room, the reading of the largest arriving body is ended; small bodies always fit."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -174,12 +174,12 @@ class HeldBodies:
 
     @property
     def bytes(self) -> int:
-        """The bytes of all bodies together."""
+        """Return the bytes of all bodies."""
         return sum(body.size for body in self._held)
 
     @contextmanager
     def hold(self) -> Iterator[HeldBody]:
-        """Yield a share for one request, for as long as the request has its body."""
+        """Yield a body for one request; the body counts while the context is open."""
         body = HeldBody(self)
         self._held.add(body)
         try:
@@ -188,7 +188,7 @@ class HeldBodies:
             self._held.discard(body)
 
     def make_room(self, wanting: HeldBody) -> None:
-        """End readings, the largest first, until all fit. RequestRefusedError if `wanting` is the one to go."""
+        """End readings, the largest first, until all bodies fit. RequestRefusedError if `wanting` is the largest."""
         if not wanting.counted:
             return
         while sum(body.counted for body in self._held) > self._most:
@@ -198,7 +198,7 @@ class HeldBodies:
             largest.give_up()
 
     def make_refusal(self) -> RequestRefusedError:
-        """Make the refusal for a request that has to go."""
+        """Return the refusal of a request that was ended to make room."""
         return make_unavailable(f"the bodies of requests under way have more than {self._most} bytes", 1, "memory")
 
 
@@ -206,10 +206,10 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: HeldBody) -> bytes:
-    """Read and inflate the body: at most `most` bytes, before `until` by the loop's clock; `held` counts what has arrived.
+    """Return the body, inflated: at most `most` bytes, complete before `until` by the loop's clock; `held` counts the bytes.
 
-    RequestRefusedError: 413 as soon as it is too large, 400 for broken gzip, 408 if it arrives too late, 503 if the
-    limit of held bytes is reached.
+    RequestRefusedError: 413 as soon as the body is too large, 400 for broken gzip, 408 for a late body, 503 without room for
+    it.
     """
     loop = asyncio.get_running_loop()
     declared = request.headers.get("content-length", "")
@@ -226,7 +226,7 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
                 received += len(chunk)
                 if received > most:
                     raise _make_too_large(most, f"more than {most} bytes")
-                # zlib lets other threads run, so inflating does not hold up the loop.
+                # zlib releases the GIL, so inflating does not block the loop
                 piece = chunk if inflater is None else await asyncio.to_thread(inflater.inflate, chunk, len(body))
                 held.grow(len(piece))
                 body += piece
@@ -242,7 +242,7 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
 
 
 def find_application(body: bytes) -> str | None:
-    """Find the application's name in the first bytes of a snapshot or report.
+    """Return the application's name from the first bytes of a snapshot or report.
 
     None if these bytes name no application. The worker checks the rest of the body.
     """
@@ -253,7 +253,7 @@ def find_application(body: bytes) -> str | None:
 
 
 def read_small(body: bytes, model: type[_Model]) -> _Model:
-    """Read a small body as `model`. RequestRefusedError with status 400 if it is none."""
+    """Return a small body as `model`. RequestRefusedError with status 400 if the body is invalid."""
     try:
         data = read_value(body, "request")
         return model.model_validate(data)
@@ -265,7 +265,7 @@ def read_small(body: bytes, model: type[_Model]) -> _Model:
 
 
 class _Inflater:
-    """One gzip stream of any number of members."""
+    """A gzip stream with any number of members."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -277,7 +277,7 @@ class _Inflater:
         return self._member.eof
 
     def inflate(self, chunk: bytes, so_far: int) -> bytes:
-        """Inflate `chunk`, after the `so_far` bytes inflated before."""
+        """Return `chunk` inflated; `so_far`: number of bytes inflated before."""
         out = bytearray()
         try:
             while chunk or out:
@@ -289,7 +289,7 @@ class _Inflater:
                 if so_far + len(out) > self._most:
                     raise _make_too_large(self._most, f"more than {self._most} bytes once it is inflated")
                 chunk = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-                if not chunk and (self._member.eof or len(piece) < room):  # otherwise zlib still holds some back
+                if not chunk and (self._member.eof or len(piece) < room):  # otherwise zlib still holds output
                     break
         except zlib.error:
             raise _make_no_gzip("something else") from None
@@ -305,7 +305,7 @@ def _make_no_gzip(found: str) -> RequestRefusedError:
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """Read the fields of a form. RequestRefusedError with status 413 or 415 for a large form or another content type."""
+    """Return the fields of a form. RequestRefusedError with status 413 for a large form, 415 for another content type."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")

@@ -1,5 +1,5 @@
-"""The operator's pages: applications, their rebalances and why, what would happen if; the same as JSON
+"""The operators' pages, as HTML and as JSON: applications, their rebalances with explanations, and what-if questions
 (docs/how-to/monitor.md).
 
-Pages are made in processes of their own, so that no rebalance waits for one.
+Separate processes make the pages, so that no rebalance waits for a page.
 """

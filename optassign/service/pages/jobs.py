@@ -1,4 +1,4 @@
-"""A page as a job for a process of its own. No web framework: workers never load it."""
+"""Jobs that make pages in separate processes. No web framework: workers never load it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -31,39 +31,39 @@ _NOTHING: Mapping[str, Any] = dict.fromkeys(("ended", "paused", "quiet", "forget
     "takes_effect": NO_CONTACT["takes_effect"],
 }
 _INDEXES: dict[Path, RecordingIndex] = {}
-"""Of this process."""
+"""Folder → its index, in this process."""
 
 
 @dataclass(frozen=True)
 class PageJob:
-    """Make one page."""
+    """A job that makes one page."""
 
     page: PageName
     recordings: Path | None
     now: float
     """Seconds since 1970."""
     allowed: frozenset[str] | None
-    """The applications that the token is for; None: all."""
+    """The applications of the token; None: all."""
     as_json: bool = False
     application: str = ""
     day: str = ""
     time: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
     query_text: str = ""
-    """The same as it came, for links."""
+    """The query as it arrived, for links."""
     assignor: str = ""
-    """That is asked what it would do."""
+    """The assignor of a what-if question."""
     seconds: float = 5.0
-    """Seconds of solving, each time an assignor is asked."""
+    """Seconds of solving for each call of an assignor."""
     holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Operators' requests, by application, as `Holds.describe` has it."""
+    """Application → operators' requests, in the form of `Holds.describe`."""
     heard: tuple[Heard, ...] = ()
-    """The progress that instances of the application have reported between rebalances."""
+    """Progress that the application's instances have reported between rebalances."""
     frame: Mapping[str, Any] = field(default_factory=dict)
-    """Values that every template needs."""
+    """Values for every template."""
 
     def run(self, send: Callable[[Answer | Refusal], None]) -> None:
-        """Make the page, and `send` it or the reason of the failure."""
+        """Make the page, and `send` the page or the reason of the failure."""
         try:
             send(Answer(self._make()))
         except RequestRefusedError as error:
@@ -107,7 +107,7 @@ class PageJob:
         return self._write(view, "rebalance.html", asked=asked)
 
     def _view_applications(self, index: RecordingIndex | None) -> ApplicationsView:
-        """View the first page. RequestRefusedError with status 400 for an unknown status."""
+        """Return the view of the first page. RequestRefusedError with status 400 for an unknown status."""
         asked, find = self.query.get("status", ""), self.query.get("find", "").strip()
         status = next((word for word in get_args(Status) if word == asked), None)
         if asked and status is None:
@@ -170,7 +170,8 @@ class PageJob:
         return _INDEXES[self.recordings]
 
     def _find_folder(self, index: RecordingIndex | None) -> str:
-        """Find the application's folder. RequestRefusedError with status 403 or 404 if it is not the token's, or unknown."""
+        """Return the application's folder. RequestRefusedError with status 403 if the token is not for it, 404 if it is
+        unknown."""
         folder = None if index is None else index.find_folder(self.application)
         if self.allowed is not None and (folder or self.application) not in {name_folder(name) for name in self.allowed}:
             raise make_refusal(403, "the token is not for this application", "application", self.application[:300])

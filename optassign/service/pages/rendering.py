@@ -1,4 +1,4 @@
-"""From views to HTML: the templates, what they say times, spans and names with, and pictures as SVG."""
+"""Rendering of views as HTML: templates, formats of times, spans and names, and charts as SVG."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ __all__ = ["draw_heat_map", "draw_share", "draw_steps", "draw_trend", "render"]
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
-    """Draw a curve in steps, in which each value holds until the next; unknown values are left out."""
+    """Return a step curve, in which each value holds until the next; unknown values are left out."""
     known = [(x, float(y)) for x, y in zip(at, values, strict=True) if y is not None]
     if not known:
         return Markup('<p class="faint">nothing known</p>')
@@ -59,9 +59,9 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
 
 
 def draw_trend(values: Sequence[float | None], what: str) -> Markup:
-    """Draw a curve as wide as a word, from 0 to the greatest value; unknown values are left out.
+    """Return a curve as wide as a word, from 0 to the greatest value; unknown values are left out.
 
-    `what`: the name and unit of the values.
+    `what`: name and unit of the values.
     """
     known = [(place, float(value)) for place, value in enumerate(values) if value is not None]
     if not known:
@@ -77,9 +77,9 @@ def draw_trend(values: Sequence[float | None], what: str) -> Markup:
 
 
 def draw_share(row: ClientRow, most: float) -> Markup:
-    """Draw a client's active tasks per thread as a bar over its share, with the tasks to come and those to go.
+    """Return a client's active tasks per thread as a bar against its share, with arriving and leaving tasks.
 
-    `most`: per thread, at the end of the scale. It stretches to the width that it is given.
+    `most`: the value per thread at the end of the scale. The chart stretches to the available width.
     """
     threads, scale = max(1, row.threads), 1000 / (most or 1.0)
 
@@ -101,7 +101,7 @@ def draw_share(row: ClientRow, most: float) -> Markup:
 
 
 def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
-    """Draw the numbers `before`, `after` or `planned` of a heat map: a row per client, a column per subtopology."""
+    """Return the numbers `before`, `after` or `planned` of a heat map: a row per client, a column per subtopology."""
     columns = len(heat.subtopologies)
     with_numbers = columns <= NUMBERED_COLUMNS
     cell = max(22, 300 // max(1, columns)) if with_numbers else 6
@@ -153,7 +153,7 @@ def _shorten_number(value: float) -> str:
 
 
 def render(template: str, **values: Any) -> bytes:
-    """Render a page. Templates escape every value."""
+    """Return a rendered page. Templates escape every value."""
     return _ENVIRONMENT.get_template(template).render(**values).encode("utf-8", "backslashreplace")
 
 
@@ -193,7 +193,7 @@ def _make_environment() -> Environment:
 
 
 def _show_name(name: str | None) -> Markup:
-    """Isolate the direction of a name, so that it cannot turn its neighbours."""
+    """Return a name with isolated direction, so that it cannot reverse its neighbours."""
     if name is None:
         return Markup('<span class="faint">no name</span>')
     shown, whole = shorten_name(name, PAGE_NAME), show_hidden(name)
@@ -202,7 +202,7 @@ def _show_name(name: str | None) -> Markup:
 
 
 def _show_sentence(text: str) -> Markup:
-    """Show words that may have names from outside in them."""
+    """Return a sentence that may contain outside names."""
     return Markup(f"<bdi>{escape(shorten_name(text, PAGE_SENTENCE))}</bdi>")
 
 
@@ -226,7 +226,7 @@ def _show_time(text: str | None) -> Markup:
 
 
 def _say_ago(text: str | None, now: str) -> str:
-    """Say how long a time is before or after `now`."""
+    """Return how long a time is before or after `now`, in words."""
     if text is None:
         return ""
     seconds = (parse_time(now) - parse_time(text)).total_seconds()
@@ -234,12 +234,12 @@ def _say_ago(text: str | None, now: str) -> str:
 
 
 def _say_coarsely(text: str, now: str) -> str:
-    """Say how far a time is from `now` in its greatest unit, for tables that are read at a glance."""
+    """Return the distance of a time from `now` in its greatest unit, for tables."""
     return " ".join(_say_span(max(1, round(abs((parse_time(now) - parse_time(text)).total_seconds())))).split()[:2])
 
 
 def _say_span(seconds: float | None) -> str:
-    """Say a span of time in its two greatest units."""
+    """Return a span of time in its two greatest units."""
     if seconds is None:
         return "–"
     if seconds < 10:
@@ -251,7 +251,7 @@ def _say_span(seconds: float | None) -> str:
 
 
 def _to_data(value: Any) -> str:
-    """JSON for an attribute, which is escaped like all values."""
+    """Return JSON for an attribute; the template escapes it."""
     return json.dumps(value if isinstance(value, Mapping | list) else value.model_dump(), separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""The addresses of the pages, and what each needs: HTML for people, the same as JSON below /v1/history for machines."""
+"""The paths of the pages, as HTML and as JSON below /v1/history, and the data that each page needs."""
 
 import logging
 import time
@@ -58,7 +58,7 @@ def add_pages(
     slow: SideProcess,
     read_seconds: Callable[[], float] = time.time,
 ) -> None:
-    """Add all pages to the application. `quick` makes what is only read, `slow` what is solved or simulated."""
+    """Add all pages to the application. `quick` makes pages that only read, `slow` pages that solve or simulate."""
     pauses = LoginPauses(read_seconds)
     contents = {name: (files("optassign.service.pages") / "static" / name).read_bytes() for name in _STATIC}
 
@@ -86,7 +86,7 @@ def add_pages(
         return Response(answer.content, media_type=_JSON if as_json or page == "snapshot" else _HTML, headers=headers)
 
     def add(path: str, page: PageName, about: str, view: Any) -> None:
-        """Add a page as HTML and, with a description, as JSON."""
+        """Add a page as HTML, and as JSON if `about` describes it."""
 
         async def for_people(request: Request) -> Response:
             return await make(page, request, False)
@@ -143,12 +143,12 @@ def add_pages(
 
 
 def wants_html(request: Request) -> bool:
-    """Return whether a browser asks for a page that is not for machines."""
+    """Return whether a browser asks for a page for people."""
     return not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
 
 
 def make_error_page(request: Request, settings: Settings, refusal: Refusal) -> Response:
-    """Make the page of a refusal."""
+    """Return the page of a refusal."""
     content = render("error.html", error=refusal, **_make_frame(request, settings))
     return Response(content, refusal.status, {**_HEADERS, **refusal.headers}, _HTML)
 
@@ -170,7 +170,7 @@ def _show_login(request: Request, settings: Settings, target: str, *, failed: bo
 
 
 def _find_target(text: str) -> str:
-    """Find the page after logging in: always one of this service."""
+    """Return the page to open after the login, always a page of this service."""
     safe = quote(text, safe="/?&=%+.-_~,:")
     return safe if text.startswith("/") and not text.startswith("//") and "\\" not in text else "/"
 
@@ -181,7 +181,7 @@ def _set_cookie(response: Response, settings: Settings, value: str, seconds: int
 
 
 def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any]:
-    """Describe a page for the description of the API."""
+    """Return a page's part of the API description."""
     parameters: list[dict[str, Any]] = []
     if page == "applications":
         parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("status", "find")]
@@ -204,7 +204,7 @@ _DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain", "end", "go-on
 
 
 def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mapping[str, str]) -> None:
-    """Add where the forms of `holds.html` go to; from there it is back to the page."""
+    """Add the path for the forms of `holds.html`, which redirects back to the page."""
 
     @app.post("/applications/{folder}/holds", include_in_schema=False)
     async def change(request: Request, folder: str) -> Response:
@@ -236,5 +236,5 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
 
 
 def _describe_holds(holds: Holds, access: Access) -> dict[str, dict[str, Any]]:
-    """Describe the requests in force for each known application that the token is for."""
+    """Return the requests in force for each known application that the token covers."""
     return {name: holds.describe(name) for name in holds.list_known_names() if access.covers(name)}

@@ -1,1 +1,1 @@
-"""The operator's pages as data, made from the recordings: templates make HTML from it, machines get it as JSON."""
+"""The operators' pages as data, made from the recordings: templates make HTML of the data, machines read it as JSON."""

@@ -1,4 +1,4 @@
-"""All applications, and one: its rebalances, what is being restored, how fast, and what waits for long."""
+"""Views of all applications and of one: its rebalances, restoring copies, restore rates and awaited copies."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,14 +46,14 @@ __all__ = ["list_copies", "measure_file", "view_application", "view_applications
 
 _LISTED_APPLICATIONS = 256  # applications on a page: a page is made within a second
 _HISTORY_BYTES = 2_500_000
-"""Bytes of recordings that the history of a task reads, as they are on the disk. Large recordings take long to read."""
+"""Bytes of recordings, compressed, that a task's history reads; large recordings take long to read."""
 _WAITING_LOOKS_BACK = 30
-"""Recordings that are read to find since when a copy has been waited for. A page is made within a second."""
-_WAITING_BYTES = 1_000_000  # bytes of these recordings, as they are on the disk: large recordings take long to read
+"""Recordings that are searched for the start of a copy's wait: a page is made within a second."""
+_WAITING_BYTES = 1_000_000  # bytes of these recordings, compressed: large recordings take long to read
 
 
 def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """List the copies that the follow-up waits for: restoring copies first, then the longest awaited."""
+    """Return the copies that the follow-up waits for: restoring copies first, then the longest awaited."""
     state, report = recording.snapshot, recording.assignment.report
     if not report.waiting:
         return _list_warmups(recording, names)
@@ -95,7 +95,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
 
 
 def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """List the warm-ups of an answer that names no awaited copies, such as those of Kafka's assignors in shadow mode."""
+    """Return the warm-ups of an answer that names no awaited copies, such as an answer of Kafka's assignors in shadow mode."""
     state, ranks = recording.snapshot, Ranks(recording.snapshot)
     rows = []
     for client in recording.assignment.clients:
@@ -126,7 +126,7 @@ def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
 
 
 def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
-    """Why a planned copy is not there yet."""
+    """Return why a copy on target is not caught up yet."""
     report, state = recording.assignment.report, recording.snapshot
     if copy.slot and without_progress:
         return f"being restored, without progress for {without_progress} rebalance{'s' if without_progress > 1 else ''}"
@@ -154,7 +154,8 @@ def measure_file(entry: Entry) -> int:
 
 
 def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int, bool]]:
-    """Copy -> the oldest recording from which on it was waited for in each, how many these are, and whether at least."""
+    """Return copy → the oldest of the consecutive recordings that waited for it, their number, and whether there may be
+    more."""
     found = dict.fromkeys(copies, (entry, 1, False))
     left, size = set(copies), 0
     older = index.list_entries(entry.folder, before=f"{entry.day}/{entry.time}")
@@ -181,10 +182,10 @@ def view_applications(
     status: Status | None = None,
     find: str = "",
 ) -> ApplicationsView:
-    """View every application that the token is for (`allowed`; None: all), at `now`, seconds since 1970.
+    """Return the view of every application of the token (`allowed`; None: all) at `now`, seconds since 1970.
 
-    `holds`: what operators have asked for, by application. `status`: only applications with this status.
-    `find`: only those with this part in their names, in small or capital letters.
+    `holds`: application → operators' requests. `status`: only applications with this status. `find`: only applications with
+    this part in their names, in upper or lower case.
     """
     if index is None:
         return ApplicationsView(
@@ -218,10 +219,10 @@ def view_application(
     holds: Holds | None = None,
     heard: tuple[Heard, ...] = (),
 ) -> ApplicationView | None:
-    """View one application; None if no recording of it can be read.
+    """Return the view of one application, or None if none of its recordings is readable.
 
-    `before`: its rebalances older than this `day/time`; `task`: a task to find in these.
-    `holds`: what operators have asked for, by application. `heard`: what its instances have told between rebalances.
+    `before`: only rebalances older than this `day/time`. `task`: a task whose history to show. `holds`: application →
+    operators' requests. `heard`: progress that instances have reported between rebalances.
     """
     row = make_application_row(index, folder, now, holds or {})
     if row is None:
@@ -253,7 +254,8 @@ def view_application(
 
 
 def _extrapolate(copy: CopyRow, seen_at: str, now: float) -> CopyRow:
-    """Extrapolate a copy's progress to `now`, seconds since 1970: clients tell their progress at rebalances only."""
+    """Return the copy with its progress extrapolated to `now`, seconds since 1970, since clients report lags only at
+    rebalances."""
     if copy.progress is None or copy.lag is None or not copy.whole:
         return copy
     elapsed = max(0.0, now - parse_time(seen_at).timestamp())
@@ -266,7 +268,7 @@ def _find_most_per_thread(holder: ClientRow) -> float:
 
 
 def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:
-    """List a task's places, back to where reading takes too long."""
+    """Return the owners of a task, back to the limit of recordings to read."""
     seen: list[tuple[Entry, tuple[str, ...]]] = []
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), IN_TIMELINE):
@@ -289,7 +291,7 @@ def _name_place(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class _Inside:
-    """Data that only a whole recording has."""
+    """The data of an application that only a whole recording has."""
 
     copies: tuple[CopyRow, ...] = ()
     more_copies: int = 0
@@ -302,11 +304,11 @@ class _Inside:
     zones: tuple[str, ...] = ()
     client_names: tuple[str, ...] = ()
     called: frozenset[str] = frozenset()
-    """Every process id, client id and host, by which a client can be drained."""
+    """Every process id, client id and host, each a name by which a client can be drained."""
 
 
 def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
-    """Read the parts of a whole recording, once for each; None if it cannot be read."""
+    """Return the data of a whole recording, which is read once; None if it is unreadable."""
 
     def look() -> _Inside | None:
         try:
@@ -334,7 +336,7 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
 
 
 def _find_unknown_drains(held: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
-    """Find drains whose name no client has: a mistyped name would show only at the next rebalance."""
+    """Return the drains whose names no client has. Otherwise a mistyped name would show only at the next rebalance."""
     return tuple(drain["client"] for drain in held.get("drains", ()) if called and drain["client"] not in called)
 
 
@@ -350,7 +352,7 @@ def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:
 
 
 def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
-    """List every client, the greatest load first."""
+    """Return every client, the greatest load first."""
     state, given = recording.snapshot, recording.assignment.by_process_id
     loads = measure_shown_loads(state, TaskPlacement.of(state, recording.assignment))
     waited_for = Counter(copy.process_id for copy in recording.assignment.report.waiting)
@@ -382,7 +384,7 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
 
 
 def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
-    """List the known rates of clients, the slowest first."""
+    """Return the known restore rates of clients, the slowest first."""
     report = recording.assignment.report
     restoring = Counter(copy.process_id for copy in report.waiting if copy.slot)
     rates = [] if report.pace is None else [row for row in report.pace.clients if row.ms and row.offsets]

@@ -1,4 +1,5 @@
-"""The numbers of active tasks by client and subtopology (before a rebalance, after it, and in the plan), and a client's row."""
+"""Numbers of active tasks by client and subtopology, before and after a rebalance and on target, and the counts of each
+client."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ class HeatRow(Frozen):
 
     client: str
     short: str
-    """The one name that tells it from the others best."""
+    """The shortest name that identifies the client."""
     process_id: str
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -26,18 +27,18 @@ class HeatRow(Frozen):
 
 
 class HeatMap(Frozen):
-    """Clients × subtopologies."""
+    """Numbers of active tasks by client and subtopology."""
 
     subtopologies: tuple[str, ...]
     rows: tuple[HeatRow, ...]
     most: int
-    """The greatest number in it."""
+    """The greatest number in the map."""
     clients: int
-    """In all; `rows` has some of them."""
+    """Number of all clients; `rows` has some of them."""
     first: int
-    """The number of the first row among all clients, from 0."""
+    """Position of the first row among all clients, from 0."""
     left_out: int
-    """Subtopologies that are not shown."""
+    """Number of subtopologies that are not shown."""
 
 
 class LoadRow(Frozen):
@@ -47,7 +48,7 @@ class LoadRow(Frozen):
     after: float
     planned: float
     allowed: float
-    """Up to which a load is balanced."""
+    """The greatest load that counts as balanced."""
 
 
 class CountRow(Frozen):
@@ -62,9 +63,9 @@ class CountRow(Frozen):
     planned: int
     low: int | None
     high: int | None
-    """The share; None where load is what is balanced, and shares demand nothing."""
+    """The share; None if load is balanced instead of counts."""
     load: LoadRow | None
-    """None where shares are kept."""
+    """None if counts are balanced."""
     standbys: int
     warmups: int
     gained: int
@@ -72,7 +73,8 @@ class CountRow(Frozen):
 
 
 def order_clients(context: AnswerInContext, first: int) -> list[str]:
-    """Order the clients of a page by changes, then by name. first: the number of the first client shown."""
+    """Return the clients of a page, those with the most changes first, then by name. first: position of the first client
+    shown."""
     changes: Counter[str] = Counter()
     for placement, role in ((context.before, -1), (context.now, 1)):
         for task, clients in placement.active.items():
@@ -85,7 +87,7 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
 def make_heat_map(
     context: AnswerInContext, names: ClientNames, clients: list[str], first: int
 ) -> tuple[HeatMap, tuple[CountRow, ...]]:
-    """Make the map of some clients, with counts and shares."""
+    """Return the map of some clients, and their counts and shares."""
     before, now, plan = context.counts
     subtopologies = list(context.shares.subtopology_active)
     shown = subtopologies[:HEAT_MAP_COLUMNS]
@@ -114,7 +116,7 @@ def make_heat_map(
 
 
 def _choose_short_names(context: AnswerInContext, names: ClientNames) -> dict[str, str]:
-    """Client -> its short name or, where several have the same, its process id."""
+    """Return client → its short name, or its process id if several clients share the short name."""
     short = {client: names.short(client) or client for client in context.state.kafka_streams_states}
     times = Counter(short.values())
     return {client: name if times[name] == 1 else client for client, name in short.items()}

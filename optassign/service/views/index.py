@@ -1,4 +1,4 @@
-"""The recordings as the pages need them: by application, the newest first, heads and whole ones read when they are shown."""
+"""An index of recordings by application, the newest first; heads and whole recordings are read on demand."""
 
 import gzip
 import os
@@ -19,11 +19,11 @@ from optassign.service.newest import Newest
 __all__ = ["Entry", "RecordingIndex"]
 
 _KEPT_HEADS = 6_000
-"""Heads that are kept in memory: the first page reads 50 of each of fifty applications, an application's page 200."""
-_KEPT_WAITING = 2_000  # recordings whose waiting copies are kept in memory, which is limited
+"""Heads that are kept in memory: the first page reads 50 heads of each of fifty applications, an application's page 200."""
+_KEPT_WAITING = 2_000  # recordings whose waiting copies are kept in memory: memory is limited
 _KEPT_DERIVED = 32  # derived views that are kept in memory
 _KEPT_WHOLE = 2  # whole recordings that are kept in memory
-_NEWEST_DAYS = 2  # an application's newest days that are read again at each look: new recordings come into these
+_NEWEST_DAYS = 2  # newest days of an application that are checked at each query: new recordings belong to these
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FILE = re.compile(r"(\d{6}\.\d{3})-(\d+)\.json\.gz")
@@ -35,45 +35,45 @@ Copy = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """One recording, by its place."""
+    """The place of one recording."""
 
     folder: str
     day: str
     time: str
-    """With its number: `HHMMSS.mmm-n`."""
+    """Time and number: `HHMMSS.mmm-n`."""
     path: Path
 
     @property
     def id(self) -> str:
-        """The command line's name of it."""
+        """Return the name of the recording on the command line."""
         return f"{self.folder}/{self.day}/{self.time}"
 
 
 class RecordingIndex:
-    """An index of a folder of recordings. A query costs little for any number of recordings; used by one thread."""
+    """An index of a folder of recordings. Queries are fast for any number of recordings. Used by one thread only."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._days: dict[str, dict[str, tuple[int, list[Entry]]]] = {}
-        """Folder of an application -> day -> when its folder last changed, and its recordings, the newest first."""
+        """Folder of an application → day → time of the day's last change, and its recordings, the newest first."""
         self._heads = Newest[tuple[Path, int], RecordingHead | None](_KEPT_HEADS)
         self._waiting = Newest[tuple[Path, int], frozenset[Copy]](_KEPT_WAITING)
         self._derived = Newest[tuple[str, str], tuple[tuple[str, int], Any]](_KEPT_DERIVED)
         self._whole = Newest[tuple[Path, int], Recording](_KEPT_WHOLE)
 
     def list_folders(self) -> list[str]:
-        """List the folders of all applications, by name."""
+        """Return the folders of all applications, sorted."""
         return sorted(name for name in _list_names(self._folder) if not name.startswith("."))
 
     def find_folder(self, application: str) -> str | None:
-        """Find the folder of an application by its name or by the folder's; None if there is none."""
+        """Return the folder of an application, given its name or the folder's; None if there is none."""
         known = set(self.list_folders())
         return next((name for name in (application, name_folder(application)) if name in known), None)
 
     def list_entries(self, folder: str, *, before: str = "", everywhere: bool = False) -> Iterator[Entry]:
-        """List the recordings of an application, the newest first. before: only recordings older than `day/time`.
+        """Yield the recordings of an application, the newest first. before: only recordings older than `day/time`.
 
-        `everywhere`: old days, too, are checked for recordings that have come since; otherwise the newest two are.
+        `everywhere`: whether all days are checked for new recordings, rather than the newest two.
         """
         for number, day in enumerate(self._list_days(folder)):
             if before and day > before.partition("/")[0]:
@@ -83,21 +83,21 @@ class RecordingIndex:
                     yield entry
 
     def find_entry(self, folder: str, day: str, time: str) -> Entry | None:
-        """Find a recording; None if there is none."""
+        """Return a recording, or None."""
         if folder not in self.list_folders() or not _DAY.fullmatch(day) or not _FILE.fullmatch(time + SUFFIX):
             return None
         path = self._folder / folder / day / (time + SUFFIX)
         return Entry(folder, day, time, path) if path.is_file() else None
 
     def find_neighbours(self, entry: Entry) -> tuple[Entry | None, Entry | None]:
-        """Return the recordings before and after one, each None if there is none."""
+        """Return the recordings before and after a recording, or None for each."""
         before = next(self.list_entries(entry.folder, before=f"{entry.day}/{entry.time}", everywhere=True), None)
         days = (day for day in reversed(self._list_days(entry.folder)) if day >= entry.day)
         others = (other for day in days for other in reversed(self._list_day(entry.folder, day)))
         return before, next((other for other in others if (other.day, other.time) > (entry.day, entry.time)), None)
 
     def read_head(self, entry: Entry) -> RecordingHead | None:
-        """Read the head of a recording; None if it cannot be read."""
+        """Return the head of a recording, or None if it is unreadable."""
 
         def read() -> RecordingHead | None:
             try:
@@ -110,7 +110,7 @@ class RecordingIndex:
         return _keep(self._heads, entry.path, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
-        """Read the heads of the first recordings; unreadable recordings are skipped."""
+        """Return the heads of the first `most` readable recordings."""
         found: list[tuple[Entry, RecordingHead]] = []
         for entry in entries:
             if len(found) == most:
@@ -121,20 +121,22 @@ class RecordingIndex:
         return found
 
     def read(self, entry: Entry) -> Recording:
-        """Read a whole recording. InputError if it cannot be read."""
+        """Return a whole recording. InputError if it is unreadable."""
         return _keep(self._whole, entry.path, lambda: read_recording(entry.path, unknown="ignore"))
 
     def read_waiting(self, entry: Entry) -> frozenset[Copy]:
-        """Read the copies that the follow-up waited for; empty if the recording cannot be read."""
+        """Return the copies that the follow-up waited for; empty if the recording is unreadable."""
         return _keep(self._waiting, entry.path, lambda: _read_waiting(entry.path))
 
     def read_owners(self, entry: Entry, task: str) -> tuple[str, ...]:
-        """Read the clients that the answer makes active for a task; empty without the task, or if it cannot be read."""
+        """Return the clients to which the answer gives the active task; empty for an unknown task or an unreadable
+        recording."""
         clients = _read_answer(entry.path).get("clients", ())
         return tuple(client["process_id"] for client in clients if task in client.get("active", ()))
 
     def derive(self, entry: Entry, what: str, make: Callable[[], _T]) -> _T:
-        """Return a value derived from a recording, kept until there is a newer one of this kind for its application."""
+        """Return a value derived from a recording, cached until a newer recording of the application replaces it. what: kind of
+        value."""
         try:
             key = (entry.id, entry.path.stat().st_mtime_ns)
         except OSError:
@@ -146,7 +148,7 @@ class RecordingIndex:
         return found
 
     def _list_days(self, folder: str) -> list[str]:
-        """List the days of an application, the newest first, and forget days that are gone."""
+        """Return the days of an application, the newest first, and drop deleted days from memory."""
         days = sorted((name for name in _list_names(self._folder / folder) if _DAY.fullmatch(name)), reverse=True)
         known = self._days.setdefault(folder, {})
         for gone in known.keys() - days:
@@ -154,7 +156,7 @@ class RecordingIndex:
         return days
 
     def _list_day(self, folder: str, day: str, *, is_fresh: bool = True) -> list[Entry]:
-        """List the recordings of a day, the newest first. is_fresh: look whether there are others since the last time."""
+        """Return the recordings of a day, the newest first. is_fresh: whether to check for changes since the last call."""
         path, known = self._folder / folder / day, self._days[folder]
         if day in known and not is_fresh:
             return known[day][1]
@@ -183,7 +185,7 @@ def _read_waiting(path: Path) -> frozenset[Copy]:
 
 
 def _read_answer(path: Path) -> Mapping[str, Any]:
-    """Read the answer of a recording as plain JSON, without the snapshot behind it; empty if it cannot be read."""
+    """Return the answer of a recording as plain JSON, without reading the snapshot after it; empty if it is unreadable."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             text = file.read()
@@ -194,7 +196,7 @@ def _read_answer(path: Path) -> Mapping[str, Any]:
 
 
 def _keep(cache: Newest[tuple[Path, int], _T], path: Path, read: Callable[[], _T]) -> _T:
-    """Return the cached value of a file in its present state, otherwise read it."""
+    """Return the cached value for a file's present state, or read it."""
     try:
         key = (path, path.stat().st_mtime_ns)
     except OSError:

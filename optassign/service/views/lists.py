@@ -1,4 +1,4 @@
-"""Rebalances and applications in lists, from the heads of recordings alone: status words, follow-ups, loads."""
+"""Lists of rebalances and applications from the heads of recordings: status, follow-ups and loads."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,15 +23,15 @@ __all__ = [
     "sort_applications",
 ]
 
-_OVERDUE_FOLLOWUP_S = 120.0  # seconds by which a follow-up may be late until the pages say so: a rebalance takes some of it
+_OVERDUE_FOLLOWUP_S = 120.0  # seconds for which a follow-up may be late before pages report it: a rebalance takes some of them
 _SILENCE_S = 86400.0
-"""Seconds of silence until nothing is known of an application, if no follow-up was due: a stable group rebalances daily."""
+"""Seconds of silence, without a due follow-up, until an application's status is unknown: a stable group rebalances daily."""
 _STOPPED_S = 86400.0
-"""Seconds of silence until an application counts as stopped, and no longer as unknown: an endless alert is ignored."""
-_STATUS_LOOKS_BACK = 50  # recordings that are read to find when a status began: a page is made within a second
+"""Seconds of silence until an unknown application counts as stopped, since operators ignore an alert that never ends."""
+_STATUS_LOOKS_BACK = 50  # recordings that are searched for the start of a status: a page is made within a second
 
 _PLANNERS = ("fallback", "planner")
-"""The plug-in's names for itself when it decides."""
+"""The plug-in's names for itself as the decider."""
 _ABOUT: dict[Status, str] = {
     "at rest": "every copy is where it should be",
     "not balanced": "nothing moves, and tasks are not balanced",
@@ -47,11 +47,11 @@ _ABOUT: dict[Status, str] = {
 _MEASURING = "every copy is where it should be by numbers of tasks; the follow-up weighs them by what they read"
 _RESUMED = "it is resumed, and tasks move again from its next rebalance on"
 _AT_REST: tuple[Awaited | None, ...] = (None, "operators", "quiet hours")
-"""The reasons for follow-ups that a group at rest asks for."""
+"""Reasons for a follow-up of a stable group."""
 
 
 def find_status(head: RecordingHead) -> Status:
-    """Return the application's status after this rebalance; statuses that need an operator come first."""
+    """Return the application's status after this rebalance; a status that needs an operator takes precedence."""
     summary, overview = head.summary, head.overview
     if summary.hold != "none":
         return "paused"
@@ -69,9 +69,9 @@ def find_status(head: RecordingHead) -> Status:
 
 
 def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
-    """Return since when a rebalance of the application is late, or None if it is not late.
+    """Return the time since which a rebalance of the application is late, or None if none is late.
 
-    A group asks for follow-ups, at rest too unless the service is told otherwise, so that silence means something.
+    By default a stable group asks for follow-ups too, so that silence means a failure.
     """
     at, delay = parse_time(head.recorded_at), head.summary.followup_ms if head.runs_followups else None
     due = at + timedelta(seconds=_SILENCE_S) if delay is None else at + timedelta(milliseconds=min(delay, 10**13))
@@ -80,12 +80,12 @@ def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
 
 
 def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) -> StatusView:
-    """Return the status of an application at `now`, seconds since 1970, as its last rebalance and operators' requests have it.
+    """Return the status of an application at `now`, seconds since 1970, from its last rebalance and operators' requests.
 
-    Pages, command line and metrics all show this one.
+    Pages, command line and metrics all show this status.
 
     Args:
-        held: what operators have asked for, as `Holds.describe` has it; empty for nothing.
+        held: operators' requests in the form of `Holds.describe`; empty if there are none.
     """
     silent_since, ended, paused = find_silence(head, datetime.fromtimestamp(now, UTC)), held.get("ended"), held.get("paused")
     word = find_status(head)
@@ -103,7 +103,7 @@ def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) ->
         first = min(drains, key=lambda drain: str(drain["at"]))
         about = f"{_ABOUT['draining']}, as {first['by']} asked"
         return StatusView(word="draining", about=about, since=first["at"], since_at_least=False)
-    if word == "paused" and head.summary.hold == "paused":  # which an operator has ended since: what has ended is not listed
+    if word == "paused" and head.summary.hold == "paused":  # an operator has resumed since: ended pauses are not listed
         return StatusView(word="waiting", about=_RESUMED, since=head.recorded_at, since_at_least=True)
     stuck_since = None if head.clocks is None or word != "stuck" else head.clocks.progress_at
     since = stuck_since or head.recorded_at
@@ -111,7 +111,7 @@ def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) ->
 
 
 def find_decider(head: RecordingHead) -> Decider:
-    """Find the assignor that decided the rebalance."""
+    """Return the component that decided the rebalance."""
     if not head.reported:
         return "optassign"
     return "fallback" if head.mode == "active" or head.assignor in _PLANNERS else "Kafka"
@@ -120,7 +120,7 @@ def find_decider(head: RecordingHead) -> Decider:
 def make_application_row(
     index: RecordingIndex, folder: str, now: float, holds: Mapping[str, Mapping[str, Any]]
 ) -> ApplicationRow | None:
-    """View an application by its last recordings, at `now` in seconds since 1970; None if none can be read."""
+    """Return the row of an application from its last recordings, at `now` in seconds since 1970; None if none is readable."""
     entries = index.list_entries(folder)
     first = index.read_heads(entries, 1)
     if not first:
@@ -174,7 +174,7 @@ def _find_seconds_to_balance(head: RecordingHead) -> float | None:
 
 
 def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, since: str) -> Mapping[str, Any]:
-    """Return since when the recordings from the newest on have the status, and whether older ones may have it, too."""
+    """Return the start of the status as far as the recordings show, and whether older recordings may have it too."""
     for number, older in enumerate(entries):
         known = index.read_head(older) if number < _STATUS_LOOKS_BACK else None
         if number >= _STATUS_LOOKS_BACK:
@@ -186,7 +186,7 @@ def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, s
 
 
 def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:
-    """Make the row of a rebalance in a list."""
+    """Return the row of a rebalance in a list."""
     summary, overview = head.summary, head.overview
     work, bound = summary.restore_work, summary.restore_work_bound
     gap = None if work is None or bound is None else max(0, work - bound)
@@ -221,7 +221,7 @@ def make_rebalance_row(entry: Entry, head: RecordingHead) -> RebalanceRow:
 
 
 def sort_applications(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
-    """Sort applications that need an operator first, then by name."""
+    """Return the applications sorted by the order of `Status`, then by name."""
     order: tuple[Status, ...] = get_args(Status)
     return sorted(rows, key=lambda row: (order.index(row.status.word), row.folder))
 
@@ -240,7 +240,7 @@ def _describe_status(word: Status, head: RecordingHead) -> str:
 
 
 def _why_fallback(head: RecordingHead) -> str:
-    """Why the applied answer is not the assignor's own; empty where it is."""
+    """Return why the applied answer is not the assignor's own; empty if it is."""
     if head.mode == "active" and head.reported:
         return head.why or "the plug-in's fallback answered"
     return "" if head.reported else head.summary.why_greedy

@@ -1,4 +1,4 @@
-"""How far copies are between two rebalances, as instances tell it live, put into what the last rebalance found."""
+"""Restore progress between two rebalances, as instances report it, merged with the state at the last rebalance."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,22 +31,22 @@ __all__ = [
     "show_live",
 ]
 
-_PROGRESS_SILENT_S = 30.0  # seconds without news, at least, after which an instance that restores counts as silent: six reports
-_PROGRESS_INSTANCES = 2_000  # instances whose reports on progress are kept: the memory of the process stays bounded
+_PROGRESS_SILENT_S = 30.0  # seconds without a report, at least, after which a restoring instance counts as silent: six reports
+_PROGRESS_INSTANCES = 2_000  # instances whose progress reports are kept: the bound limits memory
 _PROGRESS_SHARE_S = 0.02
-"""Seconds between two reports for each instance that reports. Reports of all together are fifty per second at most."""
+"""Seconds between two reports of an instance, for each reporting instance: at most fifty reports per second in total."""
 _PROGRESS_BUSY_S = 60.0
-"""Seconds after its last report that an instance counts as reporting: longer than between two reports of a large group."""
+"""Seconds for which an instance counts as reporting after its last report; more than the interval in a large group."""
 
 
 class _Told(BaseModel):
-    """A part of a report. Unknown fields are ignored: the plug-in may be newer."""
+    """A part of a report. Unknown fields are ignored, since the plug-in may be newer."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 class CopyProgress(_Told):
-    """How far one copy is."""
+    """The progress of one copy."""
 
     task: TaskIdText | None = Field(default=None, description="null: an active task, whose id Kafka's listener is not told")
     partition: Int32
@@ -56,7 +56,7 @@ class CopyProgress(_Told):
 
 
 class ProgressReport(_Told):
-    """How far the copies of one instance are, between two rebalances."""
+    """The progress of the copies of one instance between two rebalances."""
 
     application: NotEmpty
     client: NotEmpty = Field(description="its process id, or the client id that snapshots have")
@@ -68,16 +68,16 @@ class Heard:
     """The last report of an instance."""
 
     at: float
-    """Seconds since 1970."""
+    """Time of the report in seconds since 1970."""
     next_s: float
-    """After so long it was asked to tell again."""
+    """Seconds after which the instance was asked to report again."""
     client: str
     copies: tuple[CopyProgress, ...]
 
 
 @dataclass(frozen=True)
 class RestoringActive:
-    """An active task that cannot run yet: its state is restored first."""
+    """An active task that cannot run before its state is restored."""
 
     process_id: str
     label: str
@@ -92,18 +92,18 @@ class LiveProgress:
 
     copies: tuple[CopyRow, ...]
     clients: int
-    """Instances that tell it."""
+    """Number of reporting instances."""
     heard_at: str | None
-    """The last time that one did; null: none does."""
+    """Time of the last report; null without reports."""
 
 
 def find_restored_share(lag: float | None, whole: int) -> float | None:
-    """Return the restored share of a copy, 0 to 1; None without a known lag, or for a changelog without offsets."""
+    """Return the restored share of a copy, 0 to 1; None without a known lag, or for an empty changelog."""
     return None if lag is None or not whole else round(min(1.0, max(0.0, 1 - lag / whole)), 3)
 
 
 def list_restoring_actives(recording: Recording, names: ClientNames) -> list[RestoringActive]:
-    """List the active tasks with state to restore, as the recording's answer leaves them."""
+    """Return the active tasks that still restore state after the recording's answer."""
     state, ranks = recording.snapshot, Ranks(recording.snapshot)
     found = []
     for client in recording.assignment.clients:
@@ -128,9 +128,9 @@ def show_live(
     acceptable_lag: int,
     now: float,
 ) -> LiveProgress:
-    """Merge the copies with the progress reported since the rebalance `since`, at `now`, seconds since 1970.
+    """Return the copies with the progress reported since the rebalance `since`, at `now`, seconds since 1970.
 
-    rows: the copies that were waited for at the rebalance. Active tasks that are restored come first, if told.
+    rows: the copies awaited at the rebalance. Restoring active tasks with a report come first.
     """
     clients, began = tuple(clients), parse_time(since).timestamp()
     told: dict[tuple[str, str], tuple[Heard, int, int | None]] = {}
@@ -155,7 +155,7 @@ def show_live(
 
 
 def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
-    """Return whether an instance that restores has been silent for so long that it may be gone."""
+    """Return whether a restoring instance has been silent for so long that it may be gone."""
     is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
     return is_restoring and now - heard.at > max(_PROGRESS_SILENT_S, 2 * heard.next_s)
 
@@ -175,7 +175,7 @@ def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, accept
 
 
 def _list_restored(heard: Heard, actives: Sequence[RestoringActive], since: str) -> list[CopyRow]:
-    """List the active tasks that an instance restores, if the partition alone tells which task it is."""
+    """Return the active tasks that an instance restores, where the partition alone identifies the task."""
     rows = []
     partitions = {copy.partition for copy in heard.copies if copy.role == "active"}
     for partition in partitions:
@@ -215,15 +215,15 @@ def _find_end(at: float, lag: int, per_second: int | None) -> str | None:
 
 
 class ProgressReports:
-    """(application, instance) -> its last report."""
+    """(application, instance) → its last report."""
 
     def __init__(self, read_seconds: Callable[[], float]) -> None:
-        """read_seconds: seconds since 1970."""
+        """Start without reports. read_seconds: returns seconds since 1970."""
         self._read_seconds = read_seconds
         self._heard = Newest[tuple[str, str], Heard](_PROGRESS_INSTANCES)
 
     def take(self, report: ProgressReport) -> float:
-        """Keep a report, and return the seconds after which its instance should tell again."""
+        """Keep a report, and return the seconds after which its instance should report again."""
         now, key = self._read_seconds(), (name_folder(report.application), report.client)
         busy = sum(now - each.at < _PROGRESS_BUSY_S for other, each in self._heard.items() if other != key)
         next_s = max(PROGRESS_EVERY_MS / 1000, busy * _PROGRESS_SHARE_S)
@@ -231,6 +231,6 @@ class ProgressReports:
         return next_s
 
     def list(self, application: str) -> tuple[Heard, ...]:
-        """List the reports of an application, by its name or by the name of its folder."""
+        """Return the reports of an application, given its name or its folder's."""
         names = {application, name_folder(application)}
         return tuple(each for (folder, _), each in self._heard.items() if folder in names)

@@ -1,4 +1,4 @@
-"""One rebalance, and the reasons for its answer; the other assignors' answers; its snapshot for download."""
+"""Views of one rebalance: the reasons for its answer, the other assignors' answers, and its snapshot for download."""
 
 import time
 from collections import Counter
@@ -31,9 +31,9 @@ def view_rebalance(
     first: int = 0,
     all_moves: bool = False,
 ) -> RebalanceView:
-    """View a rebalance at `now`, seconds since 1970. InputError if its recording cannot be read.
+    """Return the view of a rebalance at `now`, seconds since 1970. InputError if its recording is unreadable.
 
-    `task`, `client`: a task and a client to explain, the client by any name; `first`: the number of the first client that is
+    `task`, `client`: a task and a client to explain, the client by any of its names. `first`: position of the first client
     shown.
     """
     recording = index.read(entry)
@@ -81,7 +81,7 @@ def view_rebalance(
 
 
 def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
-    """Compare the recorded answer with those of all assignors without a JDK; `seconds` of solving for each."""
+    """Return the comparison of the recorded answer with all assignors that need no JDK; `seconds` of solving for each."""
     state = recording.snapshot
 
     def ask(name: str) -> tuple[TaskAssignment, float]:
@@ -95,13 +95,13 @@ def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
 
 
 def dump_snapshot(recording: Recording, anonymised: bool) -> bytes:
-    """Return the snapshot as JSON."""
+    """Return the snapshot as JSON; `anonymised`: with other names."""
     state = anonymise(recording.snapshot) if anonymised else recording.snapshot
     return state.model_dump_json(indent=1).encode()
 
 
 def _explain(context: ExplainedAnswer, names: ClientNames, task: str, client: str) -> tuple[tuple[str, ...], str]:
-    """Explain the task or client that is asked for; the second part names what is unknown."""
+    """Return the explanation of the requested task or client, and the text of an unknown one."""
     if task:
         if task not in context.state.all_tasks:
             return (), f"task {task}"

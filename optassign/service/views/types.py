@@ -1,6 +1,6 @@
-"""The pages' content as data: the templates make HTML from it, and machines get it as JSON.
+"""The pages' content as data: templates make HTML of it, and machines read it as JSON.
 
-Times are ISO 8601 in UTC, offsets are offsets, and null is what is not known, such as from recordings of an older service.
+Times are ISO 8601 in UTC, lags are offsets, and null is an unknown value, such as one that an older service did not record.
 """
 
 from typing import Literal
@@ -34,18 +34,18 @@ Status = Literal[
 ]
 """In the order of the first page: statuses that need an operator first, statuses that an operator requested last."""
 Decider = Literal["optassign", "fallback", "Kafka"]
-"""The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: whoever runs the group in shadow
-mode."""
+"""The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: the assignor that runs the group
+in shadow mode."""
 
 
 class StatusView(Frozen):
-    """How an application is, in a word, and since when."""
+    """The status of an application, and its start."""
 
     word: Status
     about: str
     since: str
     since_at_least: bool
-    """True: it was so before the recordings that were looked at, too."""
+    """Whether the status may have begun before the oldest recording that was read."""
 
 
 class RebalanceRow(Frozen):
@@ -57,11 +57,11 @@ class RebalanceRow(Frozen):
     mode: Literal["active", "shadow"]
     answered_by: str
     fallback: str
-    """Why it was not the service's own answer; empty: it was."""
+    """Why another answer than the service's own was applied; empty if its own was."""
     rebalance: str
-    """The plug-in's id of it, which stands in the plug-in's log; empty: there is none."""
+    """The plug-in's id of the rebalance, which is in the plug-in's log; empty if unknown."""
     trigger: str
-    """Why the group rebalanced, in words; empty: not known."""
+    """Why the group rebalanced, in words; empty if unknown."""
     seconds: float | None
     joined: int | None
     joined_clients: tuple[str, ...]
@@ -84,48 +84,48 @@ class RebalanceRow(Frozen):
 
 
 class Trend(Frozen):
-    """The last rebalances of an application, the oldest first: one value of each list for each rebalance."""
+    """The last rebalances of an application, the oldest first: each list has one value for each rebalance."""
 
     load_most: tuple[float | None, ...]
     """The greatest load of an instance."""
     to_restore: tuple[int | None, ...]
     """Offsets that copies still have to restore until the target assignment is reached."""
     seconds_to_balance: tuple[float | None, ...]
-    """About how long that takes; 0 where nothing is waited for."""
+    """Estimated seconds until the target is reached; 0 if nothing is awaited."""
 
 
 class ApplicationRow(Frozen):
     """One application in a list."""
 
     folder: str
-    """The folder of its recordings; it names the application in addresses."""
+    """The folder of its recordings, which identifies the application in addresses."""
     application: str | None
     status: StatusView
     tasks: int
     clients: int
     last_contact: str
-    """When its last rebalance was: an application tells of itself at no other time."""
+    """Time of its last rebalance, the only contact with an application."""
     decided_by: Decider
     next_followup: str | None
     overdue: bool
-    """The follow-up should have been there for some time."""
+    """Whether the follow-up is overdue."""
     awaited: str
-    """The reason for the follow-up, in words; empty: there is none, or an older service recorded it."""
+    """The reason for the follow-up, in words; empty without a follow-up, or if an older service recorded the rebalance."""
     waiting: int
     waits_on: tuple[str, ...]
     expected_end: str | None
-    """When the plan is likely to be reached."""
+    """Estimated time at which the target is reached."""
     load_least: float | None
     load_most: float | None
     load_unit: LoadUnit
-    """The unit of these, and of the loads of clients."""
+    """The unit of these loads, and of the loads of clients."""
     standbys_wanted: int | None
     standbys_caught_up: int | None
     balanced: bool
     imbalance: int | None
-    """The imbalance of the shares of all clients; None: load is what is balanced, or an older service recorded it."""
+    """The imbalance of all clients' shares; None if load is balanced instead, or an older service recorded the rebalance."""
     rates_count_from: str | None
-    """When measured rates of the input begin to count as weights; None: they do, or are not asked for."""
+    """Time from which measured input rates count as weights; None if they already do, or are not used."""
     trend: Trend
     last: RebalanceRow
 
@@ -134,20 +134,20 @@ class ApplicationsView(Frozen):
     """All applications."""
 
     recording: bool
-    """False: nothing is recorded, so there is nothing to show."""
+    """False if nothing is recorded, so that nothing can be shown."""
     now: str
     counts: tuple[tuple[Status, int], ...]
-    """Status words that some application has, and how many have each, whatever is asked for."""
+    """Each status that occurs, with its number of applications, regardless of the query."""
     status: Status | None
     find: str
-    """The status, and the part of a name, that were asked for; null and empty for all."""
+    """The queried status and part of a name; null and empty for all."""
     applications: tuple[ApplicationRow, ...]
     more: int
-    """Applications that are left out, as there are too many."""
+    """Number of applications that are left out to bound the page."""
 
 
 class CopyRow(Frozen):
-    """A planned copy that is not there yet."""
+    """A copy on target that is not caught up yet."""
 
     task: str
     client: str
@@ -157,30 +157,30 @@ class CopyRow(Frozen):
     whole: int
     """Offsets of the whole changelog."""
     progress: float | None
-    """Share of the changelog that was there at the last rebalance, from 0 to 1."""
+    """Restored share of the changelog at the last rebalance, from 0 to 1."""
     progress_now: float | None = None
-    """The same now: as its instance tells it live, otherwise extrapolated by the rate, where that is known."""
+    """The present restored share: reported by the instance, otherwise extrapolated if the rate is known."""
     heard_at: str | None = None
-    """When its instance told it live; null: all is as the last rebalance found it."""
+    """Time of the instance's report; null if all values are from the last rebalance."""
     restoring: bool
-    """False: it waits for its turn."""
+    """False if the copy waits for a slot."""
     rate: float | None
-    """Offsets per second, of this copy."""
+    """Restore rate of this copy, offsets per second."""
     expected_end: str | None
     since: str
     since_at_least: bool
     rebalances: int
-    """For how many it has been waited, one after the other."""
+    """Number of consecutive rebalances that waited for the copy."""
     why: str
 
 
 class RateRow(Frozen):
-    """How fast a client restores."""
+    """A client's restore rate."""
 
     client: str
     offsets_per_s: float
     restoring: int
-    """Copies, now."""
+    """Number of copies that the client restores now."""
 
 
 class ClientRow(Frozen):
@@ -193,11 +193,11 @@ class ClientRow(Frozen):
     active: int
     low: int | None
     high: int | None
-    """Its share: how many active tasks count as balanced; None where load is what is balanced."""
+    """Its share: numbers of active tasks that count as balanced; None if load is balanced instead."""
     to_come: int
-    """Active tasks that it will have, and does not have yet."""
+    """Active tasks of its target that it does not have yet."""
     to_go: int
-    """Active tasks that it will not have any more."""
+    """Active tasks that it has and that its target does not."""
     load: float
     """Weight of its active tasks per thread × capacity."""
     standbys: int
@@ -205,11 +205,11 @@ class ClientRow(Frozen):
     state: int
     """Offsets of the changelogs of its active tasks and standbys."""
     waited_for: int
-    """Planned copies on it that are not there yet."""
+    """Copies of its target that are not caught up yet."""
 
 
 class Timeline(Frozen):
-    """Rebalances as curves, the oldest first: one value of each list for each rebalance."""
+    """Rebalances as curves, the oldest first: each list has one value for each rebalance."""
 
     at: tuple[float, ...]
     """Seconds since 1970."""
@@ -221,22 +221,22 @@ class Timeline(Frozen):
 
 
 class TaskMove(Frozen):
-    """A rebalance after which a task is active elsewhere than before it."""
+    """A rebalance that moved the active task to another client."""
 
     id: str
     at: str
     client: str
-    """The client where it is active from then on; empty: none."""
+    """The new owner; empty if there is none."""
 
 
 class TaskHistory(Frozen):
-    """The clients where a task has been active."""
+    """The owners of a task over time."""
 
     task: str
     moves: tuple[TaskMove, ...]
-    """The newest first; the last is where it was in the oldest rebalance that was looked at."""
+    """The moves, the newest first; the last entry is the owner in the oldest rebalance that was read."""
     looked_at: int
-    """Rebalances."""
+    """Number of rebalances that were read."""
 
 
 class ApplicationView(Frozen):
@@ -247,13 +247,13 @@ class ApplicationView(Frozen):
     copies: tuple[CopyRow, ...]
     more_copies: int
     live: int
-    """Instances that tell live how far their copies are."""
+    """Number of instances that report progress."""
     heard_at: str | None
-    """The last time that one of them did."""
+    """Time of the last progress report."""
     holders: tuple[ClientRow, ...]
-    """Each client's copies; the greatest load first."""
+    """The copies of each client, the greatest load first."""
     most_per_thread: float
-    """The end of the scale of bars: the most active tasks per thread that any of them has, will have or may have."""
+    """The end of the bars' scale: the most active tasks per thread that a client has, will have or may have."""
     more_holders: int
     rates: tuple[RateRow, ...]
     rebalances: tuple[RebalanceRow, ...]
@@ -261,17 +261,17 @@ class ApplicationView(Frozen):
     """The query for older rebalances."""
     timeline: Timeline
     task: TaskHistory | None
-    """The history of the task that was asked for."""
+    """The history of the requested task."""
     zones: tuple[str, ...]
-    """Tags of clients that a zone may have, such as `zone=a`."""
+    """Tags of clients that may name a zone, such as `zone=a`."""
     client_names: tuple[str, ...]
-    """The process ids of the first of them."""
+    """The process ids of the first clients."""
     unknown_drains: tuple[str, ...]
-    """Clients asked to drain whose name no client of the last rebalance has."""
+    """Drained clients whose names no client of the last rebalance has."""
 
 
 class GoalRow(Frozen):
-    """A goal that the answer was made for."""
+    """A goal of the answer, with its value and bound."""
 
     stage: str
     name: str
@@ -291,7 +291,7 @@ class MoveRow(Frozen):
 
 
 class RebalanceView(Frozen):
-    """One rebalance, and why its answer is as it is."""
+    """One rebalance, and the reasons for its answer."""
 
     now: str
     folder: str
@@ -299,25 +299,25 @@ class RebalanceView(Frozen):
     row: RebalanceRow
     earlier: str | None
     later: str | None
-    """The rebalances before and after it, by their ids."""
+    """The ids of the rebalances before and after it."""
     why_not_applied: str
     beside: str
     """The service's own answer, in words, if another answer was applied; otherwise empty."""
     summary: tuple[str, ...]
-    """The changes, their reasons, and what the follow-up waits for."""
+    """The changes, their reasons, and the reason for the follow-up."""
     moves: tuple[MoveRow, ...]
     more_moves: int
     reasons: tuple[tuple[str, int], ...]
-    """Why active tasks move, and how many for each reason."""
+    """Reason for moves of active tasks → number of tasks."""
     goals: tuple[GoalRow, ...]
     found_by: str
     termination: str
     stages: tuple[tuple[str, float], ...]
-    """Seconds by stage of the assignor."""
+    """Stage of the assignor → seconds."""
     heat: HeatMap
     counts: tuple[CountRow, ...]
     """The counts of the clients in `heat`."""
     about: tuple[str, ...]
-    """The explanation of the task or client that was asked for."""
+    """The explanation of the requested task or client."""
     not_found: str
-    """The name that was asked for and is not there."""
+    """The requested name, if it is unknown."""

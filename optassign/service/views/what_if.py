@@ -1,4 +1,4 @@
-"""A snapshot with other settings or clients: the plan, its cost, its likely duration, and the way there as simulated."""
+"""Answers to what-if questions: the target of a changed snapshot, its cost and duration, and the simulated way to it."""
 
 import math
 import re
@@ -61,25 +61,25 @@ _WEIGHT = re.compile(r"([^:\s]+):(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of a question; None and empty: no change."""
+    """The changes of a question; None and empty stand for no change."""
 
     standbys: int | None = None
     warmups: int | None = None
     threads: int | None = None
-    """Of every client."""
+    """Threads of every client."""
     weights: Mapping[str, float] | None = None
-    """Subtopology or task -> weight."""
+    """Subtopology or task → weight."""
     added: int = 0
-    """New clients, like the present ones."""
+    """Number of new clients, like the present ones."""
     drained: tuple[str, ...] = ()
-    """Process ids."""
+    """Process ids of drained clients."""
     lost: tuple[str, ...] = ()
-    """Process ids."""
+    """Process ids of lost clients."""
     zone: str = ""
-    """A tag, `key=value`: all clients that have it are lost."""
+    """A tag, `key=value`: all clients with this tag are lost."""
 
     def describe(self, names: ClientNames) -> list[str]:
-        """Describe the change in words."""
+        """Return the changes in words."""
         found = []
         if self.standbys is not None:
             found.append(f"num.standby.replicas = {self.standbys}")
@@ -99,7 +99,7 @@ class Changes:
 
 
 def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
-    """Read the changes of a form or a query. RequestRefusedError with status 400 for invalid changes."""
+    """Return the changes of a form or a query. RequestRefusedError with status 400 for invalid changes."""
     names = ClientNames(state)
     changes = Changes(
         standbys=_read_number(given, "standbys", 0, MOST_STANDBYS),
@@ -120,7 +120,7 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
 
 
 def find_lost(changes: Changes, state: ApplicationState) -> frozenset[str]:
-    """List the clients that a change removes."""
+    """Return the clients that the changes remove."""
     of_zone = (client.process_id for client in state.clients if changes.zone and _has_tag(client, changes.zone))
     return frozenset((*changes.lost, *of_zone))
 
@@ -136,7 +136,7 @@ def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState
         known = changes.weights
         asked = {task.id: known.get(task.id, known.get(task.id.rpartition("_")[0])) for task in state.tasks}
         named = {task: weight for task, weight in asked.items() if weight is not None}
-        # By name they go before weights that are found, by rates or changelogs.
+        # Explicit weights take precedence over measured ones, from rates or changelogs.
         options = options.model_copy(update={"task_weights": {**options.task_weights, **named}})
     lost = find_lost(changes, state)
     clients = [client for client in state.clients if client.process_id not in lost]
@@ -159,7 +159,7 @@ def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState
 
 
 def _make_clients(number: int, state: ApplicationState) -> list[KafkaStreamsState]:
-    """New clients: of the kinds that are there (threads, capacity, tags, rack), one after the other."""
+    """Return new clients that repeat the kinds of the present ones (threads, capacity, tags, rack) in turn."""
     kinds = {
         (client.threads, client.capacity, tuple(sorted(client.tags.items())), client.rack): client for client in state.clients
     }
@@ -209,7 +209,7 @@ def _read_weights(text: str, state: ApplicationState) -> Mapping[str, float] | N
 
 
 def _read_clients(given: Mapping[str, str], name: str, names: ClientNames) -> tuple[str, ...]:
-    """Read clients by any of their names, one a line or separated by commas."""
+    """Return process ids for any names of clients, one per line or separated by commas."""
     found: dict[str, None] = {}
     for text in filter(None, (part.strip() for part in re.split(r"[,\r\n]+", given.get(name, "")))):
         try:
@@ -222,22 +222,22 @@ def _read_clients(given: Mapping[str, str], name: str, names: ClientNames) -> tu
 
 
 class Outcome(Frozen):
-    """An answer in a few numbers."""
+    """The main figures of an answer."""
 
     clients: int
     moved_active: int
     restored_now: int
-    """Offsets that copies of this answer replay."""
+    """Offsets that copies of this answer restore."""
     restore_work: int
-    """Offsets that are replayed until the target is reached."""
+    """Offsets to restore until the target is reached."""
     warmups: int
     followups: int | None
     ms: int | None
-    """About how long until the target is reached; null: at once, or not known."""
+    """Estimated milliseconds until the target is reached; null if it is reached at once, or unknown."""
     restoring_s: float
-    """About how long the slowest client restores what this answer gives it."""
+    """Estimated seconds in which the slowest client restores the copies of this answer."""
     assumed_rate: int | None
-    """Offsets per second that every client is assumed to restore in these times; null: rates were measured."""
+    """Offsets per second that every client is assumed to restore; null if rates were measured."""
     balanced_in_the_end: bool
     load_least: float
     load_most: float
@@ -260,19 +260,19 @@ class WhatIfView(Frozen):
 
 
 class SimulatedWay(Frozen):
-    """The way to the plan as the simulator plays it: one value of each list for each point of time."""
+    """The way to the target as simulated: each list has one value for each point of time."""
 
     assignor: str
     at_s: tuple[float, ...]
     """Seconds since the change."""
     down: tuple[int, ...]
-    """Tasks that are not processed."""
+    """Number of tasks that are not processed."""
     standbys_missing: tuple[int, ...]
     restoring: tuple[int, ...]
     imbalance: tuple[int, ...]
-    """The imbalance of the shares of active tasks; 0: balanced."""
+    """The imbalance of the shares of active tasks; 0 if balanced."""
     settled_s: float
-    """Seconds from the change until the last rebalance or restoration came to its end."""
+    """Seconds from the change until the last rebalance or restoration ended."""
     rebalances: int
     moves: int
     longest_down_s: float
@@ -280,9 +280,9 @@ class SimulatedWay(Frozen):
 
 
 def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, seconds: float) -> WhatIfView:
-    """View the result of a form's changes. RequestRefusedError with status 400 for invalid changes.
+    """Return the comparison for a form's changes. RequestRefusedError with status 400 for invalid changes.
 
-    Both start from the group after its last answer, with all of its copies restored. `seconds` of solving for each.
+    Both sides start from the group after its last answer, with all copies restored. `seconds` of solving for each.
     """
     return compare_with_change(_make_base(recording), _read_rates(recording), given, assignor, seconds)
 
@@ -290,7 +290,7 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
 def compare_with_change(
     base: ApplicationState, rates: Mapping[str, float], given: Mapping[str, str], assignor: str, seconds: float
 ) -> WhatIfView:
-    """Compare any snapshot with its changed one. rates: client -> offsets per second that it restores, if known."""
+    """Return the comparison of a snapshot with its changed one. rates: client → known restore rate in offsets per second."""
     names, changes = ClientNames(base), read_changes(given, base)
     state = apply_changes(changes, base)
     as_it_is, _ = _ask(base, assignor, seconds, rates)
@@ -318,7 +318,7 @@ def compare_with_change(
 
 
 def simulate_change(recording: Recording, given: Mapping[str, str], assignor: str) -> SimulatedWay:
-    """Simulate the rebalances to the plan. RequestRefusedError with status 400 for invalid changes."""
+    """Return the simulated rebalances to the target. RequestRefusedError with status 400 for invalid changes."""
     base = _make_base(recording)
     changes = read_changes(given, base)
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
@@ -378,15 +378,15 @@ def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) ->
 
 
 def _read_rates(recording: Recording) -> dict[str, float]:
-    """Client -> offsets per second, for clients with a known rate."""
+    """Return client → offsets per second, for clients with a known rate."""
     return list_rates(recording.assignment.report.pace)
 
 
 def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str, float]) -> tuple[Scenario, list[str]]:
-    """Make a scenario for the simulator, in which the change comes after a while, and list its assumptions."""
+    """Return a scenario in which the change happens after a while, and its assumptions in words."""
     state = apply_changes(changes, base)
     after, lost = state.kafka_streams_states, find_lost(changes, base)
-    everybody = {**base.kafka_streams_states, **after}  # with the threads and tags that they have after the change
+    everybody = {**base.kafka_streams_states, **after}  # with their threads and tags after the change
     ids = {name: f"c{number:05d}-1" for number, name in enumerate(sorted(everybody))}
     usual = median(rates.values()) if rates else float(ASSUMED_RATE)
     assumptions = [
@@ -457,6 +457,6 @@ def _make_events(
         events.append(Happening(at=EVENT_BEGINS_S, do="crash", clients=tuple(ids[name] for name in sorted(lost))))
     if changes.drained:
         events.append(Happening(at=EVENT_BEGINS_S, do="drain", clients=tuple(ids[name] for name in changes.drained)))
-    if not events and stays is not None:  # settings alone: they count from the next rebalance on
+    if not events and stays is not None:  # changed settings take effect at the next rebalance
         events.append(Happening(at=EVENT_BEGINS_S, do="join", clients=(ids[stays],)))
     return events

@@ -1,1 +1,1 @@
-"""The processes that solve: their messages, their jobs, and the choice of a process for each request."""
+"""The processes that solve: their messages, their jobs, and the assignment of requests to processes."""

@@ -1,7 +1,7 @@
-"""The jobs of worker processes: answer a rebalance, or compare several answers to it. No web framework: workers never load it.
+"""The jobs of worker processes: answer a rebalance, or compare several answers. No web framework: workers never load it.
 
-The body of a request goes to a worker as it came and is parsed there, once; the answer comes back as JSON. The data for logs,
-metrics and recordings follows in a second message, so that the answer does not wait for it.
+A worker receives the body of a request unchanged and parses it once; the answer returns as JSON. The data for logs, metrics and
+recordings follow in a second message, so that the answer does not wait for them.
 """
 
 import json
@@ -30,17 +30,17 @@ from optassign_models.policy.constants import DESCRIBED_CLIENTS
 
 __all__ = ["run_assign", "run_compare"]
 
-_UNKNOWN_FIELDS = 20  # unknown fields that the log names: a line stays readable
-_MOST_OBJECTS = 4_000_000  # lists and objects in a body: each takes memory of a worker
-_LEAST_LIMIT_S = 0.001  # seconds of solving, at least: a limit that is over already is still one
+_UNKNOWN_FIELDS = 20  # unknown fields that the log names: the line stays readable
+_MOST_OBJECTS = 4_000_000  # lists and objects in a body: each takes memory of the worker
+_LEAST_LIMIT_S = 0.001  # seconds of solving, at least: an assignor needs a limit above 0
 
 
 def run_assign(
     job: AssignJob, send: Callable[[Outcome | Spare], None], note_read: Callable[[], None] = lambda: None
 ) -> Details | None:
-    """Solve, `send` the outcome as soon as it is known, and return the details; None without an answer.
+    """Solve, `send` the outcome when it is known, and return the details, or None without an answer.
 
-    `job.seconds` are for all of it; `note_read` is called once the body is read and checked.
+    `job.seconds` cover reading and solving. `note_read` is called after the body is read and checked.
     """
     start = time.monotonic()
     try:
@@ -81,9 +81,9 @@ def run_assign(
 def _solve(
     job: AssignJob, state: ApplicationState, start: float, send: Callable[[Outcome | Spare], None], known: Answer
 ) -> TaskAssignment | None:
-    """Solve and `send` the outcome: `known`, completed. None if the assignor has no answer.
+    """Solve and `send` the outcome: `known` with the answer's fields. Return None if the assignor has no answer.
 
-    A solver that ends when the spare answer has been sent is too late: the spare is the answer then.
+    If the spare answer has been sent already, the solver is too late, and the spare is the answer.
 
     Args:
         start: when the job was sent, by the monotonic clock.
@@ -121,14 +121,14 @@ def _solve(
 
 
 def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
-    """Split the body into the report and its snapshot. InputError if there is no snapshot."""
+    """Return the report and its snapshot from the body. InputError without a snapshot."""
     if not isinstance(data, dict) or not isinstance(data.get("snapshot"), dict):
         raise InputError("request", "snapshot", "no object", "a report: an object with snapshot, applied and why")
     return data, data["snapshot"]
 
 
 def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJob) -> Applied:
-    """Read the applied answer from the report. InputError if it is no answer for the clients of the snapshot."""
+    """Return the applied answer of the report. InputError if its clients are not those of the snapshot."""
     if not isinstance(report.get("applied"), dict):
         raise InputError("request", "applied", "no object", "the answer that was applied")
     try:
@@ -155,7 +155,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
 
 
 def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
-    """Complete the applied answer with data that its assignor lacks: rates, operators' requests, goals."""
+    """Return the applied answer with data that its assignor does not report: rates, operators' requests, goals."""
     from optassign.translating.answer import note_unserved_holding
 
     unserved = (*note_unserved_holding(state, answer.assignor), *note_unknown_to_planner(state, answer.assignor))
@@ -168,7 +168,7 @@ def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAs
 
 
 def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
-    """`send` what `optassign compare` finds without --converge, as JSON."""
+    """`send` the result of `optassign compare` without --converge, as JSON."""
     from optassign.judging.comparison import compare
 
     try:
@@ -180,7 +180,7 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
         return send(_get_refusal(error))
 
     def ask(name: str) -> tuple[TaskAssignment, float]:
-        assignor = create(name, time_limit=job.seconds)  # loads what it needs, which is not its time
+        assignor = create(name, time_limit=job.seconds)  # loading is not part of the assignor's time
         start = time.perf_counter()
         answer = assign(state, assignor)
         return answer, time.perf_counter() - start
@@ -192,7 +192,7 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
 
 
 def _check_size(body: bytes) -> None:
-    """Raise RequestRefusedError with status 413 for more lists and objects than any snapshot has: each takes memory."""
+    """Raise RequestRefusedError with status 413 for more lists and objects than any snapshot has, since each takes memory."""
     count = body.count(b"[") + body.count(b"{")
     if count > _MOST_OBJECTS:
         found = f"{count} opening brackets and braces"
@@ -200,7 +200,7 @@ def _check_size(body: bytes) -> None:
 
 
 def _check_application(data: Any, known: str | None) -> None:
-    """InputError if the application is not the one for whom the request was taken."""
+    """Raise InputError if the application is not the one under which the request was accepted."""
     found = data.get("application") if isinstance(data, dict) else None
     if isinstance(found, str) and found != known:
         found = "it after more than 256 KiB of other fields" if known is None else "it twice"
@@ -208,7 +208,7 @@ def _check_application(data: Any, known: str | None) -> None:
 
 
 def _check_limits(data: Any, limits: Limits) -> None:
-    """Raise RequestRefusedError with status 413 if a snapshot is over a limit. Other checks come later."""
+    """Raise RequestRefusedError with status 413 if a snapshot exceeds a limit. Other checks come later."""
     if not isinstance(data, dict):
         return
     tasks, clients = (data[name] if isinstance(data.get(name), list) else [] for name in ("tasks", "clients"))
@@ -224,8 +224,7 @@ def _check_limits(data: Any, limits: Limits) -> None:
 
 
 def _insert_memory(data: Any, job: AssignJob) -> MemorySource:
-    """Put the service's last answer into the snapshot where it is newer, or the only one. Return the owner of the memory in
-    it."""
+    """Put the service's last answer into the snapshot if it is newer or the only one, and return the source of the memory."""
     if not isinstance(data, dict):
         return "none"
     has_own = data.get("remembered") is not None
@@ -238,7 +237,8 @@ def _insert_memory(data: Any, job: AssignJob) -> MemorySource:
 
 
 def _add_rates(own: Any, ours: bytes) -> None:
-    """Give the plug-in's memory the rates of the service's last answer: a plug-in keeps of a report what it needs itself."""
+    """Add the rates of the service's last answer to the plug-in's memory, since a plug-in keeps only the parts of a report that
+    it needs."""
     report = own.get("report") if isinstance(own, dict) else None
     if b'"rates"' not in ours or not isinstance(report, dict) or report.get("rates") is not None:
         return
@@ -248,7 +248,7 @@ def _add_rates(own: Any, ours: bytes) -> None:
 
 
 def _add_pace(data: Any, observed: bytes) -> None:
-    """Give the plug-in's memory of an answer that another assignor gave what was observed of restore rates since."""
+    """Add observed restore rates to the plug-in's memory of another assignor's answer."""
     own = data.get("remembered") if isinstance(data, dict) else None
     report = own.setdefault("report", {}) if isinstance(own, dict) else None
     if not isinstance(report, dict) or report.get("pace") is not None:
@@ -264,12 +264,12 @@ def _get_refusal(error: InputError | RequestRefusedError) -> Refusal:
 
 
 def _list_ignored(ignored: Sequence[str]) -> tuple[str, ...]:
-    """List the first unknown fields, each cut to the room of a log line."""
+    """Return the first unknown fields, each cut to fit a log line."""
     return tuple(shorten(name) for name in ignored[:_UNKNOWN_FIELDS])
 
 
 def _describe_rebalance(state: ApplicationState, answer: TaskAssignment) -> dict[str, str | list[str] | None]:
-    """Field of the log -> its text; clients by process id and name, as the command line shows them."""
+    """Return field of the log → text; clients by process id and name, as on the command line."""
     label = ClientNames(state).label
     outlook = estimate_outlook(state, answer)
     known = {client.process_id for client in state.remembered.clients} if state.remembered is not None else None

@@ -12,65 +12,65 @@ __all__ = ["Answer", "Applied", "AssignJob", "CompareJob", "Details", "Failure",
 
 @dataclass(frozen=True)
 class AssignJob:
-    """Answer one rebalance."""
+    """A job that answers one rebalance."""
 
     body: bytes
-    """The snapshot as JSON, as it came; the whole report, if it is one."""
+    """The snapshot as JSON, unchanged from the request; for a report, the whole report."""
     limits: Limits
     assignor: str
     remembered: bytes | None
-    """The service's last answer for the application, JSON."""
+    """The service's last answer for the application, as JSON."""
     remembered_newer: bool
-    """Whether it takes the place of one that the body carries."""
+    """Whether it replaces the remembered answer in the body."""
     keep_snapshot: bool
-    """Whether the details carry the snapshot."""
+    """Whether the details include the snapshot."""
     remembering: tuple[str | None] | None = None
-    """The application in whose name it was taken; None where that does not matter."""
+    """The application under which the request was accepted, in a tuple; None if it does not matter."""
     seconds: float = 0.0
-    """Until the assignor has to be done, from when the job is sent; set when a worker takes it."""
+    """Seconds from sending the job until the assignor must end; set when a worker takes the job."""
     report: bool = False
-    """Whether the body is a report: the snapshot and what was applied to it."""
+    """Whether the body is a report: a snapshot and the answer that was applied."""
     observed: bytes | None = None
-    """For a report where another assignor runs the group, JSON of the answer that was applied before, empty if that is not
-    known; None: the service runs it."""
+    """For a report about a group that another assignor runs: the previously applied answer as JSON, empty if unknown. None if
+    the service runs the group."""
     held: Held | None = None
     """Operators' requests for the snapshot."""
     solve: bool = True
-    """False: only the details of a report are wanted."""
+    """Whether to solve; False if only the details of a report are needed."""
     application: str | None = None
     """The application's name, for the log."""
     spare_seconds: float = 0.0
-    """Seconds from the start of the job until the spare answer goes out in place of the solver's."""
+    """Seconds from the start of the job until the spare answer is sent instead of the solver's."""
 
 
 @dataclass(frozen=True)
 class CompareJob:
-    """Answer one rebalance under several assignors."""
+    """A job that answers one rebalance under several assignors."""
 
     body: bytes
-    """The snapshot as JSON, as it came."""
+    """The snapshot as JSON, unchanged from the request."""
     limits: Limits
     assignors: tuple[str, ...]
-    """Empty: all that need no JDK."""
+    """Assignors; empty for all that need no JDK."""
     seconds: float
-    """Seconds of solving for each."""
+    """Seconds of solving for each assignor."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The message to the plug-in, and the log's fields."""
+    """The answer for the plug-in, and fields of the log."""
 
     content: bytes
-    """JSON."""
+    """The answer as JSON."""
     application: str | None = None
     assignor: str = ""
     time_limit: float = 0.0
-    """Seconds of solving that the assignor had."""
+    """The assignor's seconds of solving."""
     memory: MemorySource = "none"
     solve_seconds: float = 0.0
-    """From after reading to before writing."""
+    """Seconds between reading and writing."""
     ignored: tuple[str, ...] = ()
-    """Unknown fields of the request, the first few."""
+    """The first unknown fields of the request."""
 
 
 @dataclass(frozen=True)
@@ -78,45 +78,45 @@ class Applied:
     """The applied answer of a report."""
 
     content: bytes
-    """JSON of the TaskAssignment."""
+    """The TaskAssignment as JSON."""
     assignor: str
     why: str
     """Why the service's answer was not applied."""
     summary: Summary
     overview: Overview | None
-    """None where nothing is recorded."""
+    """None if rebalances are not recorded."""
 
 
 @dataclass(frozen=True)
 class Details:
-    """An answer's data for log, metrics and recording; computed once the answer has gone out."""
+    """An answer's data for log, metrics and recording, computed after the answer is sent."""
 
     summary: Summary | None
-    """Of the answer; None where nothing was solved."""
+    """The answer's summary; None if nothing was solved."""
     dropped: dict[str, int]
-    """The snapshot's entries about tasks that do not exist: kind -> number of entries."""
+    """The snapshot's entries about unknown tasks: kind → number of entries."""
     said: dict[str, str | list[str] | None]
-    """The log's words: field -> text."""
+    """Field of the log → text."""
     snapshot: bytes | None
-    """JSON of what was solved, if asked for."""
+    """The solved snapshot as JSON, if requested."""
     applied: Applied | None = None
-    """Of a report."""
+    """The applied answer of a report."""
     holding: HoldingOutcome = NOTHING
     overview: Overview | None = None
-    """The overview of the answer, if the snapshot was asked for."""
+    """The overview of the answer, if the snapshot was requested."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The assignor has no answer."""
+    """The failure of an assignor to answer."""
 
     why: str
     died: bool = False
-    """Whether its process is gone, which need not be the job's fault."""
+    """Whether its process has ended, which may have other causes than the job."""
 
 
 Outcome = Answer | Refusal | Failure
-"""The first thing that a worker says of a job."""
+"""A worker's first message about a job."""
 
 
 @dataclass(frozen=True)

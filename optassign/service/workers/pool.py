@@ -18,22 +18,23 @@ from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 __all__ = ["RunningJob", "Schedule", "WorkerPool", "make_schedule"]
 
 _GREEDY_S = 0.05
-"""Seconds of greedy for the smallest group, with reading and writing. It was measured from 1,000 × 100 to 10,000 × 1,000."""
-_GREEDY_S_PER_TASK = 5e-05  # seconds of greedy for each task: it was measured from 1,000 × 100 to 10,000 × 1,000
+"""Seconds of greedy for the smallest group, with reading and writing; measured from 1,000 × 100 to 10,000 × 1,000."""
+_GREEDY_S_PER_TASK = 5e-05  # seconds of greedy for each task; measured from 1,000 × 100 to 10,000 × 1,000
 _GREEDY_S_PER_BYTE = 3e-08
-"""Seconds of greedy for each byte of the snapshot. It was measured from 1,000 × 100 to 10,000 × 1,000."""
-_BUSY_FACTOR = 1.5  # the factor on greedy's time on a busy machine: neighbours share its cores
+"""Seconds of greedy for each byte of the snapshot; measured from 1,000 × 100 to 10,000 × 1,000."""
+_BUSY_FACTOR = 1.5  # factor on greedy's time on a busy machine: other processes share its cores
 _WRITING_SHARE = 0.3
-"""The share of greedy's time that checking and writing another assignor's answer takes; a solver's time limit ends before."""
+"""Share of greedy's time for checking and writing another assignor's answer; a solver's time limit ends that much earlier."""
 _SPARE_SHARE = 0.33
-"""The share of greedy's time that is left when the spare answer is sent: it has to be written to the connection."""
-_GRACE_S = 1.0  # seconds in addition to greedy's from the deadline until a request is refused: the plug-in has given up by then
-_OVERDUE_S = 5.0  # seconds from then until a worker is killed: a worker that heeds its limits has ended
-_FIRST_PAUSE_S = 0.5  # seconds until a worker that does not start is started again; each later pause is twice as long
-_LONGEST_PAUSE_S = 30.0  # seconds of such a pause, at most: a repaired service answers again within it
+"""Share of greedy's time that remains after the spare answer is sent, for writing it to the connection."""
+_GRACE_S = 1.0  # seconds after deadline and greedy's time until a request is refused: the plug-in has stopped waiting by then
+_OVERDUE_S = 5.0  # seconds from then until a worker is killed: a worker within its limits has ended
+_FIRST_PAUSE_S = 0.5  # seconds until a worker that failed to start is started again; each later pause is twice as long
+_LONGEST_PAUSE_S = 30.0  # seconds of such a pause, at most: a repaired service answers again within that time
 _HEAVY_S = 1.0
-"""Seconds from which a job is heavy; heavy jobs never have all of several workers: small groups do not wait for large ones."""
-_WORKER_LOOK_S = 1.0  # seconds between two looks whether idle workers are alive: a dead one is replaced before it is needed
+"""Seconds from which a job is heavy. Heavy jobs never occupy all of several workers, so that small groups do not wait for large
+ones."""
+_WORKER_LOOK_S = 1.0  # seconds between two checks of idle workers: a dead worker is replaced before it is needed
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,25 @@ class Schedule:
     """Points in time by the loop's clock, in this order; `reading` and `cost` are seconds."""
 
     solved: float
-    """The assignor's time limit. An assignor with greedy inside, such as cp-sat, answers by it then."""
+    """The assignor's time limit. An assignor that includes greedy, such as cp-sat, answers by then."""
     latest_start: float
-    """A job that begins later has no answer in time, not even greedy's; a worker that is idle takes it all the same."""
+    """The latest start with an answer in time, greedy's at least. An idle worker takes the job even later."""
     spare: float
-    """The spare answer is sent, if the solver has none by then."""
+    """The spare answer is sent if the solver has no answer by then."""
     deadline: float
-    """An answer is of no use to the plug-in any more, but still sent."""
+    """The plug-in stops waiting; a later answer is still sent."""
     give_up: float
-    """The request is refused, if there is no answer."""
+    """The request is refused if there is no answer."""
     reading: float
-    """Seconds in which the body has to be read and checked, once a worker has it, where that is after the deadline."""
+    """Seconds that a worker has for reading and checking the body, if that ends after the deadline."""
     cost: float
-    """Seconds of work, roughly."""
+    """Estimated seconds of work."""
     kill: float
-    """A worker that is still busy with the job is killed: a solver may run on for ever."""
+    """The worker is killed if it is still busy with the job, since a solver may never end."""
 
 
 def make_schedule(body: bytes, arrived: float, seconds: float) -> Schedule:
-    """Make the schedule of a request from the size of `body`, the snapshot, and the `seconds` until its deadline."""
+    """Return the schedule of a request from the size of `body`, the snapshot, and the `seconds` until its deadline."""
     tasks = body.count(b'"stateful"')
     greedy = _BUSY_FACTOR * (_GREEDY_S + _GREEDY_S_PER_TASK * tasks + _GREEDY_S_PER_BYTE * len(body))
     deadline = arrived + seconds
@@ -85,14 +86,14 @@ class RunningJob:
     """A job that a worker has begun."""
 
     read: asyncio.Future[None]
-    """Done once the body has been read and checked, or the job is over."""
+    """Done when the body has been read and checked, or the job has ended."""
     outcome: asyncio.Future[Outcome]
     spare: asyncio.Future[Spare]
-    """Comes before the outcome, or never."""
+    """Done before the outcome, or never."""
     details: asyncio.Future[Details | None]
-    """Follows the outcome; None where there is nothing to tell."""
+    """Done after the outcome; None without details."""
     read_by: float
-    """When the worker is killed if it has not read the body, by the loop's clock."""
+    """Time at which a worker that has not read the body is killed, by the loop's clock."""
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -101,22 +102,22 @@ class _Waiter:
     """A job that waits for a worker."""
 
     bucket: int
-    """The logarithm of its cost; jobs within a bucket keep their order of arrival."""
+    """The logarithm of the job's cost; jobs in a bucket keep their order of arrival."""
     number: int
     heavy: bool = field(compare=False)
     worker: asyncio.Future[Worker] = field(compare=False)
 
 
 class WorkerPool:
-    """A fixed number of workers, each with a thread that waits for it. To be used from one event loop."""
+    """A fixed number of workers, with a thread for each that waits for its messages. Used by one event loop only."""
 
     def __init__(self, size: int, spec: WorkerSpec, make_worker: Callable[[WorkerSpec], Worker] = Worker) -> None:
         self.waiting = 0
-        """Jobs that no worker has begun."""
+        """Number of jobs that no worker has begun."""
         self.replaced = 0
-        """Workers that died, all in all."""
+        """Number of workers that have died."""
         self.started = False
-        """Whether any worker has been warm yet."""
+        """Whether any worker has been warm."""
         self._workers = [make_worker(spec) for _ in range(size)]
         self._warm: set[Worker] = set()
         self._idle: list[Worker] = []
@@ -125,24 +126,24 @@ class WorkerPool:
         self._heavy: set[Worker] = set()
         """Workers with a heavy job."""
         self._due: dict[Worker, float] = {}
-        """Worker with a job -> by when it should be done."""
+        """Worker with a job → time by which the job should be done."""
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="optassign-solver")
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
 
     @property
     def warm(self) -> int:
-        """The number of workers that can take jobs or have a job."""
+        """Return the number of workers that can take jobs or have a job."""
         return len(self._warm)
 
     @property
     def busy(self) -> int:
-        """The number of workers with a job."""
+        """Return the number of workers with a job."""
         return len(self._warm) - len(self._idle)
 
     @property
     def able(self) -> int:
-        """The number of workers that can take jobs, or have a job that is not overdue."""
+        """Return the number of workers without a job, or with a job that is not overdue."""
         now = asyncio.get_running_loop().time()
         return sum(self._due.get(worker, now) >= now for worker in self._warm)
 
@@ -153,9 +154,9 @@ class WorkerPool:
         self._create_task(self._watch_idle_workers())
 
     async def start_job(self, job: AssignJob, times: Schedule) -> RunningJob | None:
-        """Give a job to the first free worker; None if no worker is free before `times.latest_start`.
+        """Give a job to the first free worker, or return None if no worker is free before `times.latest_start`.
 
-        The job's `seconds` become the time left for solving when it begins.
+        The job's `seconds` become the remaining time for solving when it begins.
         """
         worker = await self._wait_for_worker(times.cost, times.latest_start)
         if worker is None:
@@ -188,11 +189,11 @@ class WorkerPool:
             waiter.worker.cancel()
 
     def _give_out(self) -> None:
-        """Give the idle workers to waiting jobs."""
+        """Assign idle workers to waiting jobs."""
         passed_by = []
         while self._idle and self._waiters:
             waiter = heapq.heappop(self._waiters)
-            if waiter.worker.done():  # it has given up
+            if waiter.worker.done():  # its request has stopped waiting
                 continue
             if waiter.heavy and len(self._heavy) >= max(1, len(self._workers) - 1):
                 passed_by.append(waiter)
@@ -207,14 +208,14 @@ class WorkerPool:
             heapq.heappush(self._waiters, waiter)
 
     def _take_back(self, worker: Worker) -> None:
-        """Take back a worker that has no job any more."""
+        """Make a worker without a job available again."""
         self._heavy.discard(worker)
         self._due.pop(worker, None)
         self._idle.append(worker)
         self._give_out()
 
     async def close(self) -> None:
-        """End all workers, whatever they do."""
+        """End all workers, busy or not."""
         self._closing = True
         for task in list(self._tasks):
             task.cancel()
@@ -226,13 +227,13 @@ class WorkerPool:
             worker.stop()
 
     def _create_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run it in the background; the loop itself would not keep it from being collected as garbage."""
+        """Run a coroutine in the background. The pool keeps a reference, without which the task might be garbage-collected."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _start_worker(self, worker: Worker) -> None:
-        """Start a worker's process, as often as it takes."""
+        """Start a worker's process, with retries until it starts."""
         pause = _FIRST_PAUSE_S
         while not self._closing:
             try:
@@ -287,7 +288,7 @@ class WorkerPool:
             overdue.cancel()
 
     async def _watch_idle_workers(self) -> None:
-        """Replace workers that die while they have no job, before they get one."""
+        """Replace workers that die without a job, before they get one."""
         while True:
             await asyncio.sleep(_WORKER_LOOK_S)
             for worker in [worker for worker in self._idle if not worker.alive]:
@@ -296,7 +297,7 @@ class WorkerPool:
             self._give_out()
 
     async def _replace(self, worker: Worker, why: str, application: str | None = None) -> None:
-        """Log that the worker died, and over which application, and start a new process for it."""
+        """Log the death of a worker and its application, and start a new process for it."""
         self._warm.discard(worker)
         self._heavy.discard(worker)
         self._due.pop(worker, None)
@@ -311,6 +312,6 @@ class WorkerPool:
 
 
 def _set_result(future: asyncio.Future[T], value: T) -> None:
-    """Set the result, unless there is one or the future was cancelled."""
+    """Set the result of a future that is not done."""
     if not future.done():
         future.set_result(value)

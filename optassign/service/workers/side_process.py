@@ -1,4 +1,4 @@
-"""Jobs for people, such as pages and comparisons: in a process of their own, so that no rebalance waits for them."""
+"""A separate process for the jobs of people, such as pages and comparisons, so that no rebalance waits for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from optassign.service.workers.worker import OtherJob, Worker, WorkerDiedError, 
 
 __all__ = ["SideProcess"]
 
-_PAGE_NICENESS = 10  # the niceness of processes that make pages: rebalances come first
+_PAGE_NICENESS = 10  # niceness of processes that make pages: rebalances come first
 
 
 class SideProcess:
-    """Does one job at a time. Its process starts with the first job, and ends with each that it has not finished."""
+    """A process that does one job at a time. It starts with the first job, and is killed with a job that takes too long."""
 
     def __init__(
         self,
@@ -28,8 +28,8 @@ class SideProcess:
         most_jobs: int,
         is_kept: bool = True,
     ) -> None:
-        """failed, busy: the errors when a job fails, and when there are `most_jobs` jobs; seconds: for one job; is_kept: the
-        process goes on to the next job."""
+        """Start without a process. failed, busy: the errors of a failed job and of too many jobs; seconds: limit of one job;
+        most_jobs: limit of jobs, the waiting included; is_kept: whether the process continues with the next job."""
         self._failed, self._busy = failed, busy
         self._spec = replace(spec, assignor=None, niceness=_PAGE_NICENESS)
         self._make_worker = make_worker
@@ -39,11 +39,12 @@ class SideProcess:
         self._turn = asyncio.Lock()
         self._jobs = 0
         self._given_up: RequestRefusedError | None = None
-        """Why the job under way need not go on."""
+        """The refusal of the job under way, if it was given up."""
         self._stopping = False
 
     async def run(self, job: CompareJob | OtherJob) -> Answer:
-        """Run a job. RequestRefusedError for a bad request, too many jobs, a failure, or a job that takes too long."""
+        """Run a job, and return its answer. RequestRefusedError for a bad request, too many jobs, a failure, or a job that
+        takes too long."""
         if self._jobs >= self._most_jobs:
             raise make_unavailable(self._busy, 10, "pages")
         self._jobs += 1
@@ -61,7 +62,7 @@ class SideProcess:
         return outcome
 
     def stop(self) -> None:
-        """Give up what is under way, and take nothing more."""
+        """Give up the job under way, and refuse new jobs."""
         self._stopping = True
         self._give_up(_make_stopped())
 
@@ -78,7 +79,7 @@ class SideProcess:
         try:
             if not worker.alive:
                 await loop.run_in_executor(self._thread, worker.start)
-            if self._given_up is None:  # otherwise it may have been before there was a process to kill
+            if self._given_up is None:  # otherwise the job may have been given up before the process existed
                 await loop.run_in_executor(self._thread, lambda: worker.run_job(job, self._seconds, outcomes.append))
                 is_done = True
         except (WorkerDiedError, OSError) as error:

@@ -1,4 +1,4 @@
-"""One worker process and the way to it: a pipe that carries one job at a time."""
+"""A worker process, and the pipe that carries one job at a time to it."""
 
 import logging
 import multiprocessing
@@ -16,14 +16,14 @@ from optassign.service.workers.messages import AssignJob, CompareJob, Details, F
 
 __all__ = ["Worker", "WorkerDiedError", "WorkerSpec", "run_one_job"]
 
-_WORKER_ENDS_S = 5.0  # seconds after the limits of its job until a process that the service has not ended ends itself
-_WORKER_STOPS_S = 5.0  # seconds for an idle process to end by itself, before it is killed
+_WORKER_ENDS_S = 5.0  # seconds after a job's limit until the process ends itself, in case the service has not ended it
+_WORKER_STOPS_S = 5.0  # seconds for an idle process to end by itself before it is killed
 
 _PR_SET_PDEATHSIG = 1
 
 
 def _bind_to_parent(parent: int) -> None:
-    """Have the system kill this process once its parent is gone, also in the midst of a library. Linux only.
+    """Let the system kill this process when its parent ends, even inside a library. Linux only.
 
     On other systems a process ends when it next reads its pipe.
     """
@@ -32,12 +32,12 @@ def _bind_to_parent(parent: int) -> None:
     import ctypes
 
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it went before we said so
+    if os.getppid() != parent:  # the parent ended before the call
         os._exit(1)
 
 
 def _limit_memory(most: int) -> None:
-    """Limit the address space to `most` bytes: beyond it memory is refused, and the process fails alone. 0: no limit."""
+    """Limit the address space to `most` bytes, so that a process without memory fails alone. 0: no limit."""
     if not most:
         return
     try:
@@ -47,35 +47,35 @@ def _limit_memory(most: int) -> None:
         if hard != resource.RLIM_INFINITY:
             most = min(most, hard)
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    except (ImportError, OSError, ValueError):  # not on Windows; not on every macOS
+    except (ImportError, OSError, ValueError):  # Windows, and some versions of macOS
         return
 
 
 def _limit_time(seconds: float | None) -> None:
-    """Have the system end this process after `seconds` seconds, if it still runs; None: not any more."""
+    """Let the system end this process after `seconds` seconds; None cancels the limit."""
     if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # no handler: it works in the midst of a library as well
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # without a handler it also works inside a library
         signal.setitimer(signal.ITIMER_REAL, 0.0 if seconds is None else max(0.01, seconds))
 
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
 _log = logging.getLogger(__name__)
 _WARM = "warm"
-"""A process's first message, once it is ready for jobs."""
+"""A process's first message, when it is ready for jobs."""
 _READ = "read"
-"""Its message once it has read and checked a job's body."""
+"""A process's message after it has read and checked a job's body."""
 
 
 class OtherJob(Protocol):
-    """A job that knows itself how it is done; its module loads no web framework."""
+    """A job with its own method to run; its module loads no web framework."""
 
     def run(self, send: Callable[[Any], None]) -> None:
-        """Do it, and `send` its outcome, once."""
+        """Run the job, and `send` its outcome once."""
         ...
 
 
 class WorkerDiedError(Exception):
-    """The process is gone: killed, out of memory, or crashed in a library."""
+    """Raised if a process has ended: killed, out of memory, or crashed in a library."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +83,20 @@ class WorkerSpec:
     """The common settings of all workers of a kind."""
 
     assignor: str | None
-    """The one that a small rebalance warms up before the first job; None: nothing is warmed up."""
+    """The assignor that solves a small rebalance before the first job; None for no warm-up."""
     log_format: str
     niceness: int = 0
-    """As `nice` counts it: how far it stands back from other processes where processors are scarce."""
+    """The niceness of the process: the greater, the more other processes come first."""
     memory: int = 0
-    """Bytes of address space; 0: no limit."""
+    """Bytes of address space; 0 for no limit."""
     registered: tuple[tuple[str, str], ...] = ()
-    """(name, "module:class") of assignors that are not optassign's own."""
+    """(name, "module:class") of assignors from other packages."""
 
 
 class Worker:
     """A process that does one job after the other.
 
-    `start`, `run_job`, `stop` and `discard` block, and are for one thread at a time; `kill` may be called from any.
+    `start`, `run_job`, `stop` and `discard` block, and only one thread may call them at a time; any thread may call `kill`.
     """
 
     def __init__(self, spec: WorkerSpec) -> None:
@@ -106,21 +106,21 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process's id, if there is one."""
+        """Return the process's id, or None without a process."""
         return None if self._process is None else self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether there is a process."""
+        """Return whether the process is running."""
         return self._process is not None and self._process.is_alive()
 
     def start(self) -> None:
-        """Start a process and wait until it is warm. WorkerDiedError if it does not get that far."""
+        """Start a process and wait until it is warm. WorkerDiedError if it ends before."""
         ours, theirs = _SPAWN.Pipe()
         arguments = (theirs, self._spec, os.getpid())
         process = _SPAWN.Process(target=_run_process, args=arguments, daemon=True, name="optassign-worker")
         process.start()
-        theirs.close()  # otherwise its end would not be seen here
+        theirs.close()  # with it open, the end of the process would not be noticed here
         self._process, self._pipe = process, ours
         if self._receive() != _WARM:
             raise WorkerDiedError("it did not start as it should")
@@ -133,11 +133,10 @@ class Worker:
         note_read: Callable[[], None] = lambda: None,
         note_spare: Callable[[Spare], None] = lambda spare: None,
     ) -> Details | None:
-        """Send the job, call `note_read` once it is read, then `hand_on` with its outcome; return its details.
+        """Send the job, call `note_read` when its body is read, then `hand_on` with its outcome, and return its details.
 
-        A spare answer goes to `note_spare` before.
-
-        The process ends itself some time after `seconds`. WorkerDiedError if it dies before.
+        `note_spare` gets a spare answer before the outcome. The process ends itself some time after `seconds`. WorkerDiedError
+        if it dies before the end of the job.
         """
         assert self._pipe is not None
         try:
@@ -154,12 +153,12 @@ class Worker:
         return details
 
     def kill(self) -> None:
-        """End the process at once, whatever it does."""
+        """Kill the process at once, busy or not."""
         if self._process is not None:
             self._process.kill()
 
     def stop(self) -> None:
-        """Let an idle process end; one that does not is killed."""
+        """Let an idle process end; kill a process that does not end."""
         if self._pipe is not None:
             self._pipe.close()
         if self._process is not None:
@@ -169,7 +168,7 @@ class Worker:
                 self._process.join()
 
     def discard(self) -> None:
-        """Kill the process and wait until it is gone."""
+        """Kill the process and wait until it has ended."""
         self.kill()
         self.stop()
 
@@ -185,7 +184,7 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
     """Run the worker process. It ends when the other end of the pipe is closed, and is killed with the service."""
     _bind_to_parent(parent)
     _limit_memory(spec.memory)
-    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group, but jobs under way are to be finished
+    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole process group, but jobs under way must be finished
         signal.signal(number, signal.SIG_IGN)
     if spec.niceness and hasattr(os, "nice"):
         os.nice(spec.niceness)
@@ -198,7 +197,7 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
             register(name, place)
         if spec.assignor is not None:
             _warm_up(spec.assignor)
-    except Exception:  # left to Python, it would be many lines in the midst of the log's
+    except Exception:  # Python itself would write many lines between the log's
         _log.exception("a worker does not start")
         logging.shutdown()
         os._exit(1)
@@ -212,7 +211,7 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
 
 
 def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> None:
-    """Do a job, and send that its body is read, if it says so, then its outcome, then its details or None."""
+    """Run a job, and send its messages: that its body is read, if the job reports it, its outcome, and its details or None."""
     outcomes = 0
 
     def send(outcome: Outcome | Spare) -> None:
@@ -223,7 +222,7 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
     details = None
     try:
         if isinstance(job, AssignJob):
-            from optassign.service.workers.jobs import run_assign  # the service and processes of pages load no solver
+            from optassign.service.workers.jobs import run_assign  # the service and the page processes load no solver
 
             details = run_assign(job, send, lambda: pipe.send(_READ))
         elif isinstance(job, CompareJob):
@@ -233,22 +232,22 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
         else:
             job.run(send)
     except MemoryError:
-        job = None  # type: ignore[assignment] # room to say so
+        job = None  # type: ignore[assignment] # frees memory for the message
         if not outcomes:
             send(Failure("the worker has not so much memory", died=True))
-        raise SystemExit(1) from None  # what it holds is better given back whole
-    except Exception as error:  # whatever a bug raises is this job's alone
+        raise SystemExit(1) from None  # ending the process returns all of its memory
+    except Exception as error:  # an error of a bug ends only this job
         _log.exception("a job failed")
         if not outcomes:
             send(Failure(f"{type(error).__name__}: {error}"))
-    pipe.send(details)  # ends the process if the pipe is closed
+    pipe.send(details)  # raises and ends the process if the pipe is closed
 
 
 def _warm_up(assignor: str) -> None:
-    """Load all that solving needs, by solving."""
+    """Load all modules that solving needs, by solving."""
     from optassign.assignor import assign
     from optassign.generating import generate
-    from optassign.service.workers import jobs  # noqa: F401 - what the first job needs
+    from optassign.service.workers import jobs  # noqa: F401 - the first job needs it
 
     start = time.perf_counter()
     assign(generate("scale-out", 24, 4, 1, seed=1), assignor, 5.0).model_dump_json()
