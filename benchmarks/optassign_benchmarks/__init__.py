@@ -1,1 +1,1 @@
-"""Benchmarks: the studies behind docs/data, sweeps and replays on Spark, a real Kafka cluster, digests of answers."""
+"""Benchmarks: the studies behind docs/data, sweeps and replays on Spark, a real Kafka cluster, and digests of answers."""

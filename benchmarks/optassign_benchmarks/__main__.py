@@ -14,11 +14,11 @@ from optassign_benchmarks.results import Table, describe_machine, write_study
 from optassign_benchmarks.studies import STUDIES
 
 _REPEATED = ("in-time", "workers")
-"""Studies whose rows have several runs."""
+"""Studies with several runs for each row."""
 
 
 def main() -> int:
-    """Run studies and print their tables; 1 if a study found something that is not as it should be."""
+    """Run studies and print their tables. Return 1 if a result misses the study's demands, otherwise 0."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"{', '.join(STUDIES)}; all if none is named")
     parser.add_argument(
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _import_records(name: str) -> tuple[Any, ...]:
-    """The records of a study."""
+    """Return the records of a study."""
     module, _, record = STUDIES[name].partition(":")
     found = getattr(import_module(f"optassign_benchmarks.studies.{module}"), record)
     return found if isinstance(found, tuple) else (found,)

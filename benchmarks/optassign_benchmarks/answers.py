@@ -1,20 +1,21 @@
-"""Digests of answers: whether a change of the code changes any answer, byte for byte but for times.
+"""Digests of answers: they show whether a change of the code changes an answer, byte for byte except times.
 
     python -m optassign_benchmarks.answers              # compare with the digests in optassign_benchmarks/answers.txt
     python -m optassign_benchmarks.answers --every 10   # the same for every tenth snapshot: half a minute at most
     python -m optassign_benchmarks.answers --write --because TEXT --touches load tags   # renew the file
 
-With `--write` you say which answers change and why, and which studies have figures that the change can alter (`*` for all, no
-name for none). optassign_benchmarks/renewals.json keeps that, and the pages of these studies say so until they are run again.
+With `--write`, `--because` states which answers change and why. `--touches` names the studies whose figures the change can
+alter: `*` for all, no name for none. optassign_benchmarks/renewals.json keeps both, and the pages of these studies show them
+until the studies run again.
 
-To be run at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that is not the one on file. The
-last line counts the others. The exit code is 1 if there is a difference.
+Run it at the top of the repository. A line `differs: SNAPSHOT ASSIGNOR` names each answer that differs from the file. The last
+line counts the equal answers. The exit code is 1 if an answer differs.
 
-The snapshots are all that tests/data holds, the grid, generated ones of every shape, and small ones with unusual goals, orders,
-presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK some. If the whole convergence is
-compared (all of tests/data, every tenth generated snapshot), the digest is that of all its answers.
+The snapshots are those of tests/data, the grid, generated snapshots of every shape, and small snapshots with unusual goals,
+orders, presets and clients. cp-sat and greedy answer all of them, the baselines that need no JDK answer some. For tests/data
+and every tenth generated snapshot, the digest covers all answers of a convergence.
 
-A digest depends on the versions of OR-Tools and numpy in constraints.txt: after raising one of them, renew the file, too.
+A digest depends on the versions of OR-Tools and numpy in constraints.txt: renew the file after raising one of them.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ from optassign_benchmarks.grid import GRID, small_specs
 from optassign_benchmarks.results import add_renewal
 
 DIGESTS = Path(__file__).with_name("answers.txt")
-"""One line for each answer (or convergence): snapshot, assignor, digest, with tabs between them."""
+"""A line for each answer (or convergence): snapshot, assignor and digest, separated by tabs."""
 DATA = Path("tests/data")
 _GENERATED_PER_SHAPE = 324
 _WITH_GOALS = 56
 _TIME_LIMIT = 600.0
-"""Seconds. Deterministic limits end each search long before, so no answer depends on the speed of the machine."""
+"""Seconds. Deterministic limits end each search long before, so that no answer depends on the machine's speed."""
 _MOST_FOLLOW_UPS = 40
 _OURS = ("cp-sat", "greedy")
 _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability", "sticky", "weighted-shards")
@@ -57,18 +58,18 @@ _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability"
 
 @dataclass(frozen=True)
 class DigestCase:
-    """One snapshot under some assignors."""
+    """A snapshot and the assignors that answer it."""
 
     name: str
     make: Callable[[], ApplicationState]
-    """Reads or generates the snapshot, in the process that answers it; NotBalancedError where there is no such group."""
+    """Reads or generates the snapshot, in the process that answers it. NotBalancedError if no such group exists."""
     assignors: tuple[str, ...] = _OURS
     converges: bool = False
-    """cp-sat and greedy answer all rebalances until the group rests, not only the first."""
+    """Whether cp-sat and greedy answer all rebalances until the group is stable, rather than the first."""
 
 
 def list_cases() -> Iterator[DigestCase]:
-    """All cases, in the order of the file."""
+    """Yield all cases in the order of the file."""
     for path in sorted(path.relative_to(DATA) for path in DATA.rglob("*.json*")):
         yield DigestCase(f"data {path}", partial(_read_snapshot, DATA / path), (*_OURS, *_BASELINES), converges=True)
     for number, (name, spec) in enumerate(GRID):
@@ -86,7 +87,8 @@ def _read_snapshot(path: Path) -> ApplicationState:
 
 
 def _generate_with_goals(number: int) -> ApplicationState:
-    """A small snapshot with racks, tags, load or another order as goals, preset `weighted`, draining clients, capacities."""
+    """Return a small snapshot with racks, tags, load or another order of goals, preset `weighted`, draining clients, or
+    capacities."""
     rng = random.Random(f"goals {number}")
     capacities: tuple[float | tuple[float, float], ...] = (1.0, (0.5, 2.0))
     threads: tuple[int | tuple[int, int], ...] = (1, 2, (1, 3))
@@ -129,7 +131,7 @@ def _generate_with_goals(number: int) -> ApplicationState:
 
 
 def answer_case(case: DigestCase) -> list[str]:
-    """The lines of the file for a case, one for each assignor."""
+    """Return the lines of the file for a case, one for each assignor."""
     try:
         state = case.make()
     except NotBalancedError:
@@ -152,13 +154,13 @@ def _digest(state: ApplicationState, assignor: str, converges: bool) -> str:
 
 def _to_text(answer: TaskAssignment) -> str:
     data = answer.without_times().model_dump(mode="json")
-    # The digests are older than the notes that name goals which an assignor does not serve: those are no part of them.
+    # The digests are older than the notes about goals that an assignor does not serve, so they exclude these notes.
     data["report"]["notes"] = [note for note in data["report"]["notes"] if not note.startswith(UNSERVED)]
     return json.dumps(data, sort_keys=True)
 
 
 def main() -> int:
-    """Answer, and compare or write; 1 if an answer differs from the one on file."""
+    """Answer the cases, and compare the digests or write them. Return 1 if an answer differs from the file, otherwise 0."""
     parser = argparse.ArgumentParser(
         prog="python -m optassign_benchmarks.answers",
         description=__doc__,

@@ -1,15 +1,15 @@
-"""Bounds of a simulated change: the time of disks and slots, and the least imbalance of active tasks × seconds.
+"""Bounds of a simulated change: the time that disks and warm-up slots need, and the least imbalance of active tasks × seconds.
 
-The time is that of a list schedule that knows every rate and loses no moment. With the scenario's faults it has what no
-assignor avoids: each copy starts slowly, and each pass lasts until the last member has joined, in the mean of the draws.
-It does not have what an assignor could avoid: it never waits by an old lag, and rates have their mean.
+The time is the length of a list schedule that knows every rate and wastes no moment. With the scenario's faults it includes
+delays that no assignor avoids: each copy starts slowly, and each pass lasts until the last member has joined, in the mean of
+the draws. It excludes avoidable delays: no step waits because of an outdated lag, and rates equal their means.
 
-The least imbalance is of any cooperative assignor that starts no task without its state. For any answers: until the first
-answer is there all copies stay; a task that is to move has no owner for one pass more; and a client can run a logged task only
-if it was caught up there, or once it has restored it. So for any moment the least imbalance is a flow: of each task to the
-clients that could run it by then. A client's rate sets how many logged tasks it can have restored from its first answer on,
-smallest changelog first, with no growth and no other copy on the disk. Slots are not counted, and moves and rebalances cost
-only the pass.
+The least imbalance holds for any cooperative assignor that starts no task without its state. Until the first answer all copies
+stay. A task that moves has no owner for one more pass. A client can run a logged task only if its copy was caught up, or once
+the copy is restored. So at any moment the least imbalance is a minimum-cost flow from each task to the clients that could run
+it by then. A client's rate determines how many logged tasks it can have restored since its first answer, smallest changelog
+first, without growth and with no other copy on the disk. Slots are not counted, and moves and rebalances cost only their
+passes.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from optassign.simulation.timed.scenario import Scenario
 
 @dataclass(slots=True)
 class Copy:
-    """A copy to be restored. Offsets, offsets per second."""
+    """A copy to restore; offsets, and offsets per second."""
 
     client: str
     lag: float
     growth: float
     needs_slot: bool
-    """If false, it restores from the start on: R3 to R5 have put it there."""
+    """Whether it needs a warm-up slot. Otherwise it restores from the start, as R3 to R5 require it."""
     is_awaited: bool = True
-    """A task moves once it is restored."""
+    """Whether a task moves once it is restored."""
     acceptable: float = 0.0
-    """Lag at which it counts as restored."""
+    """Greatest lag at which it counts as restored."""
     starting_s: float = 0.0
-    """Seconds of its slow start that are left."""
+    """Remaining seconds of its slow start."""
 
 
 def find_limit(
@@ -59,11 +59,11 @@ def find_limit(
     opening_s: float | None = None,
     with_standbys: bool = False,
 ) -> tuple[float, int]:
-    """Return the seconds that disks and slots allow, passes included, and the number of copies that take a slot.
+    """Return the seconds that disks and slots need, passes included, and the number of copies that need a slot.
 
     Args:
-        opening_s: seconds that the first pass took, on which no assignor has an influence; None: those of a mean pass.
-        with_standbys: the time until standbys in their places are restored too, not only tasks that move.
+        opening_s: seconds of the first pass, which no assignor influences; None for those of a mean pass.
+        with_standbys: whether the time includes the restoration of standbys on target, not only of tasks that move.
     """
     application, faults = Application(scenario), scenario.faults
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
@@ -102,12 +102,12 @@ def find_limit(
 def schedule_restoring(
     copies: Sequence[Copy], rates: Mapping[str, float], slots: int, pass_s: float, starting_rate: float = 1.0
 ) -> float:
-    """Seconds until all copies that are awaited are restored, if a rebalance begins at once where a slot is free.
+    """Return the seconds until all awaited copies are restored, if a rebalance begins as soon as a slot is free.
 
-    A slot goes to the client with fewest slots, of these to the one with most seconds left, and there to the copy with most
-    left. It is a rebalance that gives it, so between two copies it is empty for `pass_s` seconds. The copies that a client
-    restores share its rate; every changelog grows by what is written, whether its copy waits or restores. In its slow start a
-    copy uses only the share `starting_rate` of what it gets.
+    A slot goes to the client with the fewest slots, among these to the client with the most remaining seconds, and there to the
+    copy with the greatest lag. A rebalance assigns the slot, so the slot is empty for `pass_s` seconds between two copies.
+    Copies that a client restores share its rate. Every changelog grows at its rate, whether its copy waits or restores. In its
+    slow start a copy uses only the share `starting_rate` of its rate.
     """
     now, under_way = 0.0, [replace(copy) for copy in copies if not copy.needs_slot]
     queue = [replace(copy) for copy in copies if copy.needs_slot]
@@ -157,7 +157,7 @@ def _choose_next(queue: Sequence[Copy], used: Mapping[str, int], rates: Mapping[
 
 
 def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float) -> float:
-    """Imbalance × seconds from the event on, with `state` as the first snapshot, to `until_s` seconds later."""
+    """Return the least imbalance × seconds over `until_s` seconds from the event; `state` is the first snapshot."""
     application = Application(scenario)
     rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
@@ -183,7 +183,8 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
 def _find_who_can_run(
     state: ApplicationState, rates: Mapping[str, float]
 ) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
-    """The clients that can run each task at once; for each client the seconds until it has restored one more, two, …"""
+    """Return the clients that can run each task at once, and for each client the seconds until it has restored one more task,
+    two, …"""
     ranks, acceptable = Ranks(state), state.configs.acceptable_recovery_lag
     clients = [client.process_id for client in state.clients]
     ready: dict[str, set[str]] = {}
@@ -200,7 +201,8 @@ def _find_who_can_run(
 def find_least(
     allowed: Mapping[str, Share], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
 ) -> int:
-    """The least imbalance with each task on a ready client, or as one of a client's `restored` tasks; may_rest: or on none."""
+    """Return the least imbalance with each task on a ready client, or among a client's `restored` tasks; may_rest: or
+    unassigned."""
     flow = SimpleMinCostFlow()
     clients, tasks = list(allowed), list(ready)
     number = {client: k for k, client in enumerate(clients)}
@@ -229,7 +231,7 @@ def find_least(
 
 
 def _add_share(add: Callable[[int, int, int, int], None], client: int, sink: int, share: Share, tasks: int) -> None:
-    """One arc for each task more: below the share it takes away as much as it lacked there, above it adds."""
+    """Add an arc for each further task: below the share its cost is the imbalance saved, above it the imbalance added."""
     for count in range(1, tasks + 1):
         cost = share.imbalance(count) - share.imbalance(count - 1)
         if not cost and count <= share.high:

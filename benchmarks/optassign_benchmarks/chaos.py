@@ -1,8 +1,8 @@
-"""A real application under load while instances and the service come, go and misbehave at random, for as long as told.
+"""A real application under load, while instances and the service start, stop and fail at random for a given time.
 
-`python -m optassign_benchmarks.chaos --minutes 30 --seed 1` prints what it does on standard error and a summary as JSON on
-standard output; exit code 1 if a record was lost or counted twice, a thread died, or the application did not settle.
-The seed fixes what is tried, and in which order; how far the application has come at each step is up to the machine.
+`python -m optassign_benchmarks.chaos --minutes 30 --seed 1` logs its actions on standard error, and prints a summary as JSON on
+standard output. The exit code is 1 if a record was lost or counted twice, a thread died, or the application did not settle. The
+seed determines the actions and their order; the machine determines the application's progress at each action.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
 _NAMES = ("a", "b", "c", "d")
 _LEAST_INSTANCES = 1
 TIMEOUT_MS = 1000
-"""Of the plug-in."""
+"""The time-out of the plug-in."""
 _PAUSE_SECONDS = (1.0, 12.0)
-"""Least and most seconds between two actions: from in the middle of a rebalance to long after it."""
+"""Least and greatest number of seconds between two actions: from the middle of a rebalance to long after it."""
 
 
 class Chaos:
-    """Takes random actions on an application and its service."""
+    """A source of random actions on an application and its service."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Chaos:
         spared: Sequence[str] = (),
         ways: Sequence[str] = ("kill", "stop", "pause"),
     ) -> None:
-        """spared: instances that are never ended. ways: in which the service is hurt."""
+        """Start without faults. spared: instances that are never ended. ways: the kinds of harm to the service."""
         self.history: list[str] = []
         self.counts: Counter[str] = Counter()
         self._group = group
@@ -57,7 +57,7 @@ class Chaos:
         self._faulty = False
         self._judged: set[LedRebalance] = set()
         self.answers: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-        """Whether the service was hurt or faulty -> who answered, or why the fallback did."""
+        """Whether the service was harmed or faulty → who answered, or why the fallback did; number of rebalances."""
 
     def act(self) -> None:
         """Take one of the actions that are possible now."""
@@ -88,11 +88,11 @@ class Chaos:
         do(target)
 
     def pause(self) -> None:
-        """Wait for a random time, in which the application goes on."""
+        """Wait for a random time while the application continues."""
         time.sleep(self._random.uniform(*_PAUSE_SECONDS))
 
     def restore(self) -> None:
-        """Make service and answers faultless again, and start instances until there are two."""
+        """End all faults of service and answers, and start instances until two are running."""
         self._log("heal service")
         self._heal()
         for name in [name for name in _NAMES if name not in self._group.instances][: 2 - len(self._group.instances)]:
@@ -103,7 +103,7 @@ class Chaos:
         self._group.start(name)
 
     def judge_answers(self) -> None:
-        """Count the rebalances since the last time, by who answered. To be done whenever faults begin or end."""
+        """Count the rebalances since the last call by their answers. Call it whenever faults begin or end."""
         for each in set(self._group.rebalances) - self._judged:
             self._judged.add(each)
             late = "no answer within" in each.why
@@ -125,7 +125,7 @@ class Chaos:
         self._front.fault = ServiceFault.NONE
         self._service.resume()
         self._service.start()
-        self.judge_answers()  # until the service has started again, it is not well
+        self.judge_answers()  # until it has started again, the service is faulty
         self._faulty = False
 
     def _log(self, action: str) -> None:
@@ -135,9 +135,9 @@ class Chaos:
 
 
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Play for `minutes` minutes, let the application settle, and check all results.
+    """Act for `minutes` minutes, let the application settle, and check all results.
 
-    Returns the summary; its `problems` are empty if nothing was wrong.
+    Return the summary; its `problems` are empty if all checks passed.
     """
     problems: list[str] = []
     with ExitStack() as stack:
@@ -194,7 +194,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
 
 
 def main() -> int:
-    """Run the command; 0 if nothing was wrong."""
+    """Run the command. Return 0 if all checks passed, otherwise 1."""
     parser = argparse.ArgumentParser(
         prog="python -m optassign_benchmarks.chaos", description=(__doc__ or "").partition("\n")[0]
     )

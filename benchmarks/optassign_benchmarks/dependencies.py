@@ -1,6 +1,6 @@
-"""The sources that the figures of a study depend on, in addition to the answers: its own modules, and the planner's in Java.
+"""The sources that a study's figures depend on, in addition to the answers: the study's modules, and the planner's in Java.
 
-A digest of sources stays the same when comments, docstrings, imports or layout change.
+A digest of sources does not change with comments, docstrings, imports or layout.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ _COMMANDS = {
     "machine-reassignment": "machine_reassignment",
     "soak": "soak.__main__",
 }
-"""Studies with a command of their own → their module."""
+"""Studies with their own commands → their module."""
 Read = Callable[[str], str | None]
-"""Returns the text of a file by its path from the top of the repository; None if there is none."""
+"""Returns the text of a file by its path from the top of the repository; None if the file does not exist."""
 
 
 def digest_sources(name: str, read: Read | None = None, planner: str | None = None) -> dict[str, str]:
-    """Return the digests of what a study depends on, by its name.
+    """Return name of the sources → digest, for the sources that a study depends on.
 
     Args:
-        name: of its file in docs/data.
-        read: where the texts of modules come from; None: this checkout.
-        planner: the sources of the planner in Java; None: those of this checkout.
+        name: the name of the study's file in docs/data.
+        read: reads the texts of modules; None for this checkout.
+        planner: the sources of the planner in Java; None for those of this checkout.
 
     Returns:
-        A digest by the name of the sources; empty for a study whose sources are not known.
+        Empty for a study without known sources.
     """
     found: dict[str, str] = {}
     module = STUDIES[name].partition(":")[0] if name in STUDIES else None
@@ -70,19 +70,19 @@ def digest_sources(name: str, read: Read | None = None, planner: str | None = No
 
 
 def list_changed(name: str, recorded: Mapping[str, str]) -> list[str]:
-    """List what has changed since a study's run, of what its file has a digest of."""
+    """Return the names of the sources that have changed since a study's run, among those whose digests were recorded."""
     now = digest_sources(name)
     return [what for what, digest in recorded.items() if what in now and now[what] != digest]
 
 
 def _follow_imports(first: str, read: Read) -> Iterator[tuple[str, str]]:
-    """List the path and plain text of a module and of each module of its folder that it imports."""
+    """Yield the path and stripped text of a module and of each module of its folder that it imports."""
     waiting, seen, folder = [first], {first}, first.rpartition(".")[0]
     while waiting:
         module = waiting.pop()
         path = f"benchmarks/{_PACKAGE}/{module.replace('.', '/')}.py"
         text = read(path)
-        if text is None:  # a package, or a name that is no module
+        if text is None:  # a package, or a name that is not a module
             continue
         tree = ast.parse(text)
         yield path, _strip(ast.parse(text))
@@ -96,7 +96,7 @@ def _follow_imports(first: str, read: Read) -> Iterator[tuple[str, str]]:
 
 
 def _strip(tree: ast.Module) -> str:
-    """Return the code of a module without imports and texts that stand alone."""
+    """Return the code of a module without imports and stand-alone texts."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
@@ -122,7 +122,7 @@ def _read_planner() -> str:
 
 
 def _strip_java(text: str) -> str:
-    """Java without comments, and with any white space as one blank."""
+    """Return Java code without comments, and with each white space as one blank."""
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL))
 
 

@@ -1,4 +1,4 @@
-"""One driver per folder: a lock next to the results, which names the driver that has it."""
+"""A lock that allows one driver per folder. The lock file lies next to the results and names the driver."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _NAME = "driver.lock"
 
 
 class LockedError(OptassignError, RuntimeError):
-    """Another driver works on the folder, or one on another machine that may have ended."""
+    """Raised if another driver holds the lock, or a driver on another machine that may have ended."""
 
 
 @contextmanager
 def lock_folder(storage: Storage, say: Callable[[str], None], *, unlock: bool = False) -> Iterator[None]:
-    """Hold the lock of a folder while in the context.
+    """Hold the lock of a folder within the context.
 
-    The lock of a driver of this machine that has ended, as after `kill -9`, is named and taken over.
+    The lock of an ended driver of this machine, as after `kill -9`, is reported and taken over.
 
     Args:
         say: called with a line about a lock that is taken over.
-        unlock: take over any lock.
+        unlock: whether to take over any lock.
 
     Raises:
-        LockedError: if a driver has the lock that runs, or that runs on another machine, where this one cannot see it.
+        LockedError: if a running driver holds the lock, or a driver on another machine, where its end cannot be seen.
     """
     own = _describe_driver()
     while not storage.create(json.dumps(own) + "\n", _NAME):
         found = _read(storage)
-        if found is None:  # it ended just now
+        if found is None:  # the other driver has just ended
             continue
         if not unlock and not _has_ended(found):
             raise LockedError(
@@ -68,7 +68,7 @@ def _describe_driver() -> dict[str, Any]:
 
 
 def _read(storage: Storage) -> dict[str, Any] | None:
-    """The lock, None if there is none; one that a full disk has cut short names nothing."""
+    """Return the lock, or None without one. A lock that a full disk has truncated is empty."""
     try:
         found = json.loads(storage.read(_NAME)) if storage.exists(_NAME) else None
     except ValueError:
@@ -83,14 +83,15 @@ def _name(found: dict[str, Any]) -> str:
 
 
 def _has_ended(found: dict[str, Any]) -> bool:
-    """Whether the driver ran on this machine and runs no more. A process with its number that began later is another one."""
+    """Return whether the driver ran on this machine and has ended. A process with its number that began later is another
+    one."""
     if found.get("host") != socket.gethostname():
         return False
     return _read_begin(int(found.get("pid", 0))) != found.get("began") or found.get("began") is None
 
 
 def _read_begin(pid: int) -> str | None:
-    """When a process of this machine began, in ticks since the start; None if it does not run."""
+    """Return the start time of a process of this machine, in ticks since the system's start; None if it does not run."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
@@ -100,7 +101,7 @@ def _read_begin(pid: int) -> str | None:
 
 
 def _probe(pid: int) -> str | None:
-    """The same without /proc: only whether it runs."""
+    """Return whether a process runs, in the form of `_read_begin`, on systems without /proc."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

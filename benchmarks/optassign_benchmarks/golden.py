@@ -1,10 +1,10 @@
-"""Golden scenarios: one TOML file each is a scenario, what has to hold of it, and the figures that are expected.
+"""Golden scenarios: each TOML file has a scenario, bounds on its figures, and the expected figures.
 
-    python -m optassign_benchmarks.golden tests/golden           # what is not as expected; exit code 1 if anything
+    python -m optassign_benchmarks.golden tests/golden           # print differences; the exit code is 1 if there are any
     python -m optassign_benchmarks.golden tests/golden --write   # renew the figures, for review as a diff
 
-`scenario` names one of the library, or a file; `assignors` who plays it; `[assert.ASSIGNOR]` has bounds of figures by their
-names (`most_X`, `least_X`), and `[figures.ASSIGNOR]` the figures, with the digest of the timeline.
+`scenario` names a scenario of the library, or a file; `assignors` the assignors that play it. `[assert.ASSIGNOR]` has bounds of
+figures by name (`most_X`, `least_X`), and `[figures.ASSIGNOR]` the figures with the digest of the timeline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARK = "# Figures, by `python -m optassign_benchmarks.golden FOLDER --write`.\n
 
 
 def check_golden(path: Path) -> Iterator[str]:
-    """Each thing that is not as the file has it, as a line."""
+    """Yield a line for each difference from the file."""
     golden = read_toml(path)
     for assignor, found in _play(golden).items():
         for bound, limit in golden.get("assert", {}).get(assignor, {}).items():
@@ -43,7 +43,7 @@ def check_golden(path: Path) -> Iterator[str]:
 
 
 def write_golden(path: Path) -> None:
-    """Renew the figures in the file."""
+    """Write the present figures into the file."""
     text = path.read_text(encoding="utf-8").partition(_MARK)[0].rstrip() + "\n\n" + _MARK
     for assignor, found in _play(read_toml(path)).items():
         text += f'\n[figures."{assignor}"]\n' if not assignor.isidentifier() else f"\n[figures.{assignor}]\n"
@@ -52,7 +52,7 @@ def write_golden(path: Path) -> None:
 
 
 def _play(golden: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Assignor → figures, without the figures that never came."""
+    """Return assignor → figures, without unknown figures."""
     scenario = read_scenario(golden["scenario"])
     runs = {name: simulate(scenario, name) for name in golden["assignors"]}
     figures = {name: {**summarise(played), "digest": digest(played)} for name, played in runs.items()}
@@ -64,7 +64,7 @@ def _to_toml(value: Any) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command. Return 1 if a figure differs, otherwise 0."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.golden", allow_abbrev=False)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true", help="renew the figures")

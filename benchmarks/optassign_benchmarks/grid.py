@@ -1,4 +1,4 @@
-"""The snapshots that tests and benchmarks run over, fixed by seeds: the standard grid, large ones, many small ones."""
+"""The snapshots of tests and benchmarks, fixed by seeds: the standard grid, large snapshots, and many small ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optassign.generating import SHAPES, Shape, generate
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The arguments of `optassign.generating.generate` where they are not its defaults, or a given snapshot; and options."""
+    """A snapshot by its arguments of `optassign.generating.generate`, or a given snapshot, with options."""
 
     shape: Shape
     tasks: int
@@ -32,16 +32,16 @@ class Spec:
     memory: bool = False
     dense: bool = False
     options: str = ""
-    """Name of the options below; empty: the defaults."""
+    """The name of the options below; empty for the defaults."""
     changes: str = ""
-    """Fields of `Options` as JSON."""
+    """Changed fields of `Options` as JSON."""
     given: str = ""
-    """Name of a snapshot that is given, not generated: then only the options count of all that is above."""
+    """The name of a given snapshot, which is not generated. Of the fields above only `options` then counts."""
     snapshot: str = ""
-    """That snapshot as JSON."""
+    """The given snapshot as JSON."""
 
     def generate(self) -> ApplicationState:
-        """Generate the snapshot, or read the one that is given; the same each time."""
+        """Return the generated or given snapshot, the same at every call."""
         if self.snapshot:
             state = to_model(read_value(self.snapshot.encode(), self.given), ApplicationState, self.given)[0]
         else:
@@ -50,7 +50,8 @@ class Spec:
 
     @property
     def name(self) -> str:
-        """A short name, unique in a grid: the shape, tasks × clients × standbys, and every other field that has no default."""
+        """Return a short name, unique in a grid: the shape, tasks × clients × standbys, and each other field without its
+        default value."""
         parts = [self.given or f"{self.shape}-{self.tasks}x{self.clients}x{self.standbys}"]
         for field in fields(self)[4:]:
             value = getattr(self, field.name)
@@ -68,19 +69,19 @@ GENERATED = tuple(field.name for field in fields(Spec))[: [field.name for field 
 
 @dataclass(frozen=True, slots=True)
 class HistorySpec:
-    """A random history: the arguments of `draw_history`."""
+    """A random history, by the arguments of `draw_history`."""
 
     suite: str
     seed: int
 
     @property
     def name(self) -> str:
-        """Suite and seed."""
+        """Return suite and seed."""
         return f"{self.suite}-{self.seed}"
 
 
 class Grid:
-    """Specs under their names: iterable as (name, spec), `grid[name]` is one of them."""
+    """Specs by their names: iterable as (name, spec); `grid[name]` returns a spec."""
 
     def __init__(self, specs: list[Spec]) -> None:
         self._specs = {spec.name: spec for spec in specs}
@@ -111,8 +112,8 @@ def _standard_specs() -> list[Spec]:
     specs = []
     for n, (shape, standbys) in enumerate(product(SHAPES, (0, 1, 2, 3))):
         for i, (tasks, clients) in enumerate(_SIZES):
-            # Shifted by one from row to row, as in a Latin square: each shape meets each kind of tasks and each number of
-            # threads, and so does each size, without a snapshot for every combination.
+            # Shifted by one from row to row, as in a Latin square: each shape and each size meets each kind of tasks and each
+            # number of threads, without a snapshot for every combination.
             stateless, unlogged, unknown = _KINDS[(n + i) % len(_KINDS)]
             specs.append(
                 Spec(
@@ -137,8 +138,8 @@ def _standard_specs() -> list[Spec]:
         specs.append(Spec(shape, 3, 9, standbys=2))  # more clients than tasks
         specs.append(Spec(shape, 30, 4, stateless=1.0))  # nothing to restore
         specs.append(Spec(shape, 30, 4, stateless=0.0, unlogged=1.0))  # state that cannot be restored
-        specs.append(Spec(shape, 40, 4, warmups=1, unknown=1.0))  # no lag known but those of running tasks
-        specs.append(Spec(shape, 40, 6, standbys=2, tiny=1.0))  # an empty client is caught up
+        specs.append(Spec(shape, 40, 4, warmups=1, unknown=1.0))  # only the lags of running tasks are known
+        specs.append(Spec(shape, 40, 6, standbys=2, tiny=1.0))  # a client without state is caught up
     return specs
 
 
@@ -156,13 +157,13 @@ LARGE = Grid(
         )
     ]
 )
-"""Sizes to measure, not to test."""
+"""Sizes for measurements, too large for tests."""
 
 
 def small_specs(shape: Shape, number: int) -> Iterator[Spec]:
-    """Make `number` small snapshots of a shape, of all kinds; the n-th has seed n and is always the same.
+    """Yield `number` small specs of a shape with all kinds of tasks; the n-th has seed n and is always the same.
 
-    For some of them there is no settled group: generating those raises NotBalancedError.
+    For some of them no stable group exists: generating these raises NotBalancedError.
     """
     threads: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 4), (1, 2), (2, 5))
     for n in range(number):

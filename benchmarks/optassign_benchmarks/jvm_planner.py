@@ -1,4 +1,4 @@
-"""The planner of the plug-in as an assignor: a JVM that answers snapshots by it, one per line."""
+"""The planner of the plug-in as an assignor: a JVM that answers one snapshot per line."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _MAIN = "io.github.optassign.server.PlannerServer"
 
 
 class JvmPlanner(TaskAssignor):
-    """KIP-924 TaskAssignor whose answers are those of `java/planner`. Needs a JDK and Maven.
+    """KIP-924 TaskAssignor with the answers of `java/planner`. Needs a JDK and Maven.
 
-    Its seconds are the planner's alone.
+    Its seconds are only those of the planner.
     """
 
     name = "jvm-planner"
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """Does nothing: the snapshot carries the configs."""
+        """Do nothing, since the snapshot includes the configs."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The planner's answer. AssignorError if the JVM gives none."""
+        """Return the planner's answer. AssignorError if the JVM gives none."""
         jvm = _start()
         assert jvm.stdin is not None
         assert jvm.stdout is not None
@@ -51,17 +51,17 @@ class JvmPlanner(TaskAssignor):
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Does nothing: the snapshot remembers."""
+        """Do nothing, since the snapshot includes the remembered answer."""
 
 
 def create_also_planner(name: str, time_limit: float = TIME_LIMIT) -> TaskAssignor:
-    """The assignor of that name; `jvm-planner` is one here."""
+    """Return the assignor of that name, of which `jvm-planner` is one."""
     return JvmPlanner() if name == JvmPlanner.name else create(name, time_limit=time_limit)
 
 
 @cache
 def _start() -> subprocess.Popen[str]:
-    """One JVM for the whole process."""
+    """Return the JVM, which is started once per process."""
     command = ["java", "-XX:+UseSerialGC", "-cp", planner_classpath(), _MAIN]
     jvm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     atexit.register(jvm.kill)

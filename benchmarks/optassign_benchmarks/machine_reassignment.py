@@ -1,9 +1,9 @@
 """`python -m optassign_benchmarks.machine_reassignment MODEL ASSIGNMENT`: an instance of ROADEF/EURO 2012 as a snapshot.
 
-The challenge reassigns processes to machines. Its instances are files that you download; none is part of this repository.
-Here one resource is the weight of a task, a machine's safety capacity of it the capacity of a client, the initial assignment
-says who owns what, and the cost of moving a process is its state. A machine without safety capacity drains. So load and
-stickiness are what is measured. All other constraints and costs of the challenge are left out, and its own objective is not
+The challenge reassigns processes to machines. Its instances are files that you download; this repository has none of them. One
+resource is the weight of a task, and a machine's safety capacity of this resource is the capacity of a client. The initial
+assignment gives the owners, and the cost of moving a process is its state. A machine without safety capacity drains. So the
+measures are load and stickiness. All other constraints and costs of the challenge are left out, and its own objective is not
 computed.
 """
 
@@ -28,7 +28,7 @@ from optassign_benchmarks.results import describe_machine, to_markdown
 
 TOLERANCE = 0.05
 LEAST_WEIGHT = 1e-6
-"""In parts of the mean: a process that uses nothing of the resource weighs this, as no weight may be 0."""
+"""In parts of the mean: the weight of a process that does not use the resource, since no weight may be 0."""
 _MODEL = "a model file of ROADEF/EURO 2012, which you download (model_a1_1.txt)"
 _ASSIGNMENT = "its initial assignment, which you download (assignment_a1_1.txt)"
 _HEAD = ("assignor", "greatest load", "its bound", "state to move", "its bound", "tasks moved", "s")
@@ -36,18 +36,19 @@ _HEAD = ("assignor", "greatest load", "its bound", "state to move", "its bound",
 
 @dataclass(frozen=True)
 class ReassignmentInstance:
-    """The read part of an instance, in units of its files: capacity per machine; per process need, move cost and machine."""
+    """The used part of an instance, in units of its files: each machine's capacity; each process's need, move cost and
+    machine."""
 
     capacity: tuple[int, ...]
     """Safety capacity of the chosen resource."""
     need: tuple[int, ...]
     move_cost: tuple[int, ...]
     machine: tuple[int, ...]
-    """The index of the machine that has the process at first."""
+    """The index of the process's initial machine."""
 
 
 class _Numbers:
-    """The integers of a file, one after the other. InputError tells the line, what was found and what is allowed."""
+    """The integers of a file, in order. InputError names the line, the word found and the allowed values."""
 
     def __init__(self, path: Path, allowed: str) -> None:
         self.path, self.allowed = path, allowed
@@ -81,14 +82,14 @@ class _Numbers:
             self.take(what)
 
     def end(self, what: str) -> None:
-        """Require that nothing follows."""
+        """Raise InputError unless the file ends."""
         if self._next < len(self._words):
             line, word = self._words[self._next]
             raise InputError(str(self.path), f"line {line}", shorten(word), f"the end of the file, after {what}")
 
 
 def read_instance(model: Path, assignment: Path, resource: int = 0) -> ReassignmentInstance:
-    """Return the part of an instance that is used, for the resource of that index. InputError for files that are not right."""
+    """Return the used part of an instance, for the resource of that index. InputError for invalid files."""
     numbers = _Numbers(model, _MODEL)
     resources = numbers.take("the number of resources", 1)
     if resource >= resources:
@@ -126,7 +127,7 @@ def make_snapshot(instance: ReassignmentInstance) -> ApplicationState:
         owned[machine].append(f"0_{process}")
     return ApplicationState(
         format=1,
-        configs=AssignmentConfigs(acceptable_recovery_lag=0),  # each move costs, however little state there is
+        configs=AssignmentConfigs(acceptable_recovery_lag=0),  # each move counts, even with little state
         options=Options(load_tolerance=TOLERANCE, min_gain=0.0),
         tasks=tuple(
             TaskInfo(
@@ -152,7 +153,8 @@ def make_snapshot(instance: ReassignmentInstance) -> ApplicationState:
 
 
 def list_rows(state: ApplicationState, assignors: tuple[str, ...], time_limit: float) -> Iterator[tuple[object, ...]]:
-    """Yield a row for what was before and for each assignor: values with bounds, loads in even spreads, state in offsets."""
+    """Yield a row for the initial assignment and for each assignor: values with bounds, loads in even spreads, state in
+    offsets."""
     loads, none = Loads(state), {task.id: () for task in state.tasks}
     owner = {task: (client.process_id,) for client in state.clients for task in client.previous_active}
     yield "initial", f"{loads.find_greatest(TaskPlacement(owner, none, none)):.4f}", "–", 0, "–", 0, "–"
@@ -187,7 +189,7 @@ def _write(state: ApplicationState, path: Path) -> None:
 
 
 def main() -> int:
-    """Read, ask and print; 2 for files that cannot be used."""
+    """Read the files, ask the assignors and print the table. Return 2 for unusable files, otherwise 0."""
     parser = argparse.ArgumentParser(
         prog="python -m optassign_benchmarks.machine_reassignment",
         description=__doc__,

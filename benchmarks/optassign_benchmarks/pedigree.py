@@ -1,4 +1,4 @@
-"""The pedigree of a row: the commit, the versions and the machine that made it."""
+"""The pedigree of a row: the commit, the versions and the machine that produced it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import optassign
 __all__ = ["describe_processor", "list_versions", "read_commit"]
 
 _DIGITS = 12
-"""Of a commit: enough to be unique in any repository."""
+"""Digits of a commit: enough to be unique in any repository."""
 
 
 @cache
 def read_commit(folder: Path = Path(optassign.__file__).parent) -> str:
-    """Return the commit of the sources that run, or `version X` of a package that is no checkout.
+    """Return the commit of the running sources, or `version X` for a package outside a checkout.
 
-    Sources that differ from their commit give `COMMIT-dirty-DIGEST`: the digest of the difference tells two states apart.
+    Sources that differ from their commit give `COMMIT-dirty-DIGEST`, where the digest of the difference distinguishes states.
     """
     commit = _ask_git(folder, "rev-parse", "HEAD")
-    # A package that is installed inside another checkout is none of its files.
+    # A package that is installed inside another checkout is not one of its files.
     if commit is None or not _ask_git(folder, "ls-files", "--", "__init__.py"):
         return f"version {optassign.__version__}"
     short = commit.decode().strip()[:_DIGITS]
@@ -34,7 +34,7 @@ def read_commit(folder: Path = Path(optassign.__file__).parent) -> str:
 
 
 def _ask_git(folder: Path, *words: str) -> bytes | None:
-    """Git's output; None without git, or where the folder is in no repository."""
+    """Return Git's output; None without git, or if the folder is in no repository."""
     try:
         result = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False)
     except OSError:

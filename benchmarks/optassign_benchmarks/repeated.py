@@ -1,4 +1,4 @@
-"""A study whose rows have several runs each. A file keeps the runs, so that a study can be interrupted and continued."""
+"""Studies with several runs for each row. A file keeps the runs, so that a study can be interrupted and continued."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Run = Mapping[str, Any]
 
 
 class ChoiceError(ValueError):
-    """A choice that matches no row. The text names the allowed values."""
+    """Raised for a choice that matches no row. The text names the allowed values."""
 
 
 @cache
 def digest_code(folders: Sequence[str] = ALL_CODE) -> str:
-    """Return a digest of the sources in folders, by which runs of different versions are told apart."""
+    """Return a digest of the sources in folders, which distinguishes runs of different versions."""
     files = sorted(file for tree in folders for file in (_TOP / tree).rglob("*") if file.suffix in _SUFFIXES)
     found = hashlib.sha256()
     for file in files:
@@ -64,7 +64,7 @@ class RepeatedCase:
 
     @property
     def name(self) -> str:
-        """The values of its facts."""
+        """Return the values of its facts, separated by commas."""
         return ", ".join(map(str, self.facts.values()))
 
 
@@ -73,9 +73,10 @@ class RunChoice:
     """A choice of rows, of the number of runs, and of the folder."""
 
     rows: Sequence[str] = ()
-    """Texts with values of facts, separated by commas. A text chooses the rows that have all its values; no text, all rows."""
+    """Texts with values of facts, separated by commas. A text chooses the rows with all its values; no text chooses all
+    rows."""
     runs: int | None = None
-    """Number of runs of each chosen row, with runs of earlier sessions; None for the study's own number."""
+    """Number of runs of each chosen row, runs of earlier sessions included; None for the study's own number."""
     folder: Path | None = None
     """The folder of the file of runs and of data for all runs; None for build/NAME."""
 
@@ -96,14 +97,14 @@ def _words(case: RepeatedCase) -> set[str]:
 
 @dataclass(frozen=True)
 class RunFile:
-    """A file with one run per line. A process that is killed loses only its current run."""
+    """A file with one run per line. A killed process loses only its current run."""
 
     file: Path
     codes: Mapping[str, str]
-    """The digest of the sources that a row's runs must have, by the name of the row."""
+    """Name of a row → the digest of the sources that its runs must have."""
 
     def read(self) -> dict[str, list[Run]]:
-        """Return the runs by the name of their row, oldest first; ValueError with the place of a line that is no run."""
+        """Return name of the row → its runs, the oldest first. ValueError with the place of an invalid line."""
         found: dict[str, list[Run]] = {}
         lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
         others = 0
@@ -129,23 +130,23 @@ class RunFile:
 
 @dataclass(frozen=True)
 class RepeatedStudy:
-    """A study as a record, whose rows summarise several runs each."""
+    """A study as a record, with rows that summarise several runs each."""
 
     name: str
     cases: Callable[[bool], Iterable[RepeatedCase]]
-    """Gets whether the run is a quick one."""
+    """Returns the cases; the argument is whether the run is quick."""
     play: Callable[[Any, RepeatedCase], Run]
-    """Plays a case once with the object that `open` has opened, and returns the figures."""
+    """Plays a case once with the object from `open`, and returns the figures."""
     open: Callable[[Path], AbstractContextManager[Any]]
-    """Opens the object that all runs share; gets a folder that stays between sessions."""
+    """Opens the object that all runs share. The argument is a folder that stays between sessions."""
     summarise: Callable[[Sequence[tuple[RepeatedCase, Sequence[Run]]]], Iterable[PlayedRow]]
-    """Makes the rows of all cases that have runs."""
+    """Returns the rows of all cases with runs."""
     runs: int = 10
     """Number of runs of each row."""
     caption: str = field(default="")
 
     def run(self, *, quick: bool = False, choice: RunChoice | None = None) -> tuple[list[Table], list[str]]:
-        """Play missing runs of the chosen rows; return the table of all rows that have runs, and the faults.
+        """Play the missing runs of the chosen rows; return the table of all rows with runs, and the faults.
 
         A quick study plays each row once, in the folder build/NAME-quick. ChoiceError if the choice matches no row.
         """
@@ -156,7 +157,7 @@ class RepeatedStudy:
         chosen = choice.select(cases)
         wanted = choice.runs or (1 if quick else self.runs)
         found = file.read()
-        # Round by round, so that hours with another load of the machine are spread over all rows.
+        # Round by round, so that hours with a different load of the machine affect all rows.
         missing = [case for n in range(wanted) for case in chosen if len(found.get(case.name, ())) <= n]
         if missing:
             with self.open(folder) as opened:

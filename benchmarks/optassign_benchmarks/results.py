@@ -1,8 +1,8 @@
 """The results of studies: tables, and files in docs/data, which the site, the tests and the README's figures read.
 
-A file has what was run, when, on what, and its tables. `title` and `about` are written by hand and stay when a study is run
-again. A file also has the digest of answers.txt in this folder at its run, and renewals.json has every digest of that
-file, with the studies that the change of answers touches. So figures that are older than the answers they measure are known.
+A file has the command, date and environment of a run, and its tables. `title` and `about` are written by hand and stay when a
+study runs again. A file also has the digest of answers.txt in this folder at its run. renewals.json has every digest of
+answers.txt, with the studies whose figures the change of answers can alter. So figures older than their answers are known.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
-    """The common facts of all rows, such as their size; empty if the title of the study has them."""
+    """Common facts of all rows, such as their size; empty if the study's title has them."""
 
     def to_markdown(self) -> str:
-        """Return the caption, if there is one, and the rows, with the names that documents use."""
+        """Return the caption, if there is one, and the rows, with the names in documents."""
         rows = [tuple(_NAMES.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in self.rows]
         text = to_markdown([_name_column(column) for column in self.columns], rows)
         return f"{self.caption}\n\n{text}" if self.caption else text
 
 
 _NAMES = {"high-availability": "Kafka's default", "kafka-high-availability": "Kafka's default, its own class"}
-"""Assignors that documents call otherwise than commands do."""
+"""Assignors that have other names in documents than in commands."""
 _INSTANCES = re.compile(r"\bclient(s?)\b")
 
 
 def _name_column(column: str) -> str:
-    """The heading of a column: clients are instances there."""
+    """Return the heading of a column in documents, where clients are called instances."""
     for name in sorted(_NAMES, key=len, reverse=True):
         column = column.replace(name, _NAMES[name])
     return _INSTANCES.sub(r"instance\1", column)
@@ -75,9 +75,9 @@ def format_cell(cell: object) -> str:
 
 
 def describe_machine() -> str:
-    """Versions, system, cores, and the load average of the last minute.
+    """Return versions, system, cores, and the load average of the last minute, in words.
 
-    Call it before a study starts: then the load is the machine's other load, not the study's own.
+    Call it before a study starts, so that the load is not the study's own.
     """
     return (
         f"Python {platform.python_version()}, ortools {version('ortools')}, numpy {version('numpy')}, "
@@ -86,7 +86,7 @@ def describe_machine() -> str:
 
 
 def _describe_cores() -> str:
-    """The cores that this process may use, and of how many, where that is fewer than all."""
+    """Return the number of cores that this process may use, and of all cores if there are more."""
     present = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else present  # Linux only
     counted = f"{usable}" if usable == present else f"{usable} of {present}"
@@ -96,12 +96,12 @@ def _describe_cores() -> str:
 def _describe_load() -> str:
     try:
         return f"load {os.getloadavg()[0]:.1f} at the start"
-    except OSError:  # the system does not tell
+    except OSError:  # the system does not provide it
         return "load not known"
 
 
 def replace_table(name: str, text: str, document: Path) -> None:
-    """Replace what stands between `<!-- name -->` and `<!-- /name -->`; ValueError if the marks are missing."""
+    """Replace the text between `<!-- name -->` and `<!-- /name -->`. ValueError if the marks are missing."""
     old = document.read_text(encoding="utf-8")
     pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- /{re.escape(name)} -->)", re.DOTALL)
     if not pattern.search(old):
@@ -128,7 +128,7 @@ class _Strict(BaseModel):
 
 
 class StoredTable(_Strict):
-    """One table; the file has one line for each row."""
+    """One table; the file has a line for each row."""
 
     caption: str = ""
     columns: tuple[str, ...]
@@ -136,25 +136,25 @@ class StoredTable(_Strict):
 
 
 class StoredStudy(_Strict):
-    """A study's last results."""
+    """The last results of a study."""
 
     title: str
     about: str
     """The measured quantities and the meaning of the columns, as Markdown; links start at docs/data."""
     command: str
     date: str
-    """Day of the run, or of the commit that brought its figures."""
+    """Day of the run, or of the commit that added its figures."""
     environment: str
     answers: str
-    """Digest of benchmarks/optassign_benchmarks/answers.txt at the run; empty where it is older than that file."""
+    """Digest of benchmarks/optassign_benchmarks/answers.txt at the run; empty if the run is older than that file."""
     sources: dict[str, str] = {}
-    """Digests of what it depends on, in addition to the answers, at the run (`dependencies.digest_sources`)."""
+    """Digests, at the run, of the sources it depends on, in addition to the answers (`dependencies.digest_sources`)."""
     tables: tuple[StoredTable, ...]
     wrong: tuple[str, ...] = ()
-    """Results that miss what the study demands, one line each."""
+    """Results that miss the study's demands, one line each."""
 
     def to_json(self) -> str:
-        """Return the file's text, with a line for each row, so that changes can be read."""
+        """Return the file's text, with a line for each row, so that differences are readable."""
         fields = self.model_dump(exclude={"tables"})
         wrong = fields.pop("wrong")
         lines = [f"  {_json(name)}: {_json(value)}" for name, value in fields.items()]
@@ -193,17 +193,17 @@ class Renewal(_Strict):
 
 
 def read_study(name: str, folder: Path = FOLDER) -> StoredStudy:
-    """Read a study's results; pydantic's ValidationError for a file that is none."""
+    """Return a study's results. pydantic's ValidationError for an invalid file."""
     return StoredStudy.model_validate_json((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def read_studies(folder: Path = FOLDER) -> dict[str, StoredStudy]:
-    """Read all studies, by name."""
+    """Return name → results, for all studies."""
     return {file.stem: read_study(file.stem, folder) for file in sorted(folder.glob("*.json"))}
 
 
 def write_study(name: str, tables: Iterable[Table], wrong: Iterable[str], command: str, environment: str) -> None:
-    """Write a study's new results; what is written by hand stays. A new study gets its name as its title."""
+    """Write a study's new results; the texts written by hand stay. A new study's title is its name."""
     file = FOLDER / f"{name}.json"
     old = read_study(name) if file.exists() else None
     study = StoredStudy(
@@ -221,7 +221,7 @@ def write_study(name: str, tables: Iterable[Table], wrong: Iterable[str], comman
 
 
 def answers_digest(file: Path = ANSWERS) -> str:
-    """Return the digest of benchmarks/optassign_benchmarks/answers.txt, as data files have it."""
+    """Return the digest of benchmarks/optassign_benchmarks/answers.txt, as in data files."""
     return sha256(file.read_bytes()).hexdigest()[:12]
 
 
@@ -231,7 +231,7 @@ def read_renewals(file: Path = RENEWALS) -> list[Renewal]:
 
 
 def add_renewal(what: str, touches: Iterable[str], file: Path = RENEWALS) -> None:
-    """Append what changed in benchmarks/optassign_benchmarks/answers.txt, which has been written."""
+    """Append a change of benchmarks/optassign_benchmarks/answers.txt, which must be written already."""
     renewals = read_renewals(file)
     new = Renewal(digest=answers_digest(), date=date.today().isoformat(), what=what, touches=tuple(touches))
     kept = [renewal for renewal in renewals if renewal.digest != new.digest]
@@ -239,7 +239,7 @@ def add_renewal(what: str, touches: Iterable[str], file: Path = RENEWALS) -> Non
 
 
 def list_older_than(name: str, study: StoredStudy, renewals: list[Renewal]) -> list[Renewal]:
-    """Return the changes of answers since a study's run that touch its figures."""
+    """Return the changes of answers since a study's run that can alter its figures."""
     digests = [renewal.digest for renewal in renewals]
     start = digests.index(study.answers) + 1 if study.answers in digests else 0
     return [renewal for renewal in renewals[start:] if {name, "*"} & set(renewal.touches)]

@@ -1,10 +1,11 @@
-"""The one runner: cases × assignors × measures, as rows. Studies run it in a few processes, Spark maps `measure` over a grid.
+"""The runner of all studies: cases × assignors × measures, as rows. Studies run it in a few processes; Spark maps `measure`
+over a grid.
 
 A study is a record: a `Study` of snapshots, or a `PlayedStudy`, whose cases play several assignors together.
 
-A *part* is what is done with a case: one answer, the convergence, a whole history, or a function of a study. Each gives columns
-by name: those of a record are described where the record is defined (`optassign.measuring.described`), so that a new measure
-is in every row at once.
+A *part* is the work on a case: an answer, a convergence, a whole history, or a function of a study. Each part returns columns
+by name. Those of a record are described where the record is defined (`optassign.measuring.described`), so that a new measure is
+in every row at once.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ __all__ = [
 
 
 CONVERGED = "converged_"
-"""The beginning of the names of a convergence's measures."""
+"""Prefix of the names of a convergence's measures."""
 Begin = Callable[[str], None]
-"""Is told what begins: answering, measuring, converging or playing."""
+"""Called at the beginning of a step: answering, measuring, converging or playing."""
 
 
 class AnswerGoal(TypedDict):
@@ -82,7 +83,7 @@ class AnswerGoal(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The contents of an answer beyond its measures."""
+    """The contents of an answer in addition to its measures."""
 
     planned_work: Annotated[
         int | None,
@@ -99,7 +100,7 @@ class Answered:
 
 
 def to_columns(record: Any, prefix: str = "") -> dict[str, Any]:
-    """Name → value of each measure of a record; one with a value for each share becomes a column for each."""
+    """Return name → value of each measure of a record; a measure with a value for each share becomes a column for each."""
     columns: dict[str, Any] = {}
     for each in list_measures(type(record)):
         value = getattr(record, each.name)
@@ -111,9 +112,9 @@ def to_columns(record: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def describe_answer(state: ApplicationState, answer: TaskAssignment, seconds: float | None = None) -> dict[str, Any]:
-    """The columns of one answer: all measures, and the contents of its report."""
+    """Return the columns of one answer: all measures, and the contents of its report."""
     followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
-    # If an answer asks for a follow-up and has no plan, the follow-up's result is not known.
+    # If an answer asks for a follow-up and has no plan, the follow-up's result is unknown.
     known = answer.plan is not None or not followup
     answered = Answered(
         planned_work=sum(Facts(state, answer).cold.values()) if known else None,
@@ -160,7 +161,7 @@ PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "history": _play_history,
 }
 Part = str | Callable[[Any, str], Mapping[str, Any]]
-"""A name in `PARTS`, or a function of a study, which gets what the case makes and the assignor's name."""
+"""A name in `PARTS`, or a function of a study on the source and the assignor's name."""
 
 
 def measure(
@@ -172,9 +173,9 @@ def measure(
     begin: Begin = lambda what: None,
     how: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The columns of one case under one assignor, part by part.
+    """Yield the columns of one case under one assignor, part by part.
 
-    source: a snapshot, or whatever the case makes. how: further arguments of `converge`.
+    source: the snapshot or other object from the case. how: further arguments of `converge`.
     """
     assignor: TaskAssignor | None = None
     for part in parts:
@@ -182,13 +183,13 @@ def measure(
             yield dict(part(source, name))
             continue
         if assignor is None:
-            assignor = create_also_planner(name, time_limit)  # loads the solver, which does not count as its time
+            assignor = create_also_planner(name, time_limit)  # loads the solver, which is not part of its time
         yield PARTS[part](source, assignor, begin, **((how or {}) if part == "convergence" else {}))
 
 
 @dataclass(frozen=True)
 class StudyCase:
-    """Something that assignors answer: a snapshot, mostly, and how it is played on."""
+    """A case that assignors answer, usually a snapshot, and the way it is played on."""
 
     make: Spec | Callable[[], Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -196,10 +197,10 @@ class StudyCase:
     how: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `converge`."""
     assignors: tuple[str, ...] | None = None
-    """None: those of the study."""
+    """None: the study's assignors."""
 
     def __str__(self) -> str:
-        """The facts, and the name of a generated snapshot."""
+        """Return the facts, and the name of a generated snapshot."""
         named = [self.make.name] if isinstance(self.make, Spec) else []
         return ", ".join([*named, *(f"{name} {value}" for name, value in {**self.facts, **self.how}.items())])
 
@@ -214,21 +215,21 @@ class StudyRow(dict[str, Any]):
             raise AttributeError(name) from None
 
     def __str__(self) -> str:
-        """Assignor and case."""
+        """Return assignor and case."""
         return f"{self['assignor']}, {self['case']}"
 
 
 def run(cases: Iterable[StudyCase], assignors: Sequence[str], parts: Sequence[Part], *, jobs: int = 1) -> Iterator[StudyRow]:
-    """Rows of all cases × assignors, in that order. A case without a group to begin with has none.
+    """Yield the rows of all cases × assignors, in that order. A case for which no group exists has no rows.
 
-    Each row has the `minimum` of its case: the least that any convergence restores, as cp-sat's has proved it.
+    Each row has the `minimum` of its case: the least that any convergence restores, as proven by cp-sat.
     """
     play = partial(_play, assignors=tuple(assignors), parts=tuple(parts))
     if jobs == 1:
         for case in cases:
             yield from play(case)
         return
-    # Spawned: a forked child would share the JVM of its parent.
+    # Spawned, since a forked child would share its parent's JVM.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for rows in pool.map(play, cases):
             yield from rows
@@ -251,18 +252,18 @@ def _play(case: StudyCase, assignors: tuple[str, ...], parts: tuple[Part, ...]) 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table of rows: those that agree in `by` are one line."""
+    """A table of rows; rows that agree in `by` share a line."""
 
     by: Mapping[str, str]
     """Label → name of a fact."""
     columns: Mapping[str, Callable[[list[StudyRow]], object]] = field(default_factory=dict)
-    """Label → the cell of the rows of a line."""
+    """Label → function that returns the cell from the rows of a line."""
     caption: str | Callable[[list[StudyRow]], str] = ""
     keep: Callable[[StudyRow], bool] = lambda row: True
-    """Which rows are in it."""
+    """Whether a row is in the table."""
 
     def fill(self, rows: Iterable[StudyRow]) -> Table:
-        """Make the table."""
+        """Return the table of the rows."""
         lines: dict[tuple[object, ...], list[StudyRow]] = {}
         kept = [row for row in rows if self.keep(row)]
         for row in kept:
@@ -274,22 +275,22 @@ class Layout:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as a record: its cases, who answers them, what is measured, and the tables."""
+    """A study as a record: its cases, assignors, parts and tables."""
 
     cases: Callable[[bool], Iterable[StudyCase]]
-    """Gets whether the run is a quick one."""
+    """Returns the cases; the argument is whether the run is quick."""
     assignors: tuple[str, ...]
     parts: tuple[Part, ...]
     layouts: tuple[Layout, ...]
     finish: Callable[[list[StudyRow]], list[StudyRow]] = lambda rows: rows
-    """Adds what compares the rows with each other."""
+    """Adds columns that compare rows with each other."""
     demands: Callable[[list[StudyRow]], Iterable[str]] = lambda rows: ()
-    """A line for each result that misses what the study demands."""
+    """Returns a line for each result that misses the study's demands."""
     jobs: int = 2
-    """Processes; 1 if seconds are measured."""
+    """Number of processes; 1 if seconds are measured."""
 
     def run(self, *, quick: bool = False) -> tuple[list[Table], list[str]]:
-        """Play all, and return the tables and what is missed."""
+        """Play all cases, and return the tables and the missed demands."""
         rows = self.finish(list(run(self.cases(quick), self.assignors, self.parts, jobs=self.jobs)))
         return [layout.fill(rows) for layout in self.layouts], list(self.demands(rows))
 
@@ -299,17 +300,17 @@ class PlayedStudy:
     """A study as a record whose cases give the rows of one table: processes on a broker, or assignors that take turns."""
 
     cases: Callable[[bool], Iterable[Any]]
-    """Gets whether the run is a quick one."""
+    """Returns the cases; the argument is whether the run is quick."""
     play: Callable[[Any, Any], Iterable[PlayedRow]]
-    """The rows of a case, played on what `open` has opened."""
+    """Yields the rows of a case, played on the object from `open`."""
     open: Callable[[bool], AbstractContextManager[Any]] = lambda quick: nullcontext()
-    """What all cases run on, such as a broker. Gets whether the run is a quick one."""
+    """Opens the object that all cases share, such as a broker. The argument is whether the run is quick."""
     at_once: int = 1
-    """Cases that are played at the same time."""
+    """Number of cases that are played at the same time."""
     caption: Callable[[bool], str] = lambda quick: ""
 
     def run(self, *, quick: bool = False) -> tuple[list[Table], list[str]]:
-        """Play all, and return the table and what is missed."""
+        """Play all cases, and return the table and the missed demands."""
         rows: list[PlayedRow] = []
         with self.open(quick) as opened, ThreadPoolExecutor(self.at_once) as pool:
             for found in pool.map(lambda case: list(self.play(opened, case)), self.cases(quick)):
@@ -325,41 +326,41 @@ class PlayedRow:
     """A row of a played study."""
 
     cells: Mapping[str, object]
-    """Label → cell; the same labels in all rows of a study."""
+    """Label → cell; all rows of a study have the same labels."""
     faults: tuple[str, ...] = ()
-    """Results that miss what the study demands, in words."""
+    """Results that miss the study's demands, in words."""
 
 
 Cell = Callable[[list[StudyRow]], object]
 
 
 def total(name: str) -> Callable[[list[StudyRow]], Any]:
-    """The sum of a measure."""
+    """Return a cell with the sum of a measure."""
     return lambda rows: sum(row[name] for row in rows)
 
 
 def count(holds: Callable[[StudyRow], object]) -> Cell:
-    """The number of rows for which it holds."""
+    """Return a cell with the number of rows for which `holds` is true."""
     return lambda rows: sum(bool(holds(row)) for row in rows)
 
 
 def first(name: str) -> Cell:
-    """The value of the only row of a line."""
+    """Return a cell with the value of a line's only row."""
     return lambda rows: rows[0][name]
 
 
 def of(assignor: str, cell: Cell) -> Cell:
-    """The cell of one assignor's rows."""
+    """Return a cell computed from the rows of one assignor."""
     return lambda rows: cell([row for row in rows if row["assignor"] == assignor])
 
 
 def count_violations(rows: list[StudyRow]) -> int:
-    """The number of broken rules in whole convergences."""
+    """Return the number of broken rules in whole convergences."""
     return sum(sum(row["converged_violations"].values()) for row in rows)
 
 
 def by_case(rows: Iterable[StudyRow]) -> Iterator[dict[str, StudyRow]]:
-    """Each case's rows, by assignor."""
+    """Return an iterator over the cases: assignor → row."""
     cases: dict[str, dict[str, StudyRow]] = {}
     for row in rows:
         cases.setdefault(row["case"], {})[row["assignor"]] = row
@@ -367,13 +368,13 @@ def by_case(rows: Iterable[StudyRow]) -> Iterator[dict[str, StudyRow]]:
 
 
 def ratio(row: StudyRow) -> float:
-    """Restored offsets ÷ the minimum of the case; of something to nothing it is infinite."""
+    """Return restored offsets ÷ the minimum of the case; infinite if only the minimum is 0, and 1 if both are 0."""
     restored, minimum = row["converged_restored_offsets"], row["minimum"] or 0
     return restored / minimum if minimum else math.inf if restored else 1.0
 
 
 def format_ratio(restored: int, minimum: int | None) -> str:
-    """The same as a text."""
+    """Return the ratio of restored offsets to the minimum as text."""
     if minimum is None:
         return "–"
     if not minimum:
@@ -382,10 +383,10 @@ def format_ratio(restored: int, minimum: int | None) -> str:
 
 
 def describe_rebalances(row: StudyRow) -> str:
-    """The number of rebalances, and whether the group did not settle."""
+    """Return the number of rebalances as text, with a note if the group did not settle."""
     return f"{row['converged_rebalances']}{'' if row['converged_settled'] else ' (not settled)'}"
 
 
 def median(name: str) -> Cell:
-    """The median of a measure."""
+    """Return a cell with the median of a measure."""
     return lambda rows: statistics.median(row[name] for row in rows)

@@ -1,7 +1,7 @@
-"""Cases with their answers, which the tests of both languages read: `tests/vectors/`, one JSON file each.
+"""Cases with their answers for the tests of both languages: `tests/vectors/`, a JSON file for each.
 
     python -m optassign_benchmarks.vectors                                # renew all; review the diff
-    python -m optassign_benchmarks.vectors --add NAME SNAPSHOT "Shows."   # one more case, of a snapshot in a file
+    python -m optassign_benchmarks.vectors --add NAME SNAPSHOT "Shows."   # add a case with the snapshot of a file
 
 A case is a snapshot of format 1 and what follows of it. It has the shares of each client, the ranks of each task, the answer
 with its whole report, and how many tasks each client would take over from each other one. Its target assignment is determined,
@@ -34,7 +34,7 @@ _LONGEST = 128
 
 
 def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False) -> dict[str, Any]:
-    """The content of a case's file; without the answer if it may be on `any_client`."""
+    """Return the content of a case's file, without the answer if `any_client`."""
     situation = read_situation(state)
     answer = create("cp-sat").assign(state)
     vector = {
@@ -82,14 +82,14 @@ def _list_ranks(situation: Situation) -> dict[str, dict[str, int]]:
 
 
 def _count_takeovers(answer: TaskAssignment) -> list[int]:
-    """How many tasks go on on one client if another one dies, for each pair with any, the least first."""
+    """Return the numbers of tasks that continue on one client if another dies, for each pair with any, sorted."""
     holders = {task: client.process_id for client in answer.clients for task in client.active}
     pairs = Counter((holders[task], client.process_id) for client in answer.clients for task in client.standby)
     return sorted(pairs.values())
 
 
 def main() -> int:
-    """Write the files; return the exit code."""
+    """Write the files, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.vectors", description="Cases for both languages.")
     parser.add_argument("--add", nargs=3, metavar=("NAME", "SNAPSHOT", "SHOWS"), help="one more case, of a snapshot in a file")
     parser.add_argument("--any-client", action="store_true", help="with --add: without the answer")

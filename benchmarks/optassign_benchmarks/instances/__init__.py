@@ -1,1 +1,1 @@
-"""A fixed set of instances with best-known values, on which assignors compete (docs/how-to/instances.md)."""
+"""A fixed set of instances with best-known values, for comparing assignors (docs/how-to/instances.md)."""

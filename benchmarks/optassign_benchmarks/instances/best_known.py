@@ -1,7 +1,7 @@
 """The table of best-known values, and the program that fills it: `python -m optassign_benchmarks.instances.best_known`.
 
-A row has, for each goal in its order, the best-known value, a proven bound, and whether HiGHS found the same optimum in the
-model that `optassign model` writes. HiGHS runs in a process of its own and shares no code with the models.
+A row has, for each goal in order, the best-known value, a proven bound, and whether HiGHS found the same optimum in the model
+that `optassign model` writes. HiGHS runs in a process of its own and shares no code with the models.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = ["FILE", "BestKnown", "KnownValue", "OtherGeneratorError", "check_snap
 
 FILE = Path(__file__).parent / "best_known.json"
 _HIGHS_SECONDS = 3.0
-"""The time of a model, and of HiGHS, for one goal; one that takes longer stays unchecked."""
+"""Seconds for a model, and for HiGHS, for one goal; a goal that takes longer stays unchecked."""
 _MOST_PAIRS = 2_000
-"""Pairs of task and client of an instance that HiGHS is asked about: the models of larger ones take minutes."""
+"""Greatest number of pairs of task and client for HiGHS; larger models take minutes."""
 _READ_AND_SOLVE = """
 import sys, highspy
 folder, seconds, *goals = sys.argv[1:]
@@ -65,7 +65,7 @@ class KnownValue(Frozen):
 
 
 class BestKnown(Frozen):
-    """One instance with its best-known target."""
+    """An instance with its best-known target."""
 
     instance: NotEmpty
     generator: int
@@ -76,22 +76,22 @@ class BestKnown(Frozen):
 
     @property
     def best(self) -> dict[str, Value]:
-        """Value name → best-known value, most important first."""
+        """Return value name → best-known value, most important first."""
         return {known.name: known.value for known in self.values}
 
 
 class OtherGeneratorError(OptassignError, RuntimeError):
-    """The generator makes another snapshot here than the one that the table is about."""
+    """Raised if the generator makes another snapshot than that of the table."""
 
 
 def read_best_known(file: Path = FILE) -> dict[str, BestKnown]:
-    """Read the table: instance → row."""
+    """Return the table: instance → row."""
     rows = json.loads(file.read_text(encoding="utf-8"))
     return {row.instance: row for row in map(BestKnown.model_validate, rows)}
 
 
 def check_snapshot(state: ApplicationState, known: BestKnown) -> None:
-    """OtherGeneratorError unless the snapshot is the one of the table."""
+    """Raise OtherGeneratorError unless the snapshot is that of the table."""
     if digest_snapshot(state) != known.digest:
         import numpy
 
@@ -100,7 +100,7 @@ def check_snapshot(state: ApplicationState, known: BestKnown) -> None:
 
 
 def _solve(instance: Instance, time_limit: float) -> BestKnown:
-    """Find the target of an instance by cp-sat, and check its values on exported models."""
+    """Return an instance's row: the target of cp-sat, with values checked on exported models."""
     state = instance.make()
     start = time.perf_counter()
     answer = assign(state, "cp-sat", time_limit)
@@ -128,7 +128,7 @@ def _describe(
     state: ApplicationState, name: str, value: Value, reported: GoalReport | None, exported: tuple[int, bool] | None
 ) -> KnownValue:
     if name == IMBALANCE:
-        # A sum of terms that are at least 0.
+        # The value is a sum of terms that are at least 0.
         return KnownValue(name=name, value=value, bound=0, proven=value == 0, checked=value == 0)
     is_same = reported is not None and abs(reported.value - value) <= 1e-6 * max(1.0, abs(value))
     bound = reported.bound if reported is not None and is_same else None
@@ -150,7 +150,7 @@ _OFFSETS_AND_COUNTS = (
 
 
 def _find_optima(state: ApplicationState, goals: Iterable[str]) -> dict[str, tuple[int, bool]]:
-    """Goal → its optimum in the exported model, where it has one, and whether HiGHS finds the same."""
+    """Return goal → its optimum in the exported model, if there is one, and whether HiGHS finds the same."""
     optima: dict[str, int] = {}
     if len(state.tasks) * len(state.clients) > _MOST_PAIRS:
         return {}
@@ -173,14 +173,14 @@ def _find_optima(state: ApplicationState, goals: Iterable[str]) -> dict[str, tup
 
 
 def write_best_known(rows: Mapping[str, BestKnown], file: Path = FILE) -> None:
-    """Write the table, a line for each instance in the order of the catalogue."""
+    """Write the table, a line for each instance in the catalogue's order."""
     listed = [rows[instance.name] for instance in list_instances() if instance.name in rows]
     lines = ",\n".join(json.dumps(row.model_dump(), ensure_ascii=False) for row in listed)
     file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def main() -> int:
-    """Solve instances that the table lacks, or better ones than it has, until the seconds are over."""
+    """Solve instances that the table lacks, or for which a better target is found, until the seconds are over."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.instances.best_known", description=__doc__)
     parser.add_argument("--size", choices=SIZES, help="instances of this size only")
     parser.add_argument("--family", choices=FAMILIES, help="instances of this family only")
@@ -236,9 +236,9 @@ def _read_row(instance: Instance, path: Path, known: BestKnown) -> BestKnown:
 
 
 def _is_better(row: BestKnown, known: BestKnown) -> bool:
-    """Whether a row has a better target than the known one, or more proofs of one as good.
+    """Return whether a row has a better target than the known row, or an equal one with more proofs.
 
-    A load that is proven is within the tolerance of its bound, and so as good as another one.
+    A proven load is within the tolerance of its bound, and so counts as equal to another proven load.
     """
     goals = find_plan_goals()
     proven = {value.name for value in row.values if value.proven} & {value.name for value in known.values if value.proven}

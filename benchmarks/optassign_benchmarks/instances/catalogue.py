@@ -1,4 +1,4 @@
-"""The instances: each is made by its seed, in this version of the generator, and told from all others by its digest."""
+"""The instances: a seed and this version of the generator determine each, and its digest identifies it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optassign.generating import Shape, generate
 __all__ = ["FAMILIES", "GENERATOR", "SIZES", "Family", "Instance", "Size", "digest_snapshot", "list_instances"]
 
 GENERATOR = 1
-"""Version of generator and catalogue; a change of any instance needs a new one, and a new table of best-known values."""
+"""The version of generator and catalogue. A change of an instance needs a new version and a new table of best-known values."""
 Family = Literal["counts", "zones", "load", "limits", "weights"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 Size = Literal["tiny", "small", "medium", "large", "huge"]
@@ -30,7 +30,7 @@ SIZES: dict[Size, tuple[tuple[int, int], ...]] = {
 
 @dataclass(frozen=True)
 class Instance:
-    """One instance: a group in one moment, and the goals for its target assignment."""
+    """An instance: a group at one moment, and the goals for its target assignment."""
 
     family: Family
     shape: Shape
@@ -39,7 +39,7 @@ class Instance:
     standbys: int
     seed: int
     variant: str = ""
-    """Names the options, where a family has several."""
+    """Names the options if a family has several."""
     drawn: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of the generator."""
     configs: Mapping[str, Any] = field(default_factory=dict)
@@ -47,17 +47,17 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """Unique in the catalogue, such as `counts-scale-out-100x10x1`: tasks × clients × standbys."""
+        """Return the name, unique in the catalogue, such as `counts-scale-out-100x10x1`: tasks × clients × standbys."""
         variant = f"-{self.variant}" if self.variant else ""
         return f"{self.family}-{self.shape}-{self.tasks}x{self.clients}x{self.standbys}{variant}"
 
     @property
     def size(self) -> Size:
-        """The name of its size."""
+        """Return the name of the instance's size."""
         return next(name for name, sizes in SIZES.items() if (self.tasks, self.clients) in sizes)
 
     def make(self) -> ApplicationState:
-        """Generate the snapshot. All warm-ups may run at once: the target alone counts, not the way to it."""
+        """Return the generated snapshot. All warm-ups may run at once, since only the target counts."""
         warmups = self.tasks * (1 + self.standbys)
         state = generate(
             self.shape, self.tasks, self.clients, self.standbys, warmups=warmups, seed=self.seed, **self.drawn
@@ -68,13 +68,13 @@ class Instance:
 
 
 def digest_snapshot(state: ApplicationState) -> str:
-    """Digest a snapshot, to tell whether the generator still makes the same."""
+    """Return a digest of a snapshot, which shows whether the generator still makes the same."""
     return sha256(state.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:16]
 
 
 @cache
 def list_instances() -> tuple[Instance, ...]:
-    """List all instances in their order, each name once."""
+    """Return all instances in order; names are unique."""
     found = (*_list_counts(), *_list_zones(), *_list_load(), *_list_limits(), *_list_weights())
     assert len({instance.name for instance in found}) == len(found)
     return found
@@ -84,7 +84,7 @@ _MOVING: tuple[Shape, ...] = ("scale-out", "scale-in", "partial")
 
 
 def _list_counts() -> Iterator[Instance]:
-    """Tasks of equal weight: shares of counts, then the default order of goals."""
+    """Yield instances with tasks of equal weight: shares of counts, then the default order of goals."""
     shapes: tuple[Shape, ...] = ("cold", *_MOVING, "restart")
     for tasks, clients in ((12, 3), (36, 4), (100, 10), (400, 40), (1_000, 100)):
         for shape in shapes:
@@ -99,7 +99,7 @@ def _list_counts() -> Iterator[Instance]:
 
 
 def _list_zones() -> Iterator[Instance]:
-    """Copies of a task in different zones (KIP-708)."""
+    """Yield instances with copies of a task in different zones (KIP-708)."""
     for tasks, clients in ((12, 3), (36, 6), (100, 12)):
         for shape in _MOVING:
             for standbys in (1, 2) if shape == "scale-out" else (1,):
@@ -108,14 +108,14 @@ def _list_zones() -> Iterator[Instance]:
 
 
 def _list_load() -> Iterator[Instance]:
-    """Tasks of unlike weight: the greatest load first."""
+    """Yield instances with tasks of different weights, whose first goal is the greatest load."""
     for tasks, clients in ((12, 3), (36, 4), (100, 10), (400, 40)):
         for shape in _MOVING:
             yield Instance("load", shape, tasks, clients, 1, seed=3, drawn={"weights": 0.6})
 
 
 def _list_limits() -> Iterator[Instance]:
-    """Limits of an operator: tasks that stay in a zone, or stay out of it."""
+    """Yield instances with an operator's limits: tasks that stay in a zone, or out of it."""
     zone = {"zone": "r1"}
     for tasks, clients in ((36, 6), (100, 12)):
         for shape in _MOVING:
@@ -128,7 +128,7 @@ def _list_limits() -> Iterator[Instance]:
 
 
 def _list_weights() -> Iterator[Instance]:
-    """One weighted sum of imbalance, restoring and moves."""
+    """Yield instances with a weighted sum of imbalance, restore work and moves."""
     for tasks, clients in ((12, 3), (36, 4), (100, 10), (400, 40)):
         for shape in ("scale-out", "partial"):
             for stickiness in (1.0, 100.0):

@@ -1,7 +1,7 @@
 """The leaderboard: scores of assignors, summed up by assignor and size.
 
-`python -m optassign_benchmarks.instances.leaderboard SCORES.json … --write` makes docs/data/instances.json of the scores that
-`optassign benchmark instances --json` has written.
+`python -m optassign_benchmarks.instances.leaderboard SCORES.json … --write` writes docs/data/instances.json from the scores of
+`optassign benchmark instances --json`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REFUSED = ("assignor", "size", "family", "instances", "reason")
 
 
 def summarise(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
-    """Return a row of `COLUMNS` for each assignor, the one with most best-known targets first."""
+    """Return a row of `COLUMNS` for each assignor, sorted by the number of best-known targets."""
     rows: list[tuple[Cell, ...]] = []
     for name in dict.fromkeys(score.assignor for score in scores):
         own = [score for score in scores if score.assignor == name]
@@ -73,13 +73,13 @@ def list_refused(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
 
 
 def describe_reason(refused: str) -> str:
-    """Return the broken rule or limit, or the reason why there is no answer, without the task and the client."""
+    """Return the broken rule or limit, or the reason for a missing answer, without the names of task and client."""
     reason = refused if refused.startswith("no answer") else refused.partition(":")[0]
     return re.sub(r" \(number \d+\)", "", reason)
 
 
 def describe_best_known(known: dict[str, BestKnown]) -> list[tuple[Cell, ...]]:
-    """Return a row for each size with the numbers of instances, values, proofs, and optima that HiGHS found, too."""
+    """Return a row for each size with the numbers of instances, values, proofs, and optima that HiGHS found too."""
     rows: list[tuple[Cell, ...]] = []
     for size in SIZES:
         own = [known[instance.name] for instance in list_instances() if instance.size == size and instance.name in known]
@@ -96,7 +96,7 @@ def _read_scores(path: Path) -> list[Score]:
 
 
 def main() -> int:
-    """Print the tables, and write them for --write."""
+    """Print the tables, and write them with --write."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.instances.leaderboard")
     parser.add_argument("scores", nargs="+", type=Path, metavar="SCORES.json")
     parser.add_argument("--write", action="store_true", help="write docs/data/instances.json")

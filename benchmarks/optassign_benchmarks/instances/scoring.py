@@ -1,6 +1,6 @@
-"""The score of an assignor on an instance: whether its target keeps the rules, its values goal by goal, its gap.
+"""Scores of assignors on instances: whether the target keeps the rules, its value for each goal, and its gap.
 
-Values are measured by `optassign.measuring` and `optassign.goals`, which share no code with the models.
+`optassign.measuring` and `optassign.goals` measure the values; they share no code with the models.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 IMBALANCE = "imbalance"
-"""The first value where counts are balanced: the sum of e (e + 1) / 2 over counts at distance e from their shares."""
+"""The first value if counts are balanced: the sum of e (e + 1) / 2 over counts at distance e from their shares."""
 _OF_TARGETS = ("format", "R1", "R2", "R4")
-"""Rules of every target; the others are about the way to it."""
+"""Rules of every target; the other rules concern the way to it."""
 _EQUAL = 1e-9
 
 
@@ -56,7 +56,7 @@ class Gap:
     value: Value
     best: Value
     share: float
-    """Distance from the best-known value as a share of it (of 1 where it is 0); negative: the target is better."""
+    """Distance from the best-known value as a share of it (of 1 if it is 0); negative if the target is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Score:
     instance: str
     assignor: str
     seconds: float
-    """Of its answer."""
+    """Seconds until the answer."""
     values: Mapping[str, Value]
     """Value name → value, most important first; empty if the target is refused."""
     gap: Gap | None
@@ -75,14 +75,14 @@ class Score:
 
 
 def extract_target(answer: TaskAssignment) -> TaskAssignment:
-    """Return the target of an answer as an answer of its own: its plan, or its active and standby copies without one."""
+    """Return the target of an answer as an answer: its plan, or without a plan its active and standby copies."""
     rows = answer.clients if answer.plan is None else answer.plan
     clients = [KafkaStreamsAssignment(process_id=row.process_id, active=row.active, standby=row.standby) for row in rows]
     return TaskAssignment(assignor=answer.assignor, clients=tuple(clients))
 
 
 def find_fault(state: ApplicationState, target: TaskAssignment) -> str | None:
-    """Return the first broken rule or limit of a target in words, None if it keeps all."""
+    """Return the first broken rule or limit of a target in words, or None if it keeps all."""
     for violation in validate(state, target):
         if violation.rule in _OF_TARGETS:
             return str(violation)
@@ -94,7 +94,7 @@ def find_fault(state: ApplicationState, target: TaskAssignment) -> str | None:
 
 
 def measure_target(state: ApplicationState, target: TaskAssignment) -> dict[str, Value]:
-    """Measure a target: value name → value, most important first."""
+    """Return value name → value of a target, most important first."""
     if state.options.preset == "weighted":
         return {WEIGHTED_COST: measure_weighted_cost(state, target)}
     facts = Facts(state, target)
@@ -133,7 +133,7 @@ def list_restore_costs(state: ApplicationState, target: TaskPlacement) -> list[i
 
 
 def find_gap(state: ApplicationState, target: TaskAssignment, values: Mapping[str, Value], best: Mapping[str, Value]) -> Gap:
-    """Return the first value that differs from the best known; a load within the tolerance of the options is equal."""
+    """Return the gap at the first value that differs from the best known; a load within the options' tolerance is equal."""
     goals = find_plan_goals()
     for name, known in best.items():
         goal = goals.get(name)
@@ -149,13 +149,13 @@ def find_gap(state: ApplicationState, target: TaskAssignment, values: Mapping[st
 def score_assignor(
     state: ApplicationState, best: Mapping[str, Value], assignor: str | TaskAssignor, time_limit: float
 ) -> Score:
-    """Ask an assignor for its target and score it.
+    """Return the score of an assignor's target.
 
     An answer without a plan that asks for a follow-up is played on to the end, since such assignors show their target only
     there. A target is refused by the rules of targets alone, whatever else the assignor promises.
 
     Args:
-        time_limit: seconds of solving, of an assignor given by name.
+        time_limit: seconds of solving; only for an assignor given by name.
     """
     name, instance = name_assignor(assignor), state.application or ""
     try:
@@ -177,7 +177,7 @@ def score_assignor(
 
 
 def score_answer(state: ApplicationState, best: Mapping[str, Value], path: Path) -> Score:
-    """Score the target of an assignment in a file, which any program may have made."""
+    """Return the score of an assignment in a file, made by any program."""
     instance = state.application or ""
     try:
         answer = read_assignment(path)

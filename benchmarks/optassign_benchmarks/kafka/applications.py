@@ -1,4 +1,4 @@
-"""Real programs next to a group of `group.protocol=streams`: a Kafka Streams application, and `optassign watch`."""
+"""Real programs for a group of `group.protocol=streams`: a Kafka Streams application, and `optassign watch`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ AS_SHIPPED: Mapping[str, object] = {
 
 
 class Watching:
-    """A watcher of one group; a context manager, which stops it by SIGTERM."""
+    """A watcher of one group; a context manager that stops it by SIGTERM."""
 
     def __init__(self, address: str, group: str, folder: Path, *options: str, **properties: object) -> None:
-        """`options`: of the command line; `properties`: of its file, with `_` for `.`, in addition to the defaults here or
-        instead of them."""
+        """Start the watcher. `options`: of the command line; `properties`: of its file, with `_` for `.`, which extend or
+        replace the defaults of this module."""
         (port,) = find_free_ports(1)
         self._url = f"http://127.0.0.1:{port}/metrics"
         more = {name.replace("_", "."): value for name, value in properties.items()}
@@ -50,16 +50,16 @@ class Watching:
 
     @property
     def said(self) -> str:
-        """Its log."""
+        """Return its log."""
         return self.process.log.read_text(encoding="utf-8")
 
     @property
     def triggers(self) -> int:
-        """How many assignments it has brought about, restorations of the config included."""
+        """Return the number of assignments that it has triggered, including those that restore the config."""
         return len(re.findall(r" (?:trigger|restore): reason=| restored: ", self.said))
 
     def read(self) -> dict[str, float]:
-        """Its metrics; empty while it does not answer yet."""
+        """Return its metrics; empty until it answers."""
         try:
             with urllib.request.urlopen(self._url, timeout=60) as answer:
                 lines = answer.read().decode().splitlines()
@@ -78,7 +78,8 @@ class Watching:
 
 THREADS = 2
 _SESSION_MS = 30_000
-"""A busy machine needs time: who is put out of the group, or whose transaction is aborted, may die in 4.3.1."""
+"""Milliseconds. A busy machine needs time: in 4.3.1 a member that leaves the group, or whose transaction is aborted, may
+die."""
 _OF_THE_CLASSIC_PROTOCOL = (
     "task.assignor.class",
     "num.standby.replicas",
@@ -95,7 +96,8 @@ class StreamsGroup(StreamsApplication):
     def __init__(
         self, broker: Brokers, application: str, folder: Path, *, assignor: str, standbys: int, latest: bool = False
     ) -> None:
-        """`latest`: whether its instances run the Kafka Streams of the broker, which send offsets; otherwise 4.3.1."""
+        """Start no instance yet. `latest`: whether instances run the broker's version of Kafka Streams, which reports offsets;
+        otherwise 4.3.1."""
         super().__init__(
             broker,
             application,
@@ -109,7 +111,7 @@ class StreamsGroup(StreamsApplication):
         self.standbys = standbys
         if latest:
             self.jars = latest_application_classpath()
-        # It has an Admin client that knows configs of groups; it starts no members.
+        # Its Admin client knows configs of groups; it starts no members.
         self._admin = Members(broker.address, application, folder / application, (), Restoring(0, 1))
         self._admin.configure(
             streams_assignor_name=assignor,
@@ -119,15 +121,15 @@ class StreamsGroup(StreamsApplication):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the coordinator's description of the group: state, epochs, members, the configs of its own."""
+        """Return the coordinator's description of the group: state, epochs, members, and the group's configs."""
         return self._admin.describe()
 
     def read_statuses(self) -> dict[str, Status]:
-        """Ask all instances for their status; the last one of an instance that has ended."""
+        """Return the status of every instance; for an ended instance its last one."""
         return {name: each.status() for name, each in self.instances.items()}
 
     def is_settled(self, statuses: Mapping[str, Status]) -> bool:
-        """Whether every task runs once, as balanced as can be, and has its standbys."""
+        """Return whether every task runs once, the tasks are balanced, and all standbys exist."""
         if any(status.state != "RUNNING" or set(status.threads) != {"RUNNING"} for status in statuses.values()):
             return False
         active = Counter(task for status in statuses.values() for task in status.active)
@@ -143,7 +145,7 @@ class StreamsGroup(StreamsApplication):
         )
 
     def await_settled(self) -> TasksByInstance:
-        """Wait until every task runs once, as balanced as can be, and has its standbys; AssertionError if anything died."""
+        """Wait until `is_settled`, and return the tasks. AssertionError if a process or thread died."""
         last: dict[str, Status] = {}
 
         def is_reached() -> bool:

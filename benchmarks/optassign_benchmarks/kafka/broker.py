@@ -19,22 +19,22 @@ _CLUSTER_ID = "b3B0YXNzaWduLXRlc3RzXw"  # 16 bytes in base 64, as Kafka wants th
 
 
 class Brokers(Protocol):
-    """One broker or several, as clients need them."""
+    """One or several brokers, as clients use them."""
 
     @property
     def address(self) -> str:
-        """Their addresses: host:port, with commas in between."""
+        """Return their addresses: host:port, separated by commas."""
 
     @property
     def log(self) -> Path:
-        """The file with the output of a broker, shown when something fails."""
+        """Return the file with a broker's output, for failure messages."""
 
     def create_topics(self, names: Iterable[str], partitions: int) -> None:
         """Create topics; KafkaException if one of them exists."""
 
 
 class Broker:
-    """A running broker with its data in a folder of its own. A context manager, which kills it at the end."""
+    """A running broker with its own data folder. A context manager that kills it at the end."""
 
     def __init__(
         self,
@@ -46,11 +46,12 @@ class Broker:
         ports: tuple[int, int] | None = None,
         waits: bool = True,
     ) -> None:
-        """`jars`: its class path, by default that of `classpath`; `properties`: beyond, or instead of, our own.
+        """Start the broker. `jars`: its class path, by default that of `classpath`; `properties`: they extend or replace this
+        module's.
 
-        `listeners`: names to protocols and ports, beyond the one without protection that is always there. `ports`: of that
-        one and of the controller; by default free ones. `waits`: until it is up, which one of several cannot be alone.
-        A folder `logs` in `folder` is the data of a broker that was stopped: this one continues with them.
+        `listeners`: names to protocols and ports, in addition to the plaintext listener. `ports`: of the plaintext listener and
+        the controller; by default free ones. `waits`: whether to wait until the broker is up; one of several brokers is not up
+        alone. A folder `logs` in `folder` is the data of a stopped broker, with which this broker continues.
         """
         port, controller_port = ports or find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
@@ -78,17 +79,17 @@ class Broker:
         self.start(waits=waits)
 
     def use_jars(self, jars: str | None) -> None:
-        """Have the next start use another class path."""
+        """Use another class path from the next start on."""
         self._command = java_command("kafka.Kafka", [str(self._file)], heap_mb=384, temporary=self._folder / "tmp", jars=jars)
 
     def configure(self, name: str, value: object) -> None:
-        """Have the next start use another value of a property that it has."""
+        """Use another value of an existing property from the next start on."""
         lines = self._file.read_text(encoding="utf-8").splitlines()
         changed = [f"{name}={value}" if line.startswith(f"{name}=") else line for line in lines]
         self._file.write_text("\n".join(changed) + "\n", encoding="utf-8")
 
     def start(self, *, waits: bool = True) -> None:
-        """Start the broker with the data that it has, and wait until it is up."""
+        """Start the broker with its present data, and wait until it is up."""
         self.process = ChildProcess(self._command, self._log)
         self._starts += 1
         if waits:
@@ -100,7 +101,7 @@ class Broker:
 
     @property
     def log(self) -> Path:
-        """The file with the output of the broker."""
+        """Return the file with the broker's output."""
         return self._log
 
     def create_topics(self, names: Iterable[str], partitions: int) -> None:
@@ -111,7 +112,7 @@ class Broker:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.process.kill()  # its data is not needed any more, so it need not stop cleanly
+        self.process.kill()  # its data is no longer needed, so it need not stop cleanly
 
     def _has_started(self) -> bool:
         if not self.process.alive:
@@ -120,26 +121,26 @@ class Broker:
 
 
 def create_topics(address: str, names: Iterable[str], partitions: int) -> None:
-    """Create topics, with as many replicas as the brokers' default; KafkaException if one of them exists."""
+    """Create topics with the brokers' default number of replicas; KafkaException if one of them exists."""
     admin = AdminClient({"bootstrap.servers": address, "log_level": CRITICAL})
     for future in admin.create_topics([NewTopic(name, partitions, -1) for name in names]).values():
         future.result(timeout=TIMEOUT)
 
 
 def find_leader(address: str, topic: str, partition: int) -> int | None:
-    """The id of the broker that leads a partition; None: there is none, or no such partition."""
+    """Return the id of the broker that leads a partition; None without a leader or for an unknown partition."""
     found = _read_topics(address)[topic].partitions.get(partition)
     return found.leader if found is not None and found.leader >= 0 else None
 
 
 def find_preferred_leader(address: str, topic: str, partition: int) -> int:
-    """The id of the broker that leads a partition after each failure of another one."""
+    """Return the id of the broker that leads a partition after each failure of another one."""
     preferred: int = _read_topics(address)[topic].partitions[partition].replicas[0]
     return preferred
 
 
 def are_replicas_in_sync(address: str) -> bool:
-    """Whether each partition of each topic has all its replicas in sync."""
+    """Return whether all replicas of every partition are in sync."""
     parts = (part for topic in _read_topics(address).values() for part in topic.partitions.values())
     return all(set(part.isrs) >= set(part.replicas) for part in parts)
 

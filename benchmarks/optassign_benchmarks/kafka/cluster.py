@@ -1,4 +1,4 @@
-"""Three brokers of Kafka 4.4.0 with optassign's assignor, each a controller, too: faults of one while the others go on."""
+"""Three brokers of Kafka 4.4.0 with optassign's assignor, each also a controller, and faults of one of them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _CHUNK = 1 << 16
 
 
 class Link:
-    """Passes on what comes in at `port` to another port of the loopback interface, both ways."""
+    """A link that forwards connections from a port to another port of the loopback interface, both ways."""
 
     def __init__(self, target: int, port: int) -> None:
-        """`target`: the port of the server; `port`: that of the clients."""
+        """Start the link. `target`: the server's port; `port`: the clients' port."""
         self.port = port
         self.delay = 0.0
-        """Seconds that each chunk waits, in each direction."""
+        """Delay in seconds of each chunk, in each direction."""
         self._target = target
         self._is_cut = False
         self._writers: set[asyncio.StreamWriter] = set()
@@ -52,7 +52,7 @@ class Link:
         self._is_cut = False
 
     def close(self) -> None:
-        """End the link for good."""
+        """End the link permanently."""
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -83,7 +83,7 @@ class Link:
         self._writers -= {writer, back}
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Copy until the end; a chunk waits without holding up the next one."""
+        """Copy until the end; a delayed chunk does not hold up the next one."""
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
 
         async def read() -> None:
@@ -114,7 +114,7 @@ class Link:
 SIZE = 3
 _OFFSETS = "__consumer_offsets"
 _PARTITIONS = 3
-"""The partitions of the topic of groups: each broker coordinates a third of the groups."""
+"""Partitions of the topic of groups: each broker coordinates a third of the groups."""
 _FAR = "FAR"
 _REPLICATED = {
     "default.replication.factor": SIZE,
@@ -127,7 +127,7 @@ _REPLICATED = {
     "share.coordinator.state.topic.min.isr": 2,
     "group.streams.task.offset.interval.ms": 1000,
     "group.streams.initial.rebalance.delay.ms": 0,
-    # A busy machine needs time: no member is missed that is only slow.
+    # A busy machine needs time: no slow member may be removed.
     "group.streams.session.timeout.ms": 30_000,
     "broker.session.timeout.ms": 6000,
     "controlled.shutdown.enable": "true",
@@ -135,13 +135,13 @@ _REPLICATED = {
 
 
 class ThreeBrokers:
-    """A running cluster with its data in a folder of its own. A context manager, which kills it at the end.
+    """A running cluster with its own data folder. A context manager that kills it at the end.
 
     Each broker has a second listener, which clients reach over a `Link`: `far_address`.
     """
 
     def __init__(self, folder: Path, **properties: object) -> None:
-        """`properties`: of all brokers, with `_` for `.`."""
+        """Start the cluster. `properties`: of all brokers, with `_` for `.`."""
         path = streams_group_classpath()
         self.jars = [Path(jar) for jar in path.split(os.pathsep) if Path(jar).name.startswith("optassign")]
         """The project's own jars on the class path of all brokers."""
@@ -175,16 +175,16 @@ class ThreeBrokers:
 
     @property
     def far(self) -> Brokers:
-        """The same brokers as clients find them over the links."""
+        """Return the same brokers as clients reach them over the links."""
         return _Far(self)
 
     @property
     def log(self) -> Path:
-        """The output of the first broker."""
+        """Return the file with the first broker's output."""
         return self.brokers[0].log
 
     def read_logs(self) -> str:
-        """The output of all brokers, one after the other."""
+        """Return the output of all brokers, one after the other."""
         return "".join(broker.log.read_text(encoding="utf-8", errors="replace") for broker in self.brokers)
 
     def create_topics(self, names: Iterable[str], partitions: int) -> None:
@@ -192,7 +192,7 @@ class ThreeBrokers:
         create_topics(self.address, names, partitions)
 
     def find_coordinator(self, group: str) -> int:
-        """The index of the broker that coordinates a group."""
+        """Return the index of the broker that coordinates a group."""
         found: list[int] = []
 
         def is_known() -> bool:
@@ -204,18 +204,18 @@ class ThreeBrokers:
         return found[0]
 
     def await_in_sync(self) -> None:
-        """Wait until each partition has all its replicas in sync, as operators do before the next restart."""
+        """Wait until all replicas are in sync, as operators do before the next restart."""
         await_condition("all replicas in sync", lambda: are_replicas_in_sync(self.address), logs=lambda: [self.log])
 
     def roll(self, jars: str | None = None) -> None:
-        """Restart all brokers one by one, as operators do; `jars`: another class path for them."""
+        """Restart all brokers one by one, as operators do. `jars`: another class path for them."""
         for number, broker in enumerate(self.brokers):
             if jars is not None:
                 broker.use_jars(jars)
             self.restart(number)
 
     def restart(self, number: int, *, assignors: str | None = None) -> None:
-        """Restart a broker and wait until it is in sync; `assignors`: those that it knows from now on."""
+        """Restart a broker and wait until it is in sync. `assignors`: the assignors that it knows from then on."""
         broker = self.brokers[number]
         broker.process.stop()
         if assignors is not None:
@@ -224,7 +224,7 @@ class ThreeBrokers:
         self.await_in_sync()
 
     def coordinate_without(self, group: str) -> int:
-        """Have a group coordinated by a broker that knows only `sticky`; returns the broker's index."""
+        """Move a group's coordination to a broker that knows only `sticky`, and return the broker's index."""
         number = find_preferred_leader(self.address, _OFFSETS, partition_of(group))
         self.restart(number, assignors=STICKY)
         while (other := self.find_coordinator(group)) != number:
@@ -242,7 +242,7 @@ class ThreeBrokers:
 
 
 class _Far:
-    """The cluster over its links."""
+    """The cluster as clients reach it over the links."""
 
     def __init__(self, cluster: ThreeBrokers) -> None:
         self.address = cluster.far_address
@@ -251,7 +251,7 @@ class _Far:
 
 
 def partition_of(group: str) -> int:
-    """The partition of the topic of groups that has a group: its leader coordinates the group."""
+    """Return a group's partition of the topic of groups, whose leader coordinates the group."""
     number = 0
     for character in group:
         number = (31 * number + ord(character)) & 0xFFFFFFFF
@@ -260,5 +260,5 @@ def partition_of(group: str) -> int:
 
 
 def name_together(*names: str) -> list[str]:
-    """Names that begin with these, of groups that one broker coordinates."""
+    """Return names of groups that one broker coordinates, each beginning with one of `names`."""
     return [next(f"{name}-{i}" for i in range(100) if partition_of(f"{name}-{i}") == 0) for name in names]

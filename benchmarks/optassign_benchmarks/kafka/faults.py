@@ -1,4 +1,4 @@
-"""An HTTP server in front of the service that can be slow or wrong: what a plug-in must survive."""
+"""An HTTP server in front of the service that can be slow or wrong: faults that a plug-in must survive."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ class ServiceFault(StrEnum):
     """The faults of the server in front of the service."""
 
     NONE = "none"
-    """Passes them on."""
+    """Forwards answers unchanged."""
     SLOW = "slow"
-    """Passes them on when the plug-in has stopped waiting."""
+    """Forwards an answer after the plug-in has stopped waiting."""
     ERROR = "error"
-    """Answers with status 500 instead."""
+    """Answers with status 500."""
     CUT = "cut"
     """Sends half of the body, then closes the connection."""
     GARBAGE = "garbage"
-    """Answers with status 200 and something that is no JSON."""
+    """Answers with status 200 and a body that is not JSON."""
     EMPTY = "empty"
-    """Answers with status 200 and JSON of the right form, in which no client has a task."""
+    """Answers with status 200 and valid JSON in which no client has a task."""
     TWICE = "twice"
-    """Makes every task active on every client, which kills the threads that take them over."""
+    """Makes every task active on every client, which kills the threads that take over tasks."""
     FORGOTTEN = "forgotten"
-    """Leaves one task out, which Kafka does not notice."""
+    """Leaves out one task, which Kafka does not notice."""
     STRANGER = "stranger"
     """Gives the tasks to process ids that are not in the group."""
     PROTOCOL = "protocol"
-    """Says that it speaks another version of the protocol than the plug-in."""
+    """States another version of the protocol than the plug-in's."""
     NEWCOMER = "newcomer"
-    """Makes every task active on the client that had least to do, which has to restore all of it first (R3)."""
+    """Makes every task active on the client with the fewest tasks, which must restore all of them first (R3)."""
     BARE = "bare"
     """Leaves out all standbys (R4)."""
     WARM = "warm"
-    """Warms up every logged task wherever it has no copy (R6)."""
+    """Warms up every logged task on every client without a copy (R6)."""
     STORM = "storm"
-    """Has every client ask for a follow-up after a second (R8)."""
+    """Lets every client ask for a follow-up after a second (R8)."""
     PLANLESS = "planless"
     """Adds a plan in which no task has a standby."""
     LENGTHY = "lengthy"
-    """Adds a few MiB of progress of copies that there are not: more than any answer to a small group may be long."""
+    """Adds a few MiB of progress of non-existent copies, more than the plug-in accepts for a small group."""
     FUTURE = "future"
-    """Says that it answered in the year 9000; the answer is right."""
+    """States that it answered in the year 9000; the answer is correct."""
 
 
 class FaultyFront:
-    """Listens on a port of its own and passes requests on to `target`. Set `fault` at any time. A context manager."""
+    """A server on its own port that forwards requests to `target`. Set `fault` at any time. A context manager."""
 
     def __init__(self, target: str, slow_seconds: float) -> None:
         self.target = target
         self.fault = ServiceFault.NONE
         self.requests: Counter[ServiceFault] = Counter()
-        """Fault -> number of requests that came while it was set."""
+        """Fault → number of requests while it was set."""
         self._slow_seconds = slow_seconds
         self._closed = threading.Event()
         front = self
@@ -84,18 +84,18 @@ class FaultyFront:
             block_on_close = False
 
             def handle_error(self, request: object, client_address: object) -> None:
-                pass  # the plug-in closes the connection when an answer is late, as it should
+                pass  # the plug-in closes the connection when an answer is late
 
         self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Return the URL of the server."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        """Stop listening; slow answers that are still waited for are not sent."""
+        """Stop listening; slow answers under way are not sent."""
         self._closed.set()
         self._server.shutdown()
         self._server.server_close()
@@ -112,7 +112,7 @@ class FaultyFront:
         try:
             status, headers, answer = self._ask_service(handler, body)
         except (OSError, HTTPException):
-            handler.send_error(502)  # the service does not run
+            handler.send_error(502)  # the service is not running
             return
         if fault is ServiceFault.SLOW:
             self._closed.wait(self._slow_seconds)
@@ -136,7 +136,7 @@ class FaultyFront:
             handler.wfile.write(answer)
 
     def _ask_service(self, handler: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and unpacked body of the service's answer to the request."""
+        """Return status, headers and uncompressed body of the service's answer to the request."""
         target = urlsplit(self.target)
         connection = HTTPConnection(target.hostname or "", target.port, timeout=_TIMEOUT)
         try:
@@ -153,14 +153,14 @@ class FaultyFront:
             connection.close()
 
 
-# Headers that concern one connection, not the request: they are not passed on.
+# Headers that concern one connection and not the request; they are not forwarded.
 _HOP_HEADERS = frozenset(
     {"connection", "content-length", "date", "host", "http2-settings", "server", "transfer-encoding", "upgrade"}
 )
 
 
 def _change_clients(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[bytes], bytes]:
-    """Make a function of an answer's bytes from a function that changes its list of clients."""
+    """Return a function on an answer's bytes that applies `change` to its list of clients."""
 
     def apply(answer: bytes) -> bytes:
         document = json.loads(answer)

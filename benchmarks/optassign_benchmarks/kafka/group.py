@@ -1,4 +1,4 @@
-"""A Kafka Streams application of several processes: starting and ending them, waiting for them, checking them together."""
+"""A Kafka Streams application of several processes: start, stop, waits and common checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from optassign_benchmarks.kafka.processes import await_condition
 
 @dataclass(frozen=True)
 class TasksByInstance:
-    """Name of the instance -> ids of its tasks, by role."""
+    """Name of the instance → ids of its tasks, by role."""
 
     active: Mapping[str, frozenset[str]]
     standby: Mapping[str, frozenset[str]]
@@ -29,7 +29,8 @@ class TasksByInstance:
         return "; ".join(f"{n}: {sorted(self.active[n])} {sorted(self.standby[n])}" for n in sorted(self.active))
 
     def assert_balanced(self, standbys: int) -> None:
-        """AssertionError unless tasks are even over all instances, and each logged task has its standbys on others."""
+        """Raise AssertionError unless tasks are balanced over all instances, and each logged task has its standbys on other
+        instances."""
         for number, kind in enumerate(KINDS):
             self._assert_even(f"active tasks of {kind}", {n: _count_of(number, tasks) for n, tasks in self.active.items()})
         self._assert_even("active tasks", {name: len(tasks) for name, tasks in self.active.items()})
@@ -51,13 +52,13 @@ def _count_of(subtopology: int, tasks: Iterable[str]) -> int:
 
 
 LAG = 100
-"""acceptable.recovery.lag: more than a copy lags under the load used here, and less than an empty client lags."""
+"""acceptable.recovery.lag: more than a copy lags under this load, and less than a client without state lags."""
 PRELOAD = 300
-"""Records per partition to write at the start, so that an empty client is not caught up."""
+"""Records per partition to write at the start, so that a client without state is not caught up."""
 MOST_PROBES = 12
-"""Follow-ups after which an application counts as one that does not settle."""
+"""Follow-ups after which an application counts as not settling."""
 _ASK_AGAIN = 20.0
-"""Seconds after which a rebalance that was asked for, and has not begun, is asked for again."""
+"""Seconds after which a requested rebalance that has not begun is requested again."""
 _STORE = "logged-counts"
 _NEVER = LedRebalance(-1, False, "")
 
@@ -82,10 +83,11 @@ class StreamsApplication:
     def __init__(
         self, broker: Brokers, application: str, folder: Path, inputs: Inputs = _ALL_KINDS, /, **properties: object
     ) -> None:
-        """`properties`: of Kafka Streams or the plug-in, with `_` for `.`; None leaves one out."""
+        """Create the topics and start no instance. `properties`: of Kafka Streams or the plug-in, with `_` for `.`; None
+        removes one."""
         self.application = application
         self.jars: str | None = None
-        """The class path of the instances that are started from now on; None: that with broker and plug-in."""
+        """The class path of instances started from now on; None for the one with broker and plug-in."""
         self.instances: dict[str, RunningInstance] = {}
         self._past: list[RunningInstance] = []
         self._since = 0
@@ -101,13 +103,13 @@ class StreamsApplication:
             "max.warmup.replicas": PARTITIONS,
             "acceptable.recovery.lag": LAG,
             "commit.interval.ms": 200,
-            "statestore.cache.max.bytes": 0,  # otherwise several counts of a key are one record of the changelog
+            "statestore.cache.max.bytes": 0,  # otherwise several counts of a key become one record of the changelog
             "default.key.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde",
             "default.value.serde": "org.apache.kafka.common.serialization.Serdes$StringSerde",
-            # A killed process is missed after the first, and what it wrote last is aborted after the second.
+            # The session time-out notices a killed process; the transaction time-out aborts its last writes.
             "main.consumer.session.timeout.ms": 5000,
             "producer.transaction.timeout.ms": 6000,
-            "producer.max.in.flight.requests.per.connection": 1,  # otherwise the first batches to a partition change places
+            "producer.max.in.flight.requests.per.connection": 1,  # otherwise batches may change their order
             "main.consumer.heartbeat.interval.ms": 500,
         }
         if inputs.kinds != KINDS:
@@ -120,12 +122,13 @@ class StreamsApplication:
         self.tasks = frozenset(f"{number}_{p}" for number in range(len(inputs.kinds)) for p in range(PARTITIONS))
 
     def configure(self, **properties: object) -> None:
-        """Properties of the instances that are started from now on, with `_` for `.`; None leaves one out."""
+        """Set properties of instances started from now on, with `_` for `.`; None removes one."""
         self._properties.update({name.replace("_", "."): value for name, value in properties.items()})
         self._properties = {name: value for name, value in self._properties.items() if value is not None}
 
     def start(self, *names: str, plugin: bool = True) -> None:
-        """Start processes, without waiting for them; one that ran before starts in its old folder. plugin: with its jar."""
+        """Start processes without waiting for them. A name that ran before starts in its old folder. plugin: whether with its
+        jar."""
         self.mark()
         for name in names:
             if name in self.instances:
@@ -137,7 +140,7 @@ class StreamsApplication:
         self._end(name, RunningInstance.kill)
 
     def stop(self, name: str) -> None:
-        """Close a process as Kafka Streams does by default: it does not leave the group."""
+        """Close a process as Kafka Streams does by default, without leaving the group."""
         self._end(name, RunningInstance.stop)
 
     def leave(self, name: str) -> None:
@@ -145,7 +148,7 @@ class StreamsApplication:
         self._end(name, RunningInstance.leave)
 
     def pause(self, name: str) -> RunningInstance:
-        """Stop a process by SIGSTOP; until `resume` no method here counts it."""
+        """Stop a process by SIGSTOP; until `resume`, no method of this class counts it."""
         self.mark()
         paused = self.instances.pop(name)
         paused.process.pause()
@@ -153,7 +156,7 @@ class StreamsApplication:
         return paused
 
     def resume(self, paused: RunningInstance) -> None:
-        """Let a process go on after `pause`."""
+        """Continue a process after `pause`."""
         self.mark()
         self._past.remove(paused)
         self.instances[paused.name] = paused
@@ -161,38 +164,39 @@ class StreamsApplication:
 
     @property
     def leader(self) -> str:
-        """The running instance that led the last rebalance."""
+        """Return the name of the running instance that led the last rebalance."""
         return max(self.instances.values(), key=lambda each: max(each.led_rebalances(), default=_NEVER)).name
 
     @property
     def at_rest(self) -> bool:
-        """Whether the last rebalance asked for no further one."""
+        """Return whether the last rebalance asked for no further one."""
         return self.rebalances[-1].stable
 
     @property
     def rebalances(self) -> list[LedRebalance]:
-        """All rebalances so far, in order."""
+        """Return all rebalances so far, in order."""
         return sorted({each for one in self._all_instances() for each in one.led_rebalances()})
 
     @property
     def generation(self) -> int:
-        """The greatest generation of the group that an instance has reported."""
+        """Return the greatest generation of the group that an instance has reported."""
         return max((each.generation for each in self._all_instances()), default=-1)
 
     @property
     def deaths(self) -> list[str]:
-        """Stream threads that died, in all instances ever started here, one line each."""
+        """Return a line for each stream thread that died, in all instances ever started here."""
         return [death for each in self._all_instances() for death in each.deaths]
 
     def count_restored(self) -> int:
-        """Records that all instances ever started here have read from changelogs."""
+        """Return the number of records that all instances ever started here have read from changelogs."""
         statuses = [each.status() for each in self._all_instances()]
         return sum(status.restored_active + status.restored_standby for status in statuses)
 
     def await_complete(self, after: int = -1) -> TasksByInstance:
-        """Wait until a generation later than `after` is at work: every task active exactly once, all processes running.
+        """Wait for a generation later than `after` in which every task is active exactly once and all processes run; return the
+        tasks.
 
-        A first pass, in which tasks are on their way, is not yet complete.
+        The first pass of a rebalance, in which tasks are revoked, does not count.
         """
         last: dict[str, Status] = {}
 
@@ -208,7 +212,7 @@ class StreamsApplication:
             return (
                 all(status.state == "RUNNING" and set(status.threads) == {"RUNNING"} for status in last.values())
                 and active == Counter(self.tasks)
-                # All reported in the same generation, and it is the last.
+                # All have reported the same generation, and it is the last.
                 and before == generations()
                 and set(before.values()) == {self.generation}
                 and self.generation > after
@@ -226,7 +230,7 @@ class StreamsApplication:
         )
 
     def await_caught_up(self) -> None:
-        """Wait until every copy has begun to restore and lags by no more than acceptable.recovery.lag."""
+        """Wait until every copy has begun to restore and lags by at most acceptable.recovery.lag."""
         behind: dict[str, str] = {}
 
         def caught_up() -> bool:
@@ -244,9 +248,9 @@ class StreamsApplication:
         await_condition(f"{self.application}: all copies caught up", caught_up, found=lambda: behind, logs=self.logs)
 
     def probe(self) -> TasksByInstance:
-        """Have the group rebalance, as a follow-up does, and wait until that is complete.
+        """Let the group rebalance as after a follow-up, and wait until the rebalance is complete; return the tasks.
 
-        Asked again after a while: a consumer that is told while it joins forgets that it was told once it has joined.
+        The request is repeated after a while, since a consumer that is told while it joins forgets the request.
         """
         before, asked_at = self.generation, -math.inf
 
@@ -262,10 +266,10 @@ class StreamsApplication:
         return self.await_complete(after=before)
 
     def settle(self, most_probes: int = MOST_PROBES, *, returning: bool = False) -> int:
-        """Play the follow-ups that the assignor asks for, each once restoration has finished; how many there were.
+        """Play the follow-ups that the assignor asks for, each after restoration has finished, and return their number.
 
-        AssertionError if there are more than `most_probes`, if at rest a rebalance still changes something, or, unless
-        `returning` allows it, if a task with a store came back to an instance that had given it away since the last `mark`.
+        AssertionError for more than `most_probes` follow-ups, if a rebalance of a stable group changes the assignment, or,
+        unless `returning`, if a task with a store returned to an instance that had given it away since the last `mark`.
         """
         placement, at_rest = self._await_view()
         history = [placement]
@@ -284,7 +288,7 @@ class StreamsApplication:
             raise AssertionError(self._describe_history("at rest, and a rebalance changed something", history))
         if returning:
             return len(history) - 2
-        # Offload lends stateless tasks, which nothing has to be restored for, until the planned ones are there.
+        # Offload lends stateless tasks, which need no restoration, until their owners on target are ready.
         lent = f"{KINDS.index('stateless')}_"
         owners = {task: names for task, names in self.owners().items() if not task.startswith(lent)}
         back = {task: names for task, names in owners.items() if len(names) > len(set(names))}
@@ -292,7 +296,7 @@ class StreamsApplication:
         return len(history) - 2
 
     def _await_view(self) -> tuple[TasksByInstance, bool]:
-        """Wait for a generation at work; its placement, and whether it asked for no further one. Both are of one generation."""
+        """Wait for a running generation, and return its placement and whether it asked for no further one."""
         seen: list[tuple[TasksByInstance, bool]] = []
 
         def same() -> bool:
@@ -305,7 +309,7 @@ class StreamsApplication:
         return seen[0]
 
     def owners(self) -> dict[str, list[str]]:
-        """Task -> the instances that had it active since the last `mark`, one after the other."""
+        """Return task → its owners since the last `mark`, in order."""
         owners = {task: list(self._owned.get(task, [])) for task in sorted(self.tasks)}
         for event, name in self._events(self._all_instances()):
             for task in event.active if event.order >= self._since else ():
@@ -314,29 +318,29 @@ class StreamsApplication:
         return owners
 
     def read_logs(self) -> dict[str, str]:
-        """Return the logs of all instances ever started here by name: an instance that was restarted has one log."""
+        """Return name → log, for all instances ever started here; restarts of an instance share one log."""
         logs: dict[str, str] = {}
-        for each in self._all_instances():  # the oldest of a name comes first, and its log has those of its successors
+        for each in self._all_instances():  # oldest first: its log includes those of its successors
             if each.name not in logs:
                 logs[each.name] = each.read_log()
         return logs
 
     def mark(self) -> None:
-        """Let `owners` begin anew with the present owners. Done whenever an instance is started or ended here.
+        """Restart `owners` from the present owners. Called whenever this class starts or ends an instance.
 
-        The group may miss a stopped instance only after it has been started again, or not at all. If that may happen, mark
-        again when the instance is back: otherwise a task that it owned before and owns again would count as one that came back.
+        The group may notice a stopped instance only after its restart, or never. In that case call it again when the instance
+        has returned. Otherwise a task that the instance owned before and owns again would count as returned.
         """
         now = {(name, event.consumer): event for event, name in self._events(self.instances.values())}
         self._owned = {task: [name] for (name, _), event in now.items() for task in event.active}
         self._since = max((event.order for event, _ in self._events(self._all_instances())), default=-1) + 1
 
     def logs(self) -> list[Path]:
-        """The logs of all instances and of the broker, to be shown when something fails."""
+        """Return the log files of all instances and of the broker, for failure messages."""
         return [*(each.log for each in self._all_instances()), self._broker.log]
 
     def close(self) -> None:
-        """End all processes and the load; their logs are what stays of them on disk."""
+        """End all processes and the load; only their logs stay on disk."""
         for each in self._all_instances():
             each.kill()
             each.delete_state()
@@ -358,14 +362,14 @@ class StreamsApplication:
 
     @staticmethod
     def _events(instances: Iterable[RunningInstance]) -> list[tuple[AssignedTasks, str]]:
-        """(event, name of the instance) of every report of active tasks by a consumer, in their order."""
+        """Return (event, name of the instance) for each consumer's report of active tasks, in order."""
         return sorted(((event, one.name) for one in instances for event in tuple(one.assigned)), key=lambda each: each[0].order)
 
     def _all_instances(self) -> Iterable[RunningInstance]:
         return [*self._past, *self.instances.values()]
 
     def assert_nothing_died(self) -> None:
-        """AssertionError if a stream thread died, or a process ended that was not ended here."""
+        """Raise AssertionError if a stream thread died, or a process ended that this class did not end."""
         gone = [
             f"{name}: exit code {each.process.exit_code}" for name, each in self.instances.items() if not each.process.alive
         ]

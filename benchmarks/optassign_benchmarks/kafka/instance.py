@@ -1,4 +1,4 @@
-"""A process of the test application: starting it, talking to it, and what it reports and logs."""
+"""A process of the test application: start, commands, reports and logs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _LOGGED = re.compile(
     r"|(?:Finished (?P<unstable>un)?stable assignment of tasks)"
     r"|(?:Finished assignment for group at generation (?P<generation>\d+))"
 )
-"""The log lines of a rebalance's leader, in this order: a line of the plug-in, of Kafka Streams, of the consumer."""
+"""The log lines of a rebalance's leader, in this order: of the plug-in, of Kafka Streams, of the consumer."""
 _DATED = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
 )
-"""Options of the JVM: each line of the log begins with its time."""
+"""Options of the JVM, with which each line of the log begins with its time."""
 _AT_REST = "service"
-"""The follow-up of the plug-in's fallback at rest waits for this, so that the service takes over: no further one is needed."""
+"""The awaited reason of the fallback's follow-up for a stable group, which lets the service take over. It counts as no
+follow-up."""
 _ORDER = itertools.count()
 
 
@@ -40,25 +41,26 @@ class Status(BaseModel, frozen=True):
     threads: tuple[str, ...] = ()
     """The states of its stream threads."""
     active: tuple[str, ...] = ()
-    """Ids of tasks."""
+    """Ids of active tasks."""
     standby: tuple[str, ...] = ()
-    """Ids of tasks, warm-ups among them: to Kafka they are standbys."""
+    """Ids of standby tasks, warm-ups included: to Kafka they are standbys."""
     lags: Mapping[str, int] = {}
-    """Store/partition -> offsets still to read, of every copy here."""
+    """Store/partition → offsets still to read, for every copy of the instance."""
     restored_active: int = 0
-    """Records read from changelogs by actives before they ran, since the process started."""
+    """Records that active tasks have read from changelogs before they ran, since the process started."""
     restored_standby: int = 0
-    """Records read by standbys and warm-ups, which go on as long as they follow their changelogs."""
+    """Records that standbys and warm-ups have read; they continue to follow their changelogs."""
     time_to_target_ms: int = -1
-    """Milliseconds until the target assignment is reached, as the plug-in here expects; -1: unknown, or it leads no group."""
+    """Milliseconds until the target assignment is reached, as this plug-in expects; -1 if unknown, or if it does not lead the
+    group."""
 
 
 @dataclass(frozen=True)
 class AssignedTasks:
-    """The active tasks of one consumer, from this generation of the group on."""
+    """The active tasks of one consumer, from a generation of the group on."""
 
     order: int
-    """The place among the events of all instances: greater is later."""
+    """The position among the events of all instances."""
     consumer: str
     generation: int
     active: tuple[str, ...]
@@ -66,28 +68,26 @@ class AssignedTasks:
 
 @dataclass(frozen=True, order=True)
 class LedRebalance:
-    """A rebalance that a process led, so that it computed the assignment."""
+    """A rebalance that a process led, and whose assignment it computed."""
 
     generation: int
     stable: bool
-    """Whether no further rebalance is asked for, neither at once nor as a follow-up."""
+    """Whether no further rebalance is needed, neither at once nor as a follow-up."""
     assignor: str
-    """The author of the answer, as the plug-in logs it: an assignor of the service, `fallback`, or the group's assignor in
-    shadow mode.
-
-    Empty without the plug-in.
-    """
+    """The author of the answer in the plug-in's log: an assignor of the service, `fallback`, or in shadow mode the group's
+    assignor. Empty without the plug-in."""
     why: str = ""
-    """Why the fallback answered; empty: it did not."""
+    """Why the fallback answered; empty if it did not."""
 
 
 class RunningInstance:
-    """A running process. Its folder stays when it ends: another one started there is a restart of the same client."""
+    """A running process. Its folder stays when it ends, so that a new process in it is a restart of the same client."""
 
     def __init__(
         self, name: str, folder: Path, properties: Mapping[str, object], *, plugin: bool = True, jars: str | None = None
     ) -> None:
-        """`plugin`: whether its jar is on the class path; `jars`: another class path, whatever `plugin` says."""
+        """Start the process. `plugin`: whether the plug-in's jar is on the class path; `jars`: a class path that replaces
+        both."""
         self.name = name
         self.folder = folder
         self.state = "CREATED"
@@ -108,26 +108,26 @@ class RunningInstance:
 
     @property
     def log(self) -> Path:
-        """The log of the process, and of its predecessors in the same folder."""
+        """Return the log of the process and of its predecessors in the same folder."""
         return self.process.log
 
     @property
     def process_id(self) -> str:
-        """Kafka's id of the process, kept in its state folder over restarts."""
+        """Return Kafka's id of the process, which its state folder keeps over restarts."""
         (file,) = (self.folder / "state").glob("*/kafka-streams-process-metadata")
         return str(json.loads(file.read_text(encoding="utf-8"))["processId"])
 
     def delete_state(self) -> None:
-        """Delete the state of an ended process and the libraries it unpacked; its log stays.
+        """Delete the state and the unpacked libraries of an ended process; its log stays.
 
-        RocksDB takes 4 MiB for each store at once, and its library is 15 MB: a run of many instances would fill a disk.
+        RocksDB takes 4 MiB for each store at once, and its library 15 MB: a run of many instances would fill a disk.
         """
         for part in ("state", "tmp"):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     @property
     def generation(self) -> int:
-        """The last generation of the group that all its consumers are known to be in; −1 before the first."""
+        """Return the last generation that all its consumers have reported; −1 before the first."""
         latest = {each.consumer: each.generation for each in tuple(self.assigned)}
         return min(latest.values(), default=-1)
 
@@ -138,7 +138,7 @@ class RunningInstance:
             return log.read().decode(errors="replace")
 
     def led_rebalances(self) -> list[LedRebalance]:
-        """The rebalances that this process led."""
+        """Return the rebalances that this process led."""
         found: list[LedRebalance] = []
         assignor, stable, why, is_at_rest = "", False, "", False
         for line in _LOGGED.finditer(self.read_log()):
@@ -148,13 +148,13 @@ class RunningInstance:
                 assignor, is_at_rest = line["assignor"], line["awaited"] == _AT_REST
             elif line["generation"]:
                 found.append(LedRebalance(int(line["generation"]), stable, assignor, why))
-                assignor, why = "", ""  # the next one may be without the plug-in
+                assignor, why = "", ""  # the next rebalance may be without the plug-in
             else:
                 stable = is_at_rest or not line["unstable"]
         return found
 
     def status(self) -> Status:
-        """Ask the process for its status and wait for the answer; the last one, if the process ends before."""
+        """Request the status, wait for it, and return it; return the last status if the process ends before."""
         before = self._answers
         self._ask()
         await_condition(
@@ -163,12 +163,12 @@ class RunningInstance:
         return self.last_status
 
     def ask_status(self) -> None:
-        """Ask the process for its status without waiting; does nothing while an answer is due."""
+        """Request the status without waiting. Does nothing while an answer is due."""
         if self._answers >= self._asked:
             self._ask()
 
     def rebalance(self) -> None:
-        """Ask the group for a rebalance, as a follow-up does."""
+        """Request a rebalance of the group, as a follow-up does."""
         self.process.tell("rebalance")
 
     def kill(self) -> None:
@@ -176,12 +176,12 @@ class RunningInstance:
         self.process.kill()
 
     def stop(self) -> None:
-        """Close as Kafka Streams does by default: the group waits until the session times out for it to come back."""
+        """Close as Kafka Streams does by default: the group waits for the process until its session times out."""
         self.process.tell("stop")
         self.process.await_end()
 
     def leave(self) -> None:
-        """Close and leave the group."""
+        """Close, and leave the group."""
         self.process.tell("leave")
         self.process.await_end()
 

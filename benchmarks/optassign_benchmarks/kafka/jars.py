@@ -1,4 +1,4 @@
-"""The jars that the cluster needs; Maven builds the jars that are older than their sources in java/."""
+"""The jars of the cluster. Maven builds those that are older than their sources in java/."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   </dependencies>
 </project>
 """
-"""The jars of an application, or of a broker, under a version of Kafka."""
+"""A Maven project for the jars of an application, or of a broker, of some version of Kafka."""
 
 
 class ToolMissingError(RuntimeError):
-    """There is no JDK or no Maven on the path."""
+    """Raised if the path has no JDK or no Maven."""
 
 
 @cache
 def classpath() -> str:
-    """The class path with broker, test application and plug-in; the same for every process.
+    """Return the class path with broker, test application and plug-in, the same for every process.
 
-    Raises ToolMissingError, or BuildError with Maven's output if a build fails.
+    ToolMissingError without tools; BuildError with Maven's output if a build fails.
     """
     _check_tools()
     return _collect([_build("testapp", "optassign-testapp"), _build("plugin", "optassign-streams")], "testapp")
@@ -55,16 +55,17 @@ def classpath() -> str:
 
 @cache
 def classpath_without_plugin() -> str:
-    """The class path with broker and test application only. Raises what `classpath` does."""
+    """Return the class path with broker and test application only. Raises as `classpath` does."""
     _check_tools()
     return _collect([_build("testapp", "optassign-testapp")], "testapp")
 
 
 @cache
 def streams_group_classpath() -> str:
-    """The class path with a broker that takes assignors of others (KIP-1357), simulated members, and our assignor.
+    """Return the class path with a broker that accepts external assignors (KIP-1357), simulated members, and optassign's
+    assignor.
 
-    Raises what `classpath` does.
+    Raises as `classpath` does.
     """
     _check_tools()
     return _collect([_build("members", "optassign-members"), _build("broker", "optassign-broker")], "members")
@@ -72,9 +73,9 @@ def streams_group_classpath() -> str:
 
 @cache
 def warming_up_classpath() -> str:
-    """`streams_group_classpath` with a model of Kafka's own warm-ups (KAFKA-20665) in place of the class of 4.4.0 for them.
+    """Return `streams_group_classpath` with a model of Kafka's own warm-ups (KAFKA-20665) that replaces the class of 4.4.0.
 
-    Raises what `classpath` does.
+    Raises as `classpath` does.
     """
     path = streams_group_classpath()
     classes = Path(tempfile.mkdtemp(prefix="optassign-refiner-"))
@@ -86,9 +87,10 @@ def warming_up_classpath() -> str:
 
 @cache
 def latest_application_classpath() -> str:
-    """The class path with the test application under the Kafka Streams of the broker that takes assignors of others.
+    """Return the class path with the test application under the Kafka Streams version of the broker that accepts external
+    assignors.
 
-    Raises what `classpath` does.
+    Raises as `classpath` does.
     """
     _check_tools()
     _build("members", "optassign-members")
@@ -97,14 +99,14 @@ def latest_application_classpath() -> str:
 
 @cache
 def watch_jar() -> Path:
-    """The jar of `optassign watch`. Raises what `classpath` does."""
+    """Return the jar of `optassign watch`. Raises as `classpath` does."""
     _check_tools()
     return Path(_copy([_build("watch", "optassign-watch")])[0])
 
 
 @cache
 def planner_classpath() -> str:
-    """The class path of the program that has the planner answer. Raises what `classpath` does."""
+    """Return the class path of the program that answers by the planner. Raises as `classpath` does."""
     _check_tools()
     built = [_build("server", "optassign-server"), *sorted((JAVA / "server" / "target" / "lib").glob("*.jar"))]
     return os.pathsep.join(_copy(built))
@@ -112,9 +114,9 @@ def planner_classpath() -> str:
 
 @cache
 def streams_classpath(version: str, *, plugin: bool) -> str:
-    """The class path of the test application under another version of Kafka Streams, with the plug-in or without.
+    """Return the class path of the test application under another version of Kafka Streams, with or without the plug-in.
 
-    Raises what `classpath` does.
+    Raises as `classpath` does.
     """
     _check_tools()
     built = [_build("testapp", "optassign-testapp"), *([_build("plugin", "optassign-streams")] if plugin else [])]
@@ -123,14 +125,14 @@ def streams_classpath(version: str, *, plugin: bool) -> str:
 
 @cache
 def broker_classpath(version: str) -> str:
-    """The class path of a broker of another version. Raises what `classpath` does."""
+    """Return the class path of a broker of another version. Raises as `classpath` does."""
     _check_tools()
     return str(_resolve("kafka_2.13", version) / "*")
 
 
 @cache
 def _resolve(artifact: str, version: str) -> Path:
-    """A folder with the jars of an artifact of Kafka's, and what the test application needs besides."""
+    """Return a folder with the jars of an artifact of Kafka, and further jars that the test application needs."""
     folder = Path(tempfile.mkdtemp(prefix="optassign-kafka-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     pom = folder / "pom.xml"
@@ -146,18 +148,18 @@ def _check_tools() -> None:
 
 
 def _collect(built: Iterable[Path], libraries: str) -> str:
-    """A class path of these jars and the libraries of a module."""
+    """Return the class path of these jars and the libraries of a module."""
     return os.pathsep.join([*_copy(built), str(JAVA / libraries / "target" / "lib" / "*")])
 
 
 def _copy(jars: Iterable[Path]) -> list[str]:
-    """Copy jars, since a running JVM loads classes when it needs them: it would break if its jar were built anew."""
+    """Return paths of copies of jars. A running JVM loads classes on demand, and would break if its jar were rebuilt."""
     copies = Path(tempfile.mkdtemp(prefix="optassign-jars-"))
     atexit.register(shutil.rmtree, copies, ignore_errors=True)
     return [str(shutil.copy2(jar, copies)) for jar in jars]
 
 
 def _build(module: str, artifact: str) -> Path:
-    """The jar of a module of java/, built if it is older than what it is made from."""
+    """Return the jar of a module of java/, built if it is older than its sources."""
     maven.build(JAVA / module)
     return JAVA / module / "target" / f"{artifact}-{_VERSION}.jar"

@@ -14,20 +14,20 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Pro
 from optassign_benchmarks.kafka.processes import await_condition
 
 KINDS = ("logged", "unlogged", "stateless")
-"""The application's subtopologies, in the order of their numbers; CountingTopology.java says what each does."""
+"""The application's subtopologies, in the order of their numbers; CountingTopology.java describes them."""
 PARTITIONS = 12
 """Partitions of every topic, and so tasks of every subtopology."""
 KEYS_PER_PARTITION = 4
 _TICK = 0.05
 CRITICAL = 2
-"""Log level of librdkafka, as in syslog; it keeps quiet about connections to a broker that has been ended on purpose."""
+"""Log level of librdkafka, as in syslog, without messages about connections to a broker that was ended on purpose."""
 _SHOWN_FAULTS = 20
 
 
 class Load:
-    """Writes numbered records to an application's input topics and checks what it writes to its output topics.
+    """A writer of numbered records to an application's input topics, and a checker of its output topics.
 
-    Values of a key are numbered from 1. Results must come out as 1, 2, 3 …, counted ones as 1:1, 2:2, 3:3 … A gap is a lost
+    Values of a key are numbered from 1. Results must come out as 1, 2, 3 …, counted results as 1:1, 2:2, 3:3 … A gap is a lost
     record, and a repetition a doubled one. A count that differs from its number shows state that was lost or counted twice.
     Outputs are read as committed: records of an aborted transaction do not count.
     """
@@ -45,7 +45,7 @@ class Load:
         self.lost = 0
         """Number of records that are missing in the results or in a count."""
         self.doubled = 0
-        """Number of results that came again, or whose count is above their number."""
+        """Number of results that were repeated, or whose count is above their number."""
         self.worst_latency = 0.0
         """Greatest time in seconds from producing a record until its result was read, since `begin_pauses`."""
         self._application = application
@@ -55,7 +55,7 @@ class Load:
         self._consumer = Consumer(
             {
                 **common,
-                "group.id": f"{application}-account",  # required by the client, though it never joins a group
+                "group.id": f"{application}-account",  # the client requires an id, though it never joins a group
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
             }
@@ -77,12 +77,12 @@ class Load:
 
     @property
     def written(self) -> int:
-        """Records written so far."""
+        """Return the number of records written so far."""
         return sum(sum(keys.values()) for keys in self._written.values())
 
     @property
     def read(self) -> int:
-        """Records that came out so far."""
+        """Return the number of results read so far."""
         return sum(sum(keys.values()) for keys in self._read.values())
 
     def continue_from(self, counts: int) -> None:
@@ -96,9 +96,9 @@ class Load:
         kinds: Sequence[str] | None = None,
         partitions: Sequence[int] = range(PARTITIONS),
     ) -> None:
-        """Write to these partitions of these input topics, evenly over their keys; returns when the broker has them all.
+        """Write to these partitions of these input topics, evenly over their keys, and wait until the broker has all records.
 
-        `kinds`: all that the application has, if None.
+        `kinds`: None for all kinds of the application.
         """
         for _ in range(records_per_partition):
             for partition in partitions:
@@ -106,7 +106,7 @@ class Load:
         self._producer.flush()
 
     def run(self, records_per_second: float) -> None:
-        """Write in the background from now on, at this rate over all input topics together; 0 stops, at once."""
+        """Write in the background at this rate over all input topics together; 0 stops at once."""
         with self._lock:
             self._rate = records_per_second
 
@@ -119,12 +119,12 @@ class Load:
         self._last = dict.fromkeys(parts, now)
 
     def find_longest_pause(self) -> float:
-        """The longest time in seconds since `begin_pauses` in which nothing came out of one partition of one output topic."""
+        """Return the longest time in seconds since `begin_pauses` without a result of one partition of one output topic."""
         now = time.monotonic()
         return max(max(self._pauses[part], now - last) for part, last in self._last.items())
 
     def await_accounted(self) -> None:
-        """Stop writing, wait until all that was written came out, and check that nothing was lost or counted twice."""
+        """Stop writing, wait until every record has come out, and check that none was lost or counted twice."""
         self.run(0)
         self._producer.flush()
         await_condition(
@@ -136,7 +136,7 @@ class Load:
         assert self._read == self._written
 
     def check(self) -> None:
-        """AssertionError if a record has been lost or counted twice so far."""
+        """Raise AssertionError if a record has been lost or counted twice so far."""
         shown = "\n".join(self.faults[:_SHOWN_FAULTS])
         assert not self.faults, f"{self._application}: {len(self.faults)} records lost or counted twice, the first:\n{shown}"
 
@@ -181,17 +181,17 @@ class Load:
             self.faults.append(f"not written: {message.topic()} {message.key()!r} {message.value()!r}: {error}")
 
     def _write_at_rate(self) -> None:
-        """Write at the rate that `run` was given, until `close`."""
+        """Write at the rate given to `run`, until `close`."""
         due = 0.0
         while not self._closed.wait(_TICK):
-            with self._lock:  # all of a tick, or `run` would return while some of it is still to be written
+            with self._lock:  # for a whole tick: otherwise `run` would return before the tick's records are written
                 due = due + self._rate * _TICK / len(self._kinds) if self._rate else 0.0
                 while due >= 1:
                     self._write_one(self._turn % PARTITIONS, self._kinds)
                     due -= 1
 
     def _check_outputs(self) -> None:
-        """Read the output topics and compare each record with the one that must come next, until `close`."""
+        """Read the output topics and compare each record with the next expected one, until `close`."""
         while not self._closed.is_set():
             for message in self._consumer.consume(1000, timeout=0.1):
                 error = message.error()
@@ -210,7 +210,7 @@ class Load:
             self._last[part] = now
 
     def _note_latency(self, message: Message) -> None:
-        """Update the worst latency. Kafka Streams gives a result the timestamp of its record, set by the producer here."""
+        """Update the worst latency. Kafka Streams gives a result the timestamp of its record, which this producer sets."""
         _, produced_ms = message.timestamp()
         self.worst_latency = max(self.worst_latency, time.time() - produced_ms / 1000)
 
@@ -224,12 +224,12 @@ class Load:
             lost, doubled = count_faults(value, number)
             self.lost += lost
             self.doubled += doubled
-            number = int(value.partition(":")[0])  # so that one gap counts as one fault
+            number = int(value.partition(":")[0])  # so that a gap counts as one fault
         self._read[kind][key] = number
 
 
 def count_faults(value: str, number: int) -> tuple[int, int]:
-    """Return (lost, doubled) records that a wrong result shows: `NUMBER` or `NUMBER:COUNT` in place of `number`."""
+    """Return (lost, doubled) records that a wrong result shows: `NUMBER` or `NUMBER:COUNT` instead of `number`."""
     found, _, count = value.partition(":")
     if found != str(number):
         return max(0, int(found) - number), int(int(found) < number)

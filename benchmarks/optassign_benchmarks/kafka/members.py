@@ -1,4 +1,4 @@
-"""The processes of one simulated streams group, all in one JVM: telling them what to do, and what they report."""
+"""The processes of one simulated streams group, all in one JVM: commands to them, and their reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAIN = "io.github.optassign.members.MembersMain"
 
 @dataclass(frozen=True)
 class SimulatedSubtopology:
-    """A part of the topology, with one source topic."""
+    """A part of the topology with one source topic."""
 
     id: str
     partitions: int
@@ -29,7 +29,7 @@ class SimulatedSubtopology:
 
 @dataclass(frozen=True)
 class Restoring:
-    """How large state is, in offsets of each changelog, and how fast a thread restores it."""
+    """The size of state, in offsets of each changelog, and the restore rate of a thread."""
 
     end_offset: int
     per_second: int
@@ -58,7 +58,7 @@ class Members:
         self.log = folder / f"{group}.log"
         self.copies: list[CopyEvent] = []
         self.reported: list[tuple[int, str, Mapping[str, int]]] = []
-        """(time in ms, process, task -> lag) of each report of offsets."""
+        """(time in ms, process, task → lag) of each report of offsets."""
         self.others: list[dict[str, Any]] = []
         """All other events: joined, fenced, died, ended, described."""
         self.now_ms = 0
@@ -88,7 +88,7 @@ class Members:
             self.execute("topics", names=[self._topic(each)], partitions=each.partitions)
 
     def execute(self, command: str, **arguments: object) -> None:
-        """Have a command executed, and wait until it is."""
+        """Send a command, and wait until it is executed. RuntimeError if the JVM ended."""
         number = next(self._asked)
         self._tell({"command": command, **arguments})
         await_condition(
@@ -101,16 +101,16 @@ class Members:
             raise RuntimeError(f"{self.group}: the members' JVM ended: {self.log.read_text(encoding='utf-8')[-3000:]}")
 
     def start(self, *processes: str, threads: int = 2) -> None:
-        """Start processes, each on the disk of the last one of its name."""
+        """Start processes, each with the disk of its last run."""
         for process in processes:
             self.execute("start", process=process, threads=threads)
 
     def configure(self, **configs: object) -> None:
-        """Set configs of the group, with `_` for `.`; None takes one back."""
+        """Set configs of the group, with `_` for `.`; None removes one."""
         self.execute("configure", set={name.replace("_", "."): value for name, value in configs.items()})
 
     def describe(self) -> dict[str, Any]:
-        """Return the coordinator's description of the group: state, epochs, members, the configs of its own."""
+        """Return the coordinator's description of the group: state, epochs, members, and the group's configs."""
         self.execute("describe")
         with self._lock:
             return next(event for event in reversed(self.others) if event["event"] == "described")
@@ -122,7 +122,7 @@ class Members:
 
     @property
     def deaths(self) -> list[str]:
-        """Processes that an error ended, one line each."""
+        """Return a line for each process that an error ended."""
         with self._lock:
             return [
                 f"{event['process']}: {event['error']} {event['message']}" for event in self.others if event["event"] == "died"
@@ -130,7 +130,7 @@ class Members:
 
     @property
     def tasks(self) -> Mapping[str, bool]:
-        """Task -> whether it has a changelog."""
+        """Return task → whether it has a changelog."""
         return {f"{each.id}_{p}": each.logged for each in self.subtopologies for p in range(each.partitions)}
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Child processes: their output, Java commands, free ports, and waiting until something is true of them."""
+"""Child processes and their output, Java commands, free ports, and waits for conditions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from optassign_benchmarks.kafka.jars import classpath
 
 _LIGHT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss512k")
-"""Flags for JVMs that live for minutes: a fast start and little memory."""
+"""Flags for JVMs that run for minutes: a fast start and little memory."""
 _PORTS = (16_384, 32_768)
-"""Above the common ports, below the ports that Linux gives to programs that ask for any."""
+"""Above the common ports, and below the ports that Linux assigns to programs that ask for any."""
 
 
 class ChildProcess:
-    """A process. Its standard error goes to `log`, its standard output there, too, or line by line to `reader`."""
+    """A process. Its standard error goes to `log`, and its standard output to `log` or line by line to `reader`."""
 
     def __init__(
         self,
@@ -49,21 +49,21 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The process's id."""
+        """Return the process's id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """Return whether the process runs."""
         return self._process.poll() is None
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code of the process; None while it runs."""
+        """Return the exit code of the process, or None while it runs."""
         return self._process.poll()
 
     def tell(self, line: str) -> None:
-        """Write a line to its standard input; does nothing if the process has ended."""
+        """Write a line to its standard input. Does nothing if the process has ended."""
         stdin = self._process.stdin
         try:
             if stdin is not None:
@@ -79,7 +79,7 @@ class ChildProcess:
         self._process.wait()
 
     def stop(self) -> None:
-        """End the process by SIGTERM; by SIGKILL if that does not end it within a minute."""
+        """End the process by SIGTERM; by SIGKILL if it still runs after a minute."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(timeout=60)
@@ -91,11 +91,11 @@ class ChildProcess:
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let the process go on after `pause`, by SIGCONT."""
+        """Continue the process after `pause`, by SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
 
     def await_end(self) -> int:
-        """Wait until the process ends by itself; returns its exit code."""
+        """Wait until the process ends by itself, and return its exit code."""
         await_condition(f"end of {self.log.stem}", lambda: not self.alive, logs=lambda: [self.log])
         return self._process.wait()
 
@@ -114,10 +114,10 @@ def java_command(
     jars: str | None = None,
     options: Sequence[str] = (),
 ) -> list[str]:
-    """The command that runs a class of the class path `jars`, by default that of `classpath`.
+    """Return the command that runs a class of the class path `jars`, by default that of `classpath`.
 
-    `options`: further ones of the JVM. `temporary`: the folder where the JVM unpacks native libraries, which it leaves behind
-    when it is killed.
+    `options`: further options of the JVM. `temporary`: the folder for unpacked native libraries, which a killed JVM leaves
+    behind.
     """
     temporary.mkdir(parents=True, exist_ok=True)
     flags = [f"-Xmx{heap_mb}m", *_LIGHT, f"-Djava.io.tmpdir={temporary}", *options]
@@ -125,10 +125,9 @@ def java_command(
 
 
 def find_free_ports(count: int) -> list[int]:
-    """Find unused TCP ports of the loopback interface.
+    """Return unused TCP ports of the loopback interface.
 
-    They are none of the ports that systems give to programs that ask for any: such a port might be gone before it is listened
-    on.
+    They are outside the range from which systems assign ports: such a port might be taken before it is used.
     """
     found: list[int] = []
     while len(found) < count:
@@ -141,15 +140,16 @@ def find_free_ports(count: int) -> list[int]:
 
 
 TIMEOUT = 300.0
-"""Seconds until a condition counts as not reached: generous, since the machine may be busy."""
+"""Seconds until a condition counts as not reached: many, since the machine may be busy."""
 _INTERVAL = 0.05
 _SHOWN_LINES = 40
 _SHOWN_START, _SHOWN_END = 260, 60
-"""Characters of each line: Kafka's lists of partitions are many times as long, and what went wrong must not drown in them."""
+"""Characters of each line that are shown: Kafka's lists of partitions are much longer, and would hide the cause."""
 
 
 class NotReachedError(AssertionError):
-    """A condition did not come true in time; the text says which, what was found instead, and ends with the logs."""
+    """Raised if a condition did not become true in time. The text names the condition and the state found, and ends with the
+    logs."""
 
 
 def await_condition(
@@ -160,9 +160,9 @@ def await_condition(
     found: Callable[[], object] = lambda: "",
     logs: Callable[[], Iterable[Path]] = tuple,
 ) -> float:
-    """Wait until `reached()` is true; returns the seconds that it took. NotReachedError, about `what`, after `timeout` seconds.
+    """Wait until `reached()` is true, and return the seconds. NotReachedError, naming `what`, after `timeout` seconds.
 
-    The text of the error has what `found` returns, and the ends of the files that `logs` returns.
+    The error's text has the result of `found`, and the ends of the files that `logs` returns.
     """
     start = time.monotonic()
     while not reached():
@@ -173,7 +173,7 @@ def await_condition(
 
 
 def tail_logs(logs: Iterable[Path]) -> list[str]:
-    """The last lines of each file, under its path; long ones shortened, of neighbours that are alike the first."""
+    """Return the last lines of each file, under its path. Long lines are shortened, and similar neighbours are merged."""
     shown: list[str] = []
     for path in logs:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ["(no such file)"]

@@ -1,4 +1,4 @@
-"""A change of a simulated group on a real broker, from when it happens until the group has settled."""
+"""A change of a simulated group on a real broker, from the change until the group has settled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optassign_benchmarks.kafka.timeline import Figures, measure, replay
 OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
 TAG = "optassign"
-"""The client tag of members, with the group's name. It serves triggers, too: as a tag of racks it changes nothing."""
+"""The client tag of members, with the group's name as value. Triggers use it as well: as a rack tag it has no effect."""
 ASSIGNORS = "group.streams.assignors"
 WARMUPS = "optassign.warmups"
 BROKER_PROPERTIES: Mapping[str, object] = {
@@ -33,13 +33,13 @@ BROKER_PROPERTIES: Mapping[str, object] = {
 }
 _TRIGGER_PAUSE = 2.0
 _AFTERWARDS = 3.0
-"""Seconds to look on after the group has settled."""
+"""Seconds of observation after the group has settled."""
 
 
 def start_broker(folder: Path, *, listeners: Mapping[str, tuple[str, int]] | None = None, **properties: object) -> Broker:
-    """Start a broker of 4.4.0 with optassign's assignor next to its own; `properties`: of the broker, with `_` for `.`.
+    """Start a broker of 4.4.0 with optassign's assignor in addition to its own. `properties`: of the broker, with `_` for `.`.
 
-    `listeners`: names to protocols and ports, beyond the one without protection that is always there.
+    `listeners`: names to protocols and ports, in addition to the plaintext listener.
     """
     more = {name.replace("_", "."): value for name, value in properties.items()}
     return Broker(folder, jars=streams_group_classpath(), properties={**BROKER_PROPERTIES, **more}, listeners=listeners)
@@ -56,17 +56,17 @@ class GroupChange:
     leaves: str = ""
     killed: str = ""
     returns: str = ""
-    """Killed members that start anew on their disks as soon as the coordinator has missed them."""
+    """Killed members that restart with their disks as soon as the coordinator has noticed their loss."""
 
     @property
     def after(self) -> str:
-        """Processes that are there in the end."""
+        """Return the processes that run at the end."""
         gone = set(self.leaves + self.killed) - set(self.returns)
         return "".join(sorted(set(self.before + self.joins) - gone))
 
 
 class Observed:
-    """A simulated group with an assignor, which triggers when warm-ups are done if no watcher does."""
+    """A simulated group with an assignor. Without a watcher it triggers an assignment when warm-ups are done."""
 
     def __init__(
         self,
@@ -108,13 +108,14 @@ class Observed:
             self.members.start(process, threads=self._per_process)
 
     def end(self, how: str, processes: str) -> None:
-        """Have processes `leave` or be `kill`ed."""
+        """Let processes `leave`, or `kill` them."""
         for process in processes:
             del self.threads[process]
             self.members.execute(how, process=process)
 
     def is_settled(self) -> bool:
-        """Whether every task runs, balanced, with all its standbys ready; looks after warm-ups, too, where that is wanted."""
+        """Return whether every task runs, balanced, with all its standbys ready. Also trigger an assignment if one is due and
+        no watcher does."""
         if replay(self.members.events()).is_settled(self.members.tasks, self.threads, self.standbys):
             return True
         if self._watched:
@@ -122,14 +123,15 @@ class Observed:
         return False
 
     def trigger(self) -> None:
-        """Have the coordinator ask the assignor once, by a change of the group's configs without other effects."""
+        """Let the coordinator call the assignor once, by a change of the group's configs without other effects."""
         self._is_tagged = not self._is_tagged
         self.members.configure(streams_rack_aware_assignment_tags=TAG if self._is_tagged else None)
         self.triggers += 1
         self._last_trigger = time.monotonic()
 
     def _trigger_if_due(self) -> None:
-        """Trigger where the coordinator has been told of copies that have caught up since the last time."""
+        """Trigger an assignment if the coordinator has received reports of copies that have caught up since the last
+        trigger."""
         reported = self.members.reported
         new = reported[self._seen :]
         ready = replay(self.members.events()).ready()
@@ -144,7 +146,7 @@ class Observed:
 
 
 def play(group: Observed, change: GroupChange, longest: float, first: bool = True) -> Figures:
-    """Play a change and measure it, until the group has settled or `longest` seconds have passed."""
+    """Play a change until the group has settled or `longest` seconds have passed, and return its figures."""
     if first:
         group.members.execute("fill", on=True)
         group.start(change.before)

@@ -1,4 +1,4 @@
-"""`optassign serve` as a process of its own, and the check of what it recorded."""
+"""`optassign serve` as a separate process, and checks of its recordings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, 
 
 
 def check_recordings(folder: Path, application: str | None = None) -> tuple[int, list[str]]:
-    """How many recordings (of an application) there are, and what is wrong with them: a broken rule, an answer that a replay
-    does not repeat although no time limit was hit.
+    """Return the number of recordings (of an application), and a line for each fault: a broken rule, or an answer without a hit
+    time limit that a replay does not repeat.
 
     Answers of Kafka's own assignors, applied in shadow mode, need not keep the rules.
     """
@@ -33,7 +33,7 @@ def check_recordings(folder: Path, application: str | None = None) -> tuple[int,
         for answer in filter(None, answers):
             faults += [f"{entry.id}: {answer.assignor}: {violation}" for violation in validate(recording.snapshot, answer)]
         if ours is not None and ours.report.termination.limit == "time":
-            continue  # what was cut off by the clock need not be cut off there again
+            continue  # an answer that a time limit cut off need not be repeated
         again = replay_recording(recording)
         if (None if again is None else again.without_times()) != (None if ours is None else ours.without_times()):
             faults.append(f"{entry.id}: a replay gives another answer")
@@ -51,9 +51,8 @@ class ServiceProcess:
         environment: Mapping[str, str] | None = None,
         most_file_kb: int | None = None,
     ) -> None:
-        """`options`: more of `optassign serve`. `environment`: on top of this process's. `most_file_kb`: a longer file cannot
-        be written, as on a full disk.
-        """
+        """Start the service. `options`: further options of `optassign serve`. `environment`: in addition to this process's.
+        `most_file_kb`: greatest size of a file that can be written, as on a full disk."""
         self.recordings = folder / "recordings"
         self._log_format, self._options = log_format, options
         self._most_file_kb = most_file_kb
@@ -67,21 +66,21 @@ class ServiceProcess:
 
     @property
     def pid(self) -> int | None:
-        """The id of the process that was started last."""
+        """Return the id of the last started process."""
         return None if self._process is None else self._process.pid
 
     @property
     def url(self) -> str:
-        """The URL that the plug-in is given."""
+        """Return the URL for the plug-in."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def log(self) -> Path:
-        """The log of the service, restarts included."""
+        """Return the log of the service, restarts included."""
         return self._log
 
     def start(self) -> None:
-        """Start the service, if it does not run, and wait until it is ready to answer."""
+        """Start the service if it does not run, and wait until it is ready to answer."""
         if self._process is not None and self._process.alive:
             return
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +97,7 @@ class ServiceProcess:
             "--log-format",
             self._log_format,
             "--idle-followup",
-            "0",  # otherwise no group here would ever be at rest; tests of follow-ups at rest say so in their options
+            "0",  # otherwise no group would ever be stable; tests of follow-ups of stable groups set it in their options
             *self._options,
         ]
         command = [sys.executable, "-m", "optassign.cli", *serve]
@@ -129,12 +128,12 @@ class ServiceProcess:
             self._process.stop()
 
     def pause(self) -> None:
-        """Make the service hang: connections are accepted, and nothing is answered."""
+        """Suspend the service: connections are accepted, and no request is answered."""
         if self._process is not None:
             self._process.pause()
 
     def resume(self) -> None:
-        """Let the service go on after `pause`."""
+        """Continue the service after `pause`."""
         if self._process is not None:
             self._process.resume()
 
@@ -146,17 +145,18 @@ class ServiceProcess:
 
 
 _COLUMNS = "160"
-"""Width of the terminal, in characters: no cell of a table is broken."""
+"""Width of the terminal in characters, so that no table cell is broken."""
 
 
 class OperatorCommands:
-    """Asks the service by the command line, as people do."""
+    """An operator who uses the service by the command line."""
 
     def __init__(self, service: ServiceProcess, application: str) -> None:
         self._service, self._application = service, application
 
     def run(self, command: str, *arguments: str, code: int = 0) -> str:
-        """Return what a command about the application prints, errors included; AssertionError for another exit code."""
+        """Return the output of a command about the application, errors included. AssertionError for another exit code than
+        `code`."""
         line = [sys.executable, "-m", "optassign.cli", command, self._application, *arguments, "--url", self._service.url]
         environment = {**os.environ, "COLUMNS": _COLUMNS}
         done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False)
@@ -164,21 +164,22 @@ class OperatorCommands:
         return done.stdout
 
     def read_newest(self) -> Recording:
-        """Read the last recording of the application; ValueError where there is none."""
+        """Return the last recording of the application. ValueError without one."""
         return read_recording(max(find_recordings(self._service.recordings, self._application)).path)
 
     def count_moves(self, since: str) -> int:
-        """Count active tasks that recordings after `since` moved. since: the time of a recording, as its head has it."""
+        """Return the number of active tasks that recordings after `since` moved. since: the time of a recording, as in its
+        head."""
         found = (read_recording(entry.path) for entry in find_recordings(self._service.recordings, self._application))
         return sum(each.summary.moved_active for each in found if each.recorded_at > since)
 
     def await_newest(
         self, what: str, group: StreamsApplication, *, clients: int, hold: str = "none", rests: bool = False
     ) -> float:
-        """Wait until the last recording has so many clients and this hold; seconds that it took.
+        """Wait until the last recording has `clients` clients and this hold, and return the seconds.
 
-        what: names what is waited for, in the error. rests: wait, too, until it is balanced, moves nothing and awaits nothing
-        but operators.
+        what: the condition in words, for the error. rests: whether to wait until the group is balanced, moves no task and
+        awaits only operators.
         """
 
         def reached() -> bool:

@@ -1,4 +1,4 @@
-"""The events of each task of a simulated group: when it ran and where, and when another process could have taken over."""
+"""The events of each task of a simulated group: when and where it ran, and when another process could have taken over."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class CopyEvent:
-    """A copy of a task has another state from now on: restoring, running, stopped, ready or gone."""
+    """A change of a copy's state: restoring, running, stopped, ready or gone."""
 
     at_ms: int
     task: str
@@ -22,20 +22,20 @@ class CopyEvent:
 
 @dataclass
 class LiveCopies:
-    """The copies that there are at one time."""
+    """The existing copies at one time."""
 
     held: dict[tuple[str, str], CopyEvent] = field(default_factory=dict)
-    """(task, member) -> its last event, unless the copy is gone."""
+    """(task, member) → the copy's last event; without copies that are gone."""
 
     def take(self, event: CopyEvent) -> None:
-        """Go on to the time of an event."""
+        """Advance to the time of an event."""
         if event.state == "gone":
             self.held.pop((event.task, event.member), None)
         else:
             self.held[event.task, event.member] = event
 
     def running(self) -> dict[str, list[CopyEvent]]:
-        """Task -> the copies that process it."""
+        """Return task → the copies that process it."""
         found: dict[str, list[CopyEvent]] = defaultdict(list)
         for event in self.held.values():
             if event.state == "running":
@@ -43,7 +43,7 @@ class LiveCopies:
         return found
 
     def ready(self) -> dict[str, set[str]]:
-        """Task -> the processes whose standby is within the acceptable lag."""
+        """Return task → the processes whose standby is within the acceptable lag."""
         found: dict[str, set[str]] = defaultdict(set)
         for event in self.held.values():
             if event.state == "ready":
@@ -51,11 +51,11 @@ class LiveCopies:
         return found
 
     def is_settled(self, tasks: Mapping[str, bool], threads: Mapping[str, int], standbys: int) -> bool:
-        """Whether every task runs, as balanced as can be, and has all its standbys ready."""
+        """Return whether every task runs, balanced, and has all its standbys ready."""
         return self.is_balanced(tasks, threads) and self.is_covered(tasks, len(threads), standbys)
 
     def is_balanced(self, tasks: Collection[str], threads: Mapping[str, int]) -> bool:
-        """Whether every task runs once, and each process has its share of them, rounded up or down."""
+        """Return whether every task runs once, and each process has its share of the tasks, rounded up or down."""
         running = self.running()
         if set(running) != set(tasks) or any(len(copies) != 1 for copies in running.values()):
             return False
@@ -66,7 +66,7 @@ class LiveCopies:
         )
 
     def is_covered(self, tasks: Mapping[str, bool], processes: int, standbys: int) -> bool:
-        """Whether every task with a changelog has exactly `standbys` standbys, all of them ready."""
+        """Return whether every task with a changelog has exactly `standbys` standbys, all of them ready."""
         wanted = min(standbys, processes - 1)
         ready = self.ready()
         standing = Counter(event.task for event in self.held.values() if event.role == "standby")
@@ -78,26 +78,26 @@ class Figures:
     """The cost of a change of the group, over the time from `since_ms` to `until_ms`."""
 
     moved: Mapping[str, float]
-    """Task whose active is on another process at the end -> seconds in which no process ran it."""
+    """Task with another owner at the end → seconds in which no process ran it."""
     stayed: Mapping[str, float]
-    """The same of all other tasks."""
+    """The same for all other tasks."""
     twice_ms: int
-    """Milliseconds in which a task ran on two members, over all tasks."""
+    """Milliseconds in which a task ran on two members, summed over all tasks."""
     coverage: float
     """Share of task-seconds, of tasks with a changelog, in which a second process had the state ready."""
     balanced_s: float | None
-    """Seconds until every task ran, balanced, for good; None: never."""
+    """Seconds from which every task ran, balanced, until the end; None if it did not at the end."""
     settled_s: float | None
-    """Seconds until that and all standbys were ready, for good; None: never."""
+    """Seconds from which the group was also covered by ready standbys until the end; None if it was not at the end."""
 
     @property
     def median(self) -> float:
-        """The median of the moved tasks' seconds without processing."""
+        """Return the median of the moved tasks' seconds without processing."""
         return statistics.median(self.moved.values()) if self.moved else 0.0
 
     @property
     def most(self) -> float:
-        """The greatest of the moved tasks' seconds without processing."""
+        """Return the greatest of the moved tasks' seconds without processing."""
         return max(self.moved.values(), default=0.0)
 
 
@@ -109,9 +109,9 @@ def measure(
     threads: Mapping[str, int],
     standbys: int,
 ) -> Figures:
-    """Measure what a change cost.
+    """Return the cost of a change.
 
-    `tasks`: task -> whether it has a changelog; `threads`: those of each process that is there after the change.
+    `tasks`: task → whether it has a changelog; `threads`: those of each process after the change.
     """
     ordered = list(events)
     copies = LiveCopies()
@@ -157,7 +157,7 @@ def measure(
 
 
 def replay(events: Sequence[CopyEvent]) -> LiveCopies:
-    """The copies that there are after these events."""
+    """Return the copies after these events."""
     copies = LiveCopies()
     for event in events:
         copies.take(event)

@@ -1,4 +1,4 @@
-"""Groups that go through the same faults of a cluster side by side: simulated members, and real applications."""
+"""Groups that undergo the same faults of a cluster at the same time: simulated members, and real applications."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class TrialOutcome:
     """The outcome of one fault for one group."""
 
     lost: int
-    """Real: records that did not come out. Simulated: tasks that no process runs in the end."""
+    """Real: records that did not come out. Simulated: tasks that no process runs at the end."""
     doubled: int
     """Real: records out of order or counted twice. Simulated: milliseconds in which a task ran twice."""
     died: int
     """Threads or processes that an error ended."""
     pause_s: float
-    """The longest time in which one task did not process."""
+    """The longest time in which one task was not processed."""
     moves: int
-    """How often an active task went from one process to another."""
+    """Number of moves of an active task from one process to another."""
     needless: int
-    """Those of `moves` that balance did not ask for."""
+    """Moves that the balance did not need."""
     settled_s: float | None
-    """Seconds until all tasks ran, balanced, with their standbys; None: not within the time."""
+    """Seconds until all tasks ran, balanced, with their standbys; None if not within the time."""
 
 
 class Trial(Protocol):
@@ -52,26 +52,26 @@ class Trial(Protocol):
     assignor: str
 
     def begin(self) -> None:
-        """Measure from now on."""
+        """Start measuring."""
 
     def join(self) -> None:
         """Start one more process."""
 
     def has_begun(self) -> bool:
-        """Return whether the process that joins has any task."""
+        """Return whether the joining process has a task."""
 
     def is_settled(self) -> bool:
-        """Look at the tasks; return whether all is in place, or under `sticky` whether every task runs once."""
+        """Read the tasks, and return whether the group has settled; under `sticky` whether every task runs once."""
 
     def conclude(self) -> TrialOutcome:
-        """The outcome since `begin`."""
+        """Return the outcome since `begin`."""
 
     def close(self) -> None:
         """End all processes."""
 
 
 class _Owners:
-    """The processes that ran each task, one after the other."""
+    """The present owner of each task, and a count of moves."""
 
     def __init__(self) -> None:
         self.owners: dict[str, str] = {}
@@ -84,10 +84,10 @@ class _Owners:
 
 
 class SimulatedTrial:
-    """Simulated members, which tell of each state of each copy."""
+    """Simulated members, which report each state of each copy."""
 
     def __init__(self, reached: tuple[Brokers, Brokers], folder: Path, name: str, assignor: str) -> None:
-        """`reached`: the cluster as members reach it, and as the watcher does."""
+        """Start the group. `reached`: the cluster as members reach it, and as the watcher does."""
         brokers, watched = reached
         self.name, self.assignor = name, assignor
         self._group = Observed(brokers, folder, name, _TASKS, _RESTORING, assignor=assignor, standbys=1, watched=False)
@@ -103,7 +103,7 @@ class SimulatedTrial:
         self._since = self._joined = 0
 
     def begin(self) -> None:
-        """Measure from now on."""
+        """Start measuring."""
         self._members.describe()
         self._since = self._members.now_ms
 
@@ -113,11 +113,11 @@ class SimulatedTrial:
         self._group.start(JOINING)
 
     def has_begun(self) -> bool:
-        """Return whether the process that joins has any task."""
+        """Return whether the joining process has a task."""
         return any(event.process == JOINING for event in self._members.events())
 
     def is_settled(self) -> bool:
-        """Return whether all is in place; see `Trial`."""
+        """Return whether the group has settled, as `Trial` describes."""
         if self.assignor == OURS:
             return self._group.is_settled()
         running = replay(self._members.events()).running()
@@ -153,12 +153,13 @@ class SimulatedTrial:
 
 
 class RealTrial:
-    """An application of Kafka Streams under load that accounts for each record."""
+    """An application of Kafka Streams under load that checks each record."""
 
     def __init__(
         self, reached: tuple[Brokers, Brokers], folder: Path, name: str, assignor: str, *, latest: bool = True
     ) -> None:
-        """`reached`: as of `SimulatedTrial`; `latest`: Kafka Streams 4.4.0, otherwise 4.3.1."""
+        """Start the application. `reached`: as of `SimulatedTrial`; `latest`: whether it uses Kafka Streams 4.4.0, otherwise
+        4.3.1."""
         brokers, watched = reached
         self.name, self.assignor = name, assignor
         self._stack = ExitStack()
@@ -174,11 +175,11 @@ class RealTrial:
         self._joined = 0
         self._start = time.monotonic()
         self._settled: float | None = None
-        """Since when the group has been settled."""
+        """The time since which the group has been settled, or None."""
         await_condition(f"{name} settled at first", self.is_settled, timeout=2 * TIMEOUT, logs=self._group.logs)
 
     def begin(self) -> None:
-        """Measure from now on."""
+        """Start measuring."""
         self._owners.moves = 0
         self._group.load.begin_pauses()
         self._start, self._settled = time.monotonic(), None
@@ -189,12 +190,12 @@ class RealTrial:
         self._group.start(JOINING)
 
     def has_begun(self) -> bool:
-        """Return whether the process that joins has any task."""
+        """Return whether the joining process has a task."""
         status = self._group.instances[JOINING].status()
         return bool(status.active or status.standby)
 
     def is_settled(self) -> bool:
-        """Return whether all is in place; see `Trial`."""
+        """Return whether the group has settled, as `Trial` describes."""
         statuses = self._group.read_statuses()
         for process, status in statuses.items():
             for task in status.active:
@@ -210,7 +211,7 @@ class RealTrial:
         """Return the outcome since `begin`."""
         pause = self._group.load.find_longest_pause()
         load = self._group.load
-        with suppress(AssertionError):  # what it finds is counted below
+        with suppress(AssertionError):  # its findings are counted below
             load.await_accounted()
         needed = self._joined * len(self._group.tasks) // (len(FIRST) + 1)
         gone = [name for name, each in self._group.instances.items() if not each.process.alive]

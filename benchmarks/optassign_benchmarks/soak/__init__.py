@@ -1,1 +1,2 @@
-"""A soak: service, broker and applications under faults for an hour, and whether memory, descriptors, threads or disk grow."""
+"""A soak: service, broker and applications run under faults for an hour, while memory, descriptors, threads and disk are
+checked for growth."""

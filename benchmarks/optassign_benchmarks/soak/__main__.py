@@ -1,8 +1,8 @@
-"""`make soak`: service, real broker and a real application for an hour, under faults, and whether anything grows.
+"""`make soak`: service, real broker and a real application run under faults for an hour, and no resource may grow.
 
-`python -m optassign_benchmarks.soak --minutes 60 --seed 1` writes samples as JSON lines and a picture of them, prints a summary
-as JSON on standard output, and ends with exit code 1 if anything was over its limit (limits.py), grew, was left open
-at the end, or if a record was lost or counted twice. Instance `a`, the leader, and the service live through all of it.
+`python -m optassign_benchmarks.soak --minutes 60 --seed 1` writes samples as JSON lines and a chart of them, and prints a
+summary as JSON on standard output. The exit code is 1 if a resource exceeded its limit (samples.py), grew, or stayed open at
+the end, or if a record was lost or counted twice. Instance `a`, the leader, and the service are never ended.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from optassign_benchmarks.soak.visitors import Visitors
 APPLICATION = "soak"
 _LEADER = "a"
 _KEEP = "4M"
-"""The bytes of recordings: few enough for deletions in the course of it."""
+"""The limit of the recordings' bytes, low enough for deletions during the soak."""
 _ACTIONS_PER_WORKER = 12
-"""Actions between two kills of a worker."""
+"""Number of actions between two kills of a worker."""
 _LEFT_OPEN = 8
-"""Descriptors that the service may have more at the end, without connections, than before."""
+"""Number of descriptors that the service, without connections, may have more at the end than at the beginning."""
 
 
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Play for `minutes` minutes, let all come to rest, and check all results; returns the summary, with `problems`."""
+    """Act for `minutes` minutes, let the application settle, and check all results. Return the summary, with `problems`."""
     problems: list[str] = []
     machine = describe_machine()
     with ExitStack() as stack:
@@ -131,7 +131,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
 
 
 def _find_processes(broker: Broker, service: ServiceProcess, group: StreamsApplication) -> Iterator[tuple[str, str, int]]:
-    """(kind, name, pid) of all that run now."""
+    """Yield (kind, name, pid) of all running processes."""
     yield "broker", "broker", broker.process.pid
     pid = service.pid
     if pid is not None:
@@ -148,7 +148,7 @@ def _count_descriptors(service: ServiceProcess) -> int:
 
 
 def _kill_worker(service: ServiceProcess) -> int:
-    """Kill the oldest of the service's workers; how many that were."""
+    """Kill the oldest of the service's workers, and return the number of killed workers."""
     workers = [] if service.pid is None else find_children(service.pid, workers=True)
     for pid in workers[:1]:
         with suppress(ProcessLookupError):
@@ -157,7 +157,7 @@ def _kill_worker(service: ServiceProcess) -> int:
 
 
 def _measure_cpu(samples: list[Sample]) -> dict[str, float]:
-    """Kind -> how many processors its processes kept busy, on average over all of it."""
+    """Return kind → number of processors that its processes kept busy, on average over the soak."""
     last: dict[tuple[str, int | None], tuple[float, float]] = {}
     for sample in samples:
         if sample.cpu is not None:
@@ -171,7 +171,7 @@ def _measure_cpu(samples: list[Sample]) -> dict[str, float]:
 
 
 def format_table(rows: list[SoakRow]) -> str:
-    """The usage as a table in Markdown."""
+    """Return the usage as a table in Markdown."""
     lines = ["| | second quarter | last quarter | most | grows by at most |", "|---|---|---|---|---|"]
     for row in rows:
         unit, name = (1 << 20, " MiB") if row.quantity in ("memory", "disk") else (1, "")
@@ -182,7 +182,7 @@ def format_table(rows: list[SoakRow]) -> str:
 
 
 def main() -> int:
-    """Run the command; 0 if nothing was wrong."""
+    """Run the command. Return 0 if all checks passed, otherwise 1."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.soak", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the actions (%(default)s)")

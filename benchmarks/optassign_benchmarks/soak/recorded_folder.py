@@ -1,7 +1,4 @@
-"""A folder of recordings like that of a service which has run for months, filled without a service.
-
-`python -m optassign_benchmarks.soak.recorded_folder FOLDER` writes 1,000,000 recordings of 50 applications.
-"""
+"""A folder of recordings like that of a service that has run for months, filled without a service."""
 
 from __future__ import annotations
 
@@ -34,15 +31,16 @@ _LINKS = 1_000
 
 @dataclass(frozen=True)
 class Filled:
-    """The newest recording of an application."""
+    """An application of the folder, and its newest recording."""
 
     application: str
     newest: str
-    """Its day and time, as addresses of pages have them."""
+    """Day and time of the recording, as in the addresses of pages."""
 
 
 def fill_folder(folder: Path, specs: Sequence[Spec], recordings: int, span: timedelta) -> list[Filled]:
-    """Record rebalances of an application for each spec, spread over `span` until now; return each one's newest recording.
+    """Record rebalances of an application for each spec, spread over `span` until now. Return each application's newest
+    recording.
 
     All recordings of an application have the same content.
     """

@@ -1,4 +1,4 @@
-"""Samples of what all processes and folders take, as JSON lines, and whether their use stays within limits."""
+"""Samples of the resources of all processes and folders, as JSON lines, and checks of their limits."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from typing import Any, Self
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SPAWNED = b"spawn_main"
-"""A part of the command line of a process that multiprocessing has started for jobs."""
+"""A part of the command line of a worker process, which multiprocessing starts."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """The resources of one process, at one time."""
+    """The resources of one process at one time."""
 
     memory: int
-    """Bytes that are resident."""
+    """Resident bytes."""
     descriptors: int
     threads: int
     cpu: float
-    """Seconds of processors, since the process began."""
+    """Seconds of processor time since the process began."""
 
 
 def read_usage(pid: int) -> Usage | None:
-    """Read a process's resources; None where there is none any more."""
+    """Return a process's resources, or None if it has ended."""
     folder = Path(f"/proc/{pid}")
     try:
         status = dict(line.split(":", 1) for line in (folder / "status").read_text(encoding="utf-8").splitlines())
@@ -41,14 +41,14 @@ def read_usage(pid: int) -> Usage | None:
         descriptors = len(os.listdir(folder / "fd"))
     except OSError:
         return None
-    if "VmRSS" not in status:  # it has ended, and its parent has not asked for its exit code
+    if "VmRSS" not in status:  # it has ended, and its parent has not read its exit code
         return None
     cpu = (int(after_name[11]) + int(after_name[12])) / _TICKS
     return Usage(int(status["VmRSS"].split()[0]) << 10, descriptors, int(status["Threads"]), cpu)
 
 
 def read_memory(pid: int, field: str = "VmHWM") -> int:
-    """Bytes, by a field of /proc/PID/status (default: the most that were resident); 0 where the process is gone."""
+    """Return a value of /proc/PID/status in bytes, by default the peak of resident memory; 0 if the process has ended."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith(f"{field}:"):
@@ -57,7 +57,7 @@ def read_memory(pid: int, field: str = "VmHWM") -> int:
 
 
 def find_children(pid: int, *, workers: bool = False) -> list[int]:
-    """The processes that a process has started, by whatever thread; `workers`: only the ones that take jobs."""
+    """Return the processes that any thread of a process has started. `workers`: only the worker processes."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -67,11 +67,11 @@ def find_children(pid: int, *, workers: bool = False) -> list[int]:
 
 
 def measure_folder(folder: Path) -> int:
-    """Bytes of the blocks of all files below a folder."""
+    """Return the bytes of the blocks of all files below a folder."""
     total = 0
     for parent, _, files in os.walk(folder):
         for file in files:
-            with suppress(OSError):  # deleted meanwhile
+            with suppress(OSError):  # deleted during the walk
                 total += 512 * os.lstat(os.path.join(parent, file)).st_blocks
     return total
 
@@ -84,26 +84,26 @@ def _read_command(pid: int) -> bytes:
 
 @dataclass(frozen=True)
 class Sample:
-    """The resources of one process or one folder at one time. A folder has no `pid`, and nothing but `disk`."""
+    """The resources of one process or one folder at one time. A folder has no `pid`, and of the resources only `disk`."""
 
     at: float
     """Seconds since the soak began."""
     kind: str
-    """`service`, `worker`, `application` or `broker`; of a folder what it holds."""
+    """`service`, `worker`, `application` or `broker`; for a folder its content."""
     name: str
     pid: int | None = None
     memory: int | None = None
-    """Bytes that are resident."""
+    """Resident bytes."""
     descriptors: int | None = None
     threads: int | None = None
     cpu: float | None = None
-    """Seconds of processors, since the process began."""
+    """Seconds of processor time since the process began."""
     disk: int | None = None
     """Bytes of blocks."""
 
 
 class Sampler:
-    """Takes samples every few seconds while in the context; `samples` has those so far."""
+    """A sampler that takes samples at intervals within the context; `samples` has those so far."""
 
     def __init__(
         self,
@@ -112,7 +112,8 @@ class Sampler:
         folders: Mapping[str, Path],
         interval: float = 5.0,
     ) -> None:
-        """find_processes: (kind, name, pid) of each. folders: what it holds -> folder or file. interval: seconds."""
+        """Start no thread yet. find_processes: yields (kind, name, pid) of each. folders: content → folder or file. interval:
+        seconds."""
         self.samples: list[Sample] = []
         self._file, self._find_processes, self._folders, self._interval = file, find_processes, folders, interval
         self._start = time.monotonic()
@@ -148,7 +149,7 @@ class Sampler:
 
 
 def read_samples(file: Path) -> list[Sample]:
-    """The samples of a soak, from its JSON lines."""
+    """Return the samples of a soak from its JSON lines."""
     return [Sample(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -161,11 +162,12 @@ _PANELS = (
     ("disk", "disk, MiB", 1 << 20),
 )
 _MOST_POINTS = 120
-"""The points of a line: more cannot be told apart."""
+"""Number of points of a line; more would be indistinguishable."""
 
 
 def draw_soak(samples: Sequence[Sample], actions: Sequence[float], file: Path) -> None:
-    """Draw into a file, of the kind that its suffix says (PNG, SVG …). actions: seconds at which something was done."""
+    """Draw the samples into a file, in the format of its suffix (PNG, SVG …). actions: seconds at which faults began or
+    ended."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -207,13 +209,13 @@ def _draw_lines(panel: Any, lines: dict[tuple[str, str, int | None], list[Sample
 MIB = 1 << 20
 _QUANTITIES = ("memory", "descriptors", "threads", "disk")
 _LEAST_SHARE = 0.6
-"""The share of the soak that a process must have run for its growth to be judged. Its first quarter is its warming up."""
+"""The share of the soak that a process must have run for its growth to be judged. The first quarter is its warm-up."""
 _LEAST_SAMPLES = 20
 
 
 @dataclass(frozen=True)
 class GrowthLimit:
-    """At most `most`, and in the last quarter of a process at most `growth` more than in its second, by their medians."""
+    """A limit: at most `most`, and the median of a process's last quarter at most `growth` above that of its second quarter."""
 
     most: int
     growth: int | None = None
@@ -232,7 +234,7 @@ LIMITS: dict[tuple[str, str], GrowthLimit] = {
     ("application", "threads"): GrowthLimit(120, 4),
     ("recordings", "disk"): GrowthLimit(5 * MIB),
 }
-"""(kind, quantity) -> its limit. An application has a heap of 128 MiB and one thread; `recordings` are kept up to 4 MiB."""
+"""(kind, quantity) → its limit. An application has a heap of 128 MiB and one thread; `recordings` are kept up to 4 MiB."""
 
 
 @dataclass(frozen=True)
@@ -242,17 +244,17 @@ class SoakRow:
     kind: str
     quantity: str
     before: float
-    """The median in the second quarter of its life of the process that ran longest."""
+    """The median in the second quarter of the longest-running process's life."""
     after: float
-    """That in the last quarter."""
+    """The median in its last quarter."""
     most: int
-    """The greatest of all processes of the kind."""
+    """The greatest value over all processes of the kind."""
     most_growth: float | None
-    """The greatest growth of all processes that ran long enough; None where none did."""
+    """The greatest growth over all processes that ran long enough; None if none did."""
 
 
 def summarise(samples: Iterable[Sample]) -> list[SoakRow]:
-    """A row for each kind and quantity, in the order in which they first appear."""
+    """Return a row for each kind and quantity, in order of first appearance."""
     by_kind: dict[str, dict[tuple[str, int | None], list[Sample]]] = defaultdict(lambda: defaultdict(list))
     last = 0.0
     for sample in samples:
@@ -280,7 +282,7 @@ def _compare_quarters(samples: list[Sample], quantity: str) -> tuple[float, floa
 
 
 def find_faults(rows: Iterable[SoakRow]) -> list[str]:
-    """List the breaches of limits, one line each."""
+    """Return a line for each exceeded limit."""
     found = []
     for row in rows:
         limit = LIMITS.get((row.kind, row.quantity))

@@ -1,4 +1,4 @@
-"""Other users of the service, good and bad: many small applications, bad requests, peers that vanish or fall silent."""
+"""Other users of the service: many small applications, bad requests, and peers that disconnect or fall silent."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["Visitors"]
 
 _SHAPES: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
 _APPLICATIONS = 600
-"""More than the service remembers."""
+"""Number of applications, more than the service remembers."""
 _MOST_SILENT = 100
-"""Connections that are kept open without a word."""
+"""Number of silent connections that are kept open."""
 _SECONDS = 5.0
-"""For an answer: the service may be stopped for a while."""
+"""Seconds to wait for an answer: the service may be stopped for a while."""
 _HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "2000"}
 
 
 class Visitors:
-    """Visits the service again and again while in the context, in a random order that the seed fixes."""
+    """Visitors that call the service repeatedly within the context, in a random order determined by the seed."""
 
     def __init__(self, url: str, seed: int, pause: float = 0.5) -> None:
         self.visits: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
-        """The statuses of answers; 0: there was none."""
+        """Status → number of answers; 0 for no answer."""
         target = urlsplit(url)
         self._address = (target.hostname or "", target.port or 0)
         self._random, self._pause = random.Random(seed), pause
@@ -63,7 +63,7 @@ class Visitors:
         self.stop()
 
     def stop(self) -> None:
-        """Visit no more, and close what is open."""
+        """End the visits, and close open connections."""
         self._end.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -76,7 +76,7 @@ class Visitors:
             self.visits[name] += 1
             try:
                 visit()
-            except (OSError, HTTPException):  # stopped, or it has had enough of us
+            except (OSError, HTTPException):  # the service is stopped, or has closed the connection
                 self.statuses[0] += 1
 
     def _make_snapshot(self) -> str:

@@ -1,1 +1,1 @@
-"""Benchmark sweeps and the replay of recorded rebalances on Spark, their results as Parquet, and the report on them."""
+"""Sweeps of benchmarks and replays of recorded rebalances on Spark, their results as Parquet, and the report on them."""

@@ -63,7 +63,7 @@ _ALLOWED = {
     "limits.memory_limit": "MiB from 0, which is no limit",
 }
 _SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0, "kafka-high-availability": 50.0, "sticky": 2.0}
-"""Seconds of an answer relative to those of the other assignors, roughly."""
+"""Approximate seconds of an answer relative to those of the other assignors."""
 
 
 def _refuse_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ _Range = Annotated[
 
 
 class SweepLimits(Frozen):
-    """The limits of each answer as the file has them; `jobs.Limits` says what they mean."""
+    """The limits of each answer as in the file; `SolverLimits` describes them."""
 
     time_limit: Annotated[float, Field(ge=0, le=1e6, description="seconds of solving, kept by the assignor")] = 10.0
     answer_limit: Annotated[float, Field(gt=0, le=1e6, description="seconds until an answer is given up")] = 60.0
@@ -96,18 +96,18 @@ class SweepLimits(Frozen):
     memory_limit: Annotated[int, Field(ge=0, le=1 << 40, description="MiB of address space; 0: unlimited")] = 4096
 
     def limits(self) -> SolverLimits:
-        """The limits as a job has them."""
+        """Return the limits for a job."""
         return SolverLimits(self.time_limit, self.answer_limit, self.convergence_limit, self.memory_limit)
 
 
 class GivenSnapshot(Frozen):
-    """A snapshot of one's own, with its content, so that a run can be continued anywhere."""
+    """A user's snapshot with its content, so that a run can be continued on any machine."""
 
     name: NotEmpty
     content: NotEmpty
 
     def spec(self) -> Spec:
-        """The snapshot as an instance of the grid."""
+        """Return the snapshot as an instance of the grid."""
         state = to_model(read_value(self.content.encode(), self.name), ApplicationState, self.name)[0]
         configs = state.configs
         return Spec(
@@ -140,7 +140,7 @@ class Sweep(Frozen):
     seeds: _list_of(Count) = (1,)  # type: ignore[valid-type]
     assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
     converge_up_to: Count = 1_000
-    """Snapshots of at most this many tasks are also played on until the group rests; larger ones are answered once."""
+    """Snapshots of at most this many tasks are also played until the group is stable; larger ones are answered once."""
     stateless: _Share = 0.2
     unlogged: _Share = 0.0
     tiny: _Share = 0.0
@@ -149,9 +149,9 @@ class Sweep(Frozen):
     dense: bool = False
     limits: SweepLimits = SweepLimits()
     snapshots: Annotated[tuple[GivenSnapshot, ...], Field(strict=False)] = ()
-    """Snapshots of one's own, next to the generated ones or in their place; a file names their paths."""
+    """The user's snapshots, in addition to the generated ones or instead of them; a file names their paths."""
     options: Annotated[tuple[NamedOptions, ...], Field(strict=False)] = ()
-    """Each snapshot is answered with each of these; none: with its own."""
+    """Options with which each snapshot is answered; if empty, with its own."""
 
     @model_validator(mode="after")
     def _has_snapshots(self) -> Self:
@@ -160,11 +160,11 @@ class Sweep(Frozen):
         return self
 
     def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
-        """The assignors of the sweep, sorted; `kafka`: with Kafka's own classes."""
+        """Return the assignors of the sweep, sorted. `kafka`: whether Kafka's own classes are included."""
         return _list_assignors(self.assignors, kafka)
 
     def specs(self) -> list[Spec]:
-        """The benchmark instances of the grid, each with each of the options."""
+        """Return the benchmark instances of the grid, each with each of the options."""
         specs = [*self._list_generated(), *(given.spec() for given in self.snapshots)]
         named = [(each.name, json.dumps(each.changes, sort_keys=True) if each.changes else "") for each in self.options]
         return [replace(spec, options=name, changes=changes) for spec in specs for name, changes in named or [("", "")]]
@@ -192,34 +192,34 @@ class Sweep(Frozen):
         ]
 
     def count_unplayed(self) -> int:
-        """How many benchmark instances are too large to be played on."""
+        """Return the number of benchmark instances that are too large to be played on."""
         return len({spec.name for spec in self.specs() if spec.tasks > self.converge_up_to})
 
     def rows(self, assignors: tuple[str, ...]) -> list[tuple[Spec, str]]:
-        """Instances × assignors, those first that are likely to take longest; instances that come out the same once."""
+        """Return instances × assignors, sorted by estimated time, the longest first; equal instances appear once."""
         unique = {spec.name: spec for spec in self.specs()}
         rows = [(spec, assignor) for spec in unique.values() for assignor in assignors]
         return sorted(rows, key=lambda row: (-estimate_seconds(row[0], row[1], self.converge_up_to), row[0].name, row[1]))
 
 
 class HistorySweep(Frozen):
-    """Random histories of one suite, with seeds from one on, under every assignor."""
+    """Random histories of one suite with consecutive seeds, under every assignor."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$", description="letters, digits, - _ and .")]
     histories: Literal["small", "large"]
     """The suite."""
     seed: Count = 1
-    """The seed of the first history; the next have the next ones."""
+    """The seed of the first history."""
     count: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
     assignors: _list_of(NotEmpty) | None = None  # type: ignore[valid-type]
     limits: SweepLimits = SweepLimits(convergence_limit=600.0)
 
     def list_assignors(self, kafka: bool = False) -> tuple[str, ...]:
-        """As of a `Sweep`."""
+        """Return the assignors, as `Sweep.list_assignors` does."""
         return _list_assignors(self.assignors, kafka)
 
     def rows(self, assignors: tuple[str, ...]) -> list[tuple[HistorySpec, str]]:
-        """Histories × assignors, in the order of seeds: what is there of an interrupted run is whole histories."""
+        """Return histories × assignors in the order of seeds, so that an interrupted run has whole histories."""
         seeds = range(self.seed, self.seed + self.count)
         return [(HistorySpec(self.histories, seed), assignor) for seed in seeds for assignor in assignors]
 
@@ -230,7 +230,7 @@ def _list_assignors(chosen: tuple[str, ...] | None, kafka: bool) -> tuple[str, .
 
 
 def _input_error(error: ValidationError, data: dict[str, Any], source: str, sweep: type[Frozen]) -> InputError:
-    """The first error in terms of the file: the innermost place that the file has, the value there, what the field allows."""
+    """Return the first error in terms of the file: the innermost place in the file, the value there, and the allowed values."""
     first = error.errors(include_url=False)[0]
     if first["type"] == "unknown_field":
         place = ".".join(str(step) for step in (*first["loc"], first["ctx"]["name"]))
@@ -252,7 +252,7 @@ def _input_error(error: ValidationError, data: dict[str, Any], source: str, swee
 
 
 def estimate_seconds(spec: Spec | HistorySpec, assignor: str, converge_up_to: int = 0) -> float:
-    """How long a row takes, roughly: it decides which rows start first, and how many share a task."""
+    """Return the approximate seconds of a row, for the order of rows and the number of rows per task."""
     if isinstance(spec, HistorySpec):
         return (0.1 if spec.suite == "small" else 20.0) * (1 + _SLOWNESS.get(assignor, 1.0) / 4)
     answers = 1
@@ -292,7 +292,8 @@ PRESETS = {
         ),
     )
 }
-"""`smoke` takes a minute; `paper` has every assignor at four sizes, five minutes on two cores; `wide` is for a cluster."""
+"""`smoke` takes a minute; `paper` has every assignor at four sizes and takes five minutes on two cores; `wide` is for a
+cluster."""
 
 
 HISTORIES = HistorySweep(name="histories", histories="small")
@@ -300,7 +301,7 @@ HISTORIES = HistorySweep(name="histories", histories="small")
 
 
 def read_sweep(path: Path) -> Sweep | HistorySweep:
-    """A sweep from a TOML file: of histories where it has the field `histories`. InputError for everything wrong with it."""
+    """Return the sweep in a TOML file, of histories if it has the field `histories`. InputError for any error in it."""
     data = read_toml(path)
     kind: type[Sweep | HistorySweep] = HistorySweep if "histories" in data else Sweep
     if kind is Sweep:
@@ -317,7 +318,7 @@ def read_sweep(path: Path) -> Sweep | HistorySweep:
 
 
 def _read_own(data: dict[str, Any], path: Path) -> None:
-    """Replace the paths of snapshots by their contents, and check the options, in place. InputError for what is wrong."""
+    """Replace the paths of snapshots by their contents, in place, and check the options. InputError for any error."""
     paths = data.get("snapshots", [])
     if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
         raise InputError(str(path), "snapshots", show_value(paths), _ALLOWED["snapshots"])
@@ -353,15 +354,15 @@ def _read_text(path: Path) -> str:
 
 
 _BATCH_S = 10.0
-"""The target time of a task: long compared with Spark's tenth of a second, short enough to be repeated."""
+"""The target seconds of a task: long compared with Spark's overhead of a tenth, and short enough to be repeated."""
 _TASKS_A_CORE = 4
-"""At least, where there are enough rows: so that all cores end at about the same time."""
+"""The least number of tasks for each core, if there are enough rows, so that all cores end at about the same time."""
 
 
 def make_batches(rows: Sequence[Row], converge_up_to: int, cores: int, slowness: float = 1.0) -> list[list[Row]]:
-    """Cut the rows, in their order, into batches of some ten seconds each by estimate.
+    """Return the rows, in their order, in batches of some ten estimated seconds each.
 
-    slowness: how many times longer than estimated a row is taken to be.
+    slowness: factor on the estimated seconds of a row.
     """
     most = -(-len(rows) // (_TASKS_A_CORE * cores))
     batches: list[list[Row]] = []

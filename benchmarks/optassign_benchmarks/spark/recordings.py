@@ -1,14 +1,13 @@
-"""Decoding a recording on an executor: from its bytes to snapshot and answer, at any multiple of the recorded size.
+"""Recordings on an executor: decoding to snapshot and answer, at any multiple of the recorded size.
 
-A rebalance at a multiple of its size: that many copies of every task and every client, as if the group had grown evenly.
+A rebalance at a multiple of its size has that many copies of every task and every client, as if the group had grown evenly.
+Copy j of a client holds, lags and ran copy j of each task of the client. Copies of a subtopology's tasks are further partitions
+of it, not further subtopologies, so that all of them are assigned together. Configs and options stay unchanged: the effect of a
+limit of two warm-ups at ten times the size is one of the questions.
 
-Copy j of a client holds, lags and ran what the client did, of copy j of each task. A subtopology's copies are further
-partitions of it, not further subtopologies, so all of them are assigned together. Configs and options stay as they are: what
-a limit of two warm-ups means at ten times the size is one of the questions.
-
-`python -m optassign_benchmarks.spark.recordings FOLDER` generates as many recordings as wanted, like the service's own.
-Applications live through rebalance after rebalance, from seeded snapshots on: an answer, everything restored, the follow-up.
-When a group rests, something happens to it: the next snapshot. Each application has the same number of recordings.
+`python -m optassign_benchmarks.spark.recordings FOLDER` generates recordings like the service's own. Each application starts
+from seeded snapshots and repeats rebalances: an answer, restoration, the follow-up. When the group is stable, the next snapshot
+brings an event. All applications have the same number of recordings.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign_benchmarks.grid import Spec
 
 RECORDED = "recorded"
-"""In the place of an assignor's name: the answer is the one that was given at the time."""
+"""The recorded answer, in place of an assignor's name."""
 _ALLOWED = "a recording: JSON, as a rule compressed by gzip"
 _SOURCE = "recording"
 
 
 def decode_recording(content: bytes, scale: int = 1) -> tuple[ApplicationState, dict[str, Any], TaskAssignment]:
-    """Snapshot, columns about the recording, and the recorded answer. InputError for everything wrong with the content."""
+    """Return snapshot, columns about the recording, and the recorded answer. InputError for any error in the content."""
     try:
         text = gzip.decompress(content) if content[:1] != b"{" else content
     except (OSError, EOFError, zlib.error) as error:
@@ -76,7 +75,7 @@ def _utc_day(recorded_at: str) -> str:
 
 
 def scale_state(state: ApplicationState, factor: int) -> ApplicationState:
-    """The snapshot at `factor` times its size. ValueError for a factor below 1, or if task ids grow beyond Kafka's largest."""
+    """Return the snapshot at `factor` times its size. ValueError for a factor below 1, or task ids beyond Kafka's largest."""
     if factor == 1:
         return state
     ids = _Ids(state, factor)
@@ -101,7 +100,8 @@ def scale_state(state: ApplicationState, factor: int) -> ApplicationState:
 
 
 def scale_assignment(answer: TaskAssignment, state: ApplicationState, factor: int) -> TaskAssignment:
-    """An answer to the snapshot as one to the larger snapshot; without the report, whose numbers are those of the smaller."""
+    """Return an answer to the snapshot as one to the larger snapshot, without the report, whose numbers are those of the
+    smaller."""
     if factor == 1:
         return answer
     ids = _Ids(state, factor)
@@ -128,7 +128,7 @@ def scale_assignment(answer: TaskAssignment, state: ApplicationState, factor: in
 
 
 class _Ids:
-    """The ids of the copies of tasks and clients; copy 0 keeps the id that it has."""
+    """The ids of the copies of tasks and clients; copy 0 keeps its id."""
 
     def __init__(self, state: ApplicationState, factor: int) -> None:
         if factor < 1:
@@ -144,7 +144,7 @@ class _Ids:
         return str(found._replace(partition=found.partition + j * self._partitions[found.subtopology_key]))
 
     def tasks(self, tasks: Iterable[str], j: int) -> list[str]:
-        """The ids of copy j of the tasks, without the ids that the snapshot does not know: the larger one would not either."""
+        """Return the ids of copy j of the tasks. Tasks that the snapshot does not know are left out."""
         return [self.task(task, j) for task in tasks if task in self._known]
 
     def client(self, name: str, j: int) -> str:
@@ -158,7 +158,7 @@ _SHAPES: tuple[Shape, ...] = ("scale-out", "restart", "scale-in", "steady")
 def generate_recordings(
     folder: Path, number: int, tasks: int = 100, clients: int = 10, applications: int = 4, assignor: str = "high-availability"
 ) -> list[Path]:
-    """Write `number` recordings, the same each time, and return their paths. `assignor`: who answers them."""
+    """Write `number` recordings, the same at every call, and return their paths. `assignor`: the assignor that answers."""
     paths = []
     for i in range(applications):
         application = f"application-{i + 1}"
@@ -172,7 +172,7 @@ def generate_recordings(
 
 
 def _make_recording(state: ApplicationState, answer: TaskAssignment, at: datetime) -> bytes:
-    """The bytes of a recording as the service would have written it."""
+    """Return the bytes of a recording as the service would write it."""
     head = RecordingHead(
         format=1,
         application=state.application,
@@ -188,7 +188,7 @@ def _make_recording(state: ApplicationState, answer: TaskAssignment, at: datetim
 def _live(
     application: str, tasks: int, clients: int, seed: int, assignor: str
 ) -> Iterator[tuple[datetime, ApplicationState, TaskAssignment]]:
-    """When, snapshot and answer of each rebalance of an application, without end, ten minutes or five hours apart."""
+    """Yield time, snapshot and answer of each rebalance of an application, endlessly, ten minutes or five hours apart."""
     at = _BEGIN
     for event in range(1 << 30):
         spec = Spec(_SHAPES[event % len(_SHAPES)], tasks, clients, warmups=max(2, clients // 10), seed=1000 * seed + event)

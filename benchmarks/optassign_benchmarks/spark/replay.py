@@ -1,11 +1,11 @@
 """The replay of recorded rebalances: every assignor's results on all of them, compared with the recorded answers.
 
-Three tables of Parquet: `replays` (each recording under each assignor, and as it was answered then), `errors` (files that are
-no recordings, with the reason) and, if asked for, `convergences`: the first recording of each episode, played on until the
-group rests. An *episode* is a rebalance that no follow-up led to, and the follow-ups after it.
+The result is three tables of Parquet: `replays` (each recording under each assignor, and the recorded answer), `errors` (files
+that are not recordings, with the reason) and, on request, `convergences`: the first recording of each episode, played until the
+group is stable. An *episode* is a rebalance without a preceding request for a follow-up, and the follow-ups after it.
 
-Spark lists and reads the files, from any of Hadoop's file systems, in partitions sized by bytes. A partition's recordings pass
-one after another, and only measures are kept, so memory does not grow with their number.
+Spark lists and reads the files, from any of Hadoop's file systems, in partitions sized by bytes. A partition's recordings are
+processed one after another, and only measures are kept, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _SETTINGS = {
     # some 200 of them, a task of less than a minute. One large file is a task of its own.
     "spark.sql.files.maxPartitionBytes": str(4 << 20),
     "spark.sql.files.openCostInBytes": str(16 << 10),
-    # Few at a time: what is in a batch is in memory twice.
+    # Few records in a batch, since a batch is in memory twice.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
 _FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
-"""For recordings, not for the run's own tables: a file that cannot be read is missed below, instead of ending the job."""
+"""Options for recordings, not for the run's own tables: an unreadable file does not end the job, and is found missing later."""
 _GLOB = "*.{json.gz,json}"
 _TABLE = TableColumn("table", pa.string(), "", "which it goes to")
 _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
@@ -58,18 +58,18 @@ _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for col
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How much a call of `run_replay` has done."""
+    """The amount of work that a call of `run_replay` has done."""
 
     recordings: int
-    """Files answered or found to be no recordings."""
+    """Files that were answered, or found not to be recordings."""
     convergences: int
-    """Episodes played on until the group rests."""
+    """Episodes played until the group is stable."""
 
 
 def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> Replayed:
     """Replay the recordings that the run's tables do not have yet.
 
-    The listener is told of the recordings that are done, first of the replay, then of the convergences.
+    The listener gets the number of finished recordings, first of the replay, then of the convergences.
     """
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
@@ -92,20 +92,20 @@ def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: Progre
 
 
 def count_recordings(spark: SparkSession, storage: Storage) -> int:
-    """How many files in the folder are named like recordings."""
+    """Return the number of files in the folder that are named like recordings."""
     return _list_files(spark, storage).select("path").count()
 
 
 def _list_files(spark: SparkSession, recordings: Storage) -> DataFrame:
     options = {"recursiveFileLookup": "true", "pathGlobFilter": _GLOB, **_FORGIVING}
     reader = spark.read.format("binaryFile").options(**options)
-    # Spark skips folders whose names begin with an underscore, as names of applications may, unless they are asked for.
+    # By default Spark skips folders whose names begin with an underscore, as names of applications may.
     named = [recordings.under(name) for name in recordings.names() if name.startswith("_")]
     return reader.load([recordings.folder, *named])
 
 
 def _read_files(spark: SparkSession, storage: Storage, run: Run) -> DataFrame:
-    """All recordings: `path` below their folder, and `content`."""
+    """Return all recordings: `path` below their folder, and `content`."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     recordings = Storage(spark, run.recordings)
@@ -120,7 +120,7 @@ def _known_paths(spark: SparkSession, storage: Storage, name: str, run: Run) -> 
 def _answer_files(
     spark: SparkSession, storage: Storage, run: Run, files: DataFrame, name: str, listener: ProgressListener | None
 ) -> int:
-    """Answer the recordings in `files` and add their rows to the table `name`; returns how many recordings those were."""
+    """Answer the recordings in `files`, add their rows to the table `name`, and return the number of recordings."""
     finished = spark.sparkContext.accumulator(0)
     columns, _ = TABLES[name]
     schema = spark_schema(columns).add("table", "string")
@@ -132,7 +132,7 @@ def _answer_files(
 
 
 def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
-    """Spark skips unreadable files: files that are in no table by now become rows of `errors`."""
+    """Add rows of `errors` for the files that are in no table, since Spark skips unreadable files."""
     seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
     missed = _read_files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
     if missed:
@@ -141,7 +141,7 @@ def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
 
 
 def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Make the function that Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
+    """Return the function that Spark calls on an executor with batches of recordings, to get the rows of the table `name`."""
     columns = (*TABLES[name][0], _TABLE)
     converge = name == CONVERGED
     asked = SolverJob(
@@ -168,7 +168,7 @@ def _make_answerer(run: Run, name: str, finished: Any) -> Callable[[Iterable[pa.
 
 
 def _answer_recording(job: SolverJob, known: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of one recording, one for each assignor; `known`: the columns that are the same in all of them."""
+    """Return the rows of one recording, one for each assignor. `known`: the columns that are the same in all rows."""
     outcome = shared_process().run(job)
     if outcome.unreadable is not None:
         return [{**known, "table": FAILED, "status": outcome.unreadable.status, "error": outcome.unreadable.reason}]

@@ -61,7 +61,7 @@ played AS (
   JOIN first AS f ON c.path = f.path
   JOIN then AS t ON t.application = f.application AND t.episode = f.episode
 )"""
-"""Each episode under each assignor, next to its recorded answers; `open`: its end is not recorded."""
+"""Each episode under each assignor, with its recorded answers. `open`: its end is not recorded."""
 
 _LEFT_OUT = """count_if(open) AS `not ended`, count_if(NOT open AND converged_rebalances IS NULL) AS `cut short`"""
 _OF_COMPARED = "sum({0}) FILTER (WHERE compared)"
@@ -100,7 +100,7 @@ def _tell_saved_episodes(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _tell_saved(rows: Sequence[dict[str, Any]], what: str, fair: str, of: str, more: str = "") -> str:
-    """Tell the savings of a table's best: the first row, and equally good ones."""
+    """Return a sentence on the savings of the best assignors: the first row, and equally good rows."""
     best = rows[0]
     share = best["saved, share"]
     names = ", ".join(f"`{row['assignor']}`" for row in rows if (row[fair], row["saved, share"]) == (best[fair], share))

@@ -1,6 +1,6 @@
-"""Replications of a simulation on Spark: each run is a task of its own.
+"""Replications of a simulation on Spark; each run is a task.
 
-A task that is lost with its executor runs again under the same seed and gives the same figures, so no run is missing or
+A task that is lost with its executor runs again under the same seed and gives the same figures, so that no run is missing or
 counted twice.
 """
 
@@ -31,11 +31,11 @@ def replicate_on_spark(
     registered: Sequence[tuple[str, str]] = (),
     listener: ProgressListener | None = None,
 ) -> dict[str, list[Figures]]:
-    """Play the scenario under each assignor and `number` seeds, from its own on.
+    """Play the scenario under each assignor and `number` consecutive seeds from its own on.
 
     Args:
-        registered: name and "module:class" of assignors that the executors have to register.
-        listener: told how many runs are done.
+        registered: name and "module:class" of assignors that the executors must register.
+        listener: called with the number of finished runs.
 
     Returns:
         Assignor → the figures of each run, in the order of the seeds.
@@ -63,7 +63,7 @@ def replicate_on_spark(
 def _play(
     scenario: Scenario, run: tuple[str, int], registered: Sequence[tuple[str, str]]
 ) -> tuple[str, int, Figures | None, str]:
-    """Play one run on an executor: assignor, seed, and its figures or why there are none."""
+    """Return assignor and seed of a run on an executor, with its figures, or None and the reason."""
     name, seed = run
     for known, target in registered:
         register(known, target, replace=True)

@@ -1,12 +1,12 @@
-"""A run: its request, in a file next to its results, so that it can be continued and told from other runs.
+"""Runs: the request of a run is a file next to its results, so that the run can be continued and distinguished from others.
 
-    FOLDER/runs/RUN.json                        what is to be done
+    FOLDER/runs/RUN.json                        the request
     FOLDER/table=results/run=RUN/*.parquet      rows of a sweep
     FOLDER/table=histories/run=RUN/*.parquet    rows of a sweep of random histories
     FOLDER/table=replays/run=RUN/*.parquet      rows of a replay; `convergences` and `errors` next to them
     FOLDER/report-RUN.html, .md                 the report
 
-A run's id is its name and a hash of all that can change its results: the same run twice is one run.
+A run's id is its name and a hash of all settings that can change its results: the same request twice is one run.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["ProgressListener", "Run", "Tally", "count_outcomes", "find_run", "li
 
 Kind = Literal["sweep", "replay"]
 ProgressListener = Callable[[int, int, str], None]
-"""Called with the number done, the number in all, and what is counted; twice a second, from a thread of its own."""
+"""Called with the number done, the total number, and what is counted; twice a second, from its own thread."""
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All that decides the rows of a run, apart from times."""
+    """All settings that determine the rows of a run, except times."""
 
     kind: Kind
     name: str
@@ -53,19 +53,19 @@ class Run:
     scale: int = 1
     converge: bool = False
     registered: tuple[tuple[str, str], ...] = ()
-    """(name, "module:attribute") of assignors that are not optassign's own."""
+    """(name, "module:attribute") of assignors from other packages."""
     optassign: str = optassign.__version__
     solver: str = f"ortools {version('ortools')}"
     commit: str = field(default_factory=read_commit)
-    """Of the sources that began the run; the id is without it, so that `continue` can tell."""
+    """The commit of the sources that began the run. The id excludes it, so that `continue` can detect another commit."""
 
     @property
     def id(self) -> str:
-        """The name of the run and a hash of all other settings."""
+        """Return the name of the run and a hash of all other settings."""
         return f"{self.name}-{sha256(self._text('commit').encode()).hexdigest()[:8]}"
 
     def find_other_commit(self, storage: Storage) -> str | None:
-        """Return the commit that began this run, if it is there and another one than that of this command."""
+        """Return the commit that began this run if it differs from this command's; None if it is the same or the run is new."""
         begun = Run.load(storage, self.id).commit if self.exists(storage) else read_commit()
         return None if begun == read_commit() else begun
 
@@ -74,11 +74,11 @@ class Run:
         storage.write(self._text(), "runs", f"{self.id}.json")
 
     def exists(self, storage: Storage) -> bool:
-        """Whether the folder of all runs has this run."""
+        """Return whether the folder of all runs has this run."""
         return storage.exists("runs", f"{self.id}.json")
 
     def shared_columns(self) -> dict[str, Any]:
-        """The columns that are the same in all rows that this command solves: its own commit, versions and limits."""
+        """Return the columns that are the same in all rows that this command solves: its commit, versions and limits."""
         return {"solver": self.solver, "optassign": self.optassign, "commit": read_commit(), **asdict(self.limits)}
 
     def _text(self, without: str = "") -> str:
@@ -92,7 +92,7 @@ class Run:
 
     @classmethod
     def load(cls, storage: Storage, run: str) -> Run:
-        """Read the file of a run. InputError if another version of optassign wrote it, or if it is no such file."""
+        """Return the run in a file. InputError for a file of another version of optassign, or an invalid file."""
         source = storage.under("runs", f"{run}.json")
         try:
             data: dict[str, Any] = json.loads(storage.read("runs", f"{run}.json"))
@@ -119,12 +119,12 @@ def _load_sweep(data: dict[str, Any] | None) -> Sweep | HistorySweep | None:
 
 
 def list_runs(storage: Storage) -> list[str]:
-    """The ids of all runs in the folder, sorted."""
+    """Return the ids of all runs in the folder, sorted."""
     return [name.removesuffix(".json") for name in storage.names("runs") if name.endswith(".json") and name[0] != "."]
 
 
 def find_run(storage: Storage, wanted: str | None) -> Run:
-    """The run of that id (or of a unique beginning of it); by default the only one. InputError, listing what there is."""
+    """Return the run with that id or a unique beginning of it; by default the only run. InputError, with all ids, otherwise."""
     found = list_runs(storage)
     chosen = [run for run in found if run.startswith(wanted or "")]
     if wanted in found:
@@ -144,7 +144,7 @@ def _describe_choice(found: Sequence[str]) -> str:
 
 @contextmanager
 def report_progress(done: Callable[[], int], total: int, what: str, listener: ProgressListener | None) -> Iterator[None]:
-    """While in the context, tell `listener` how many of `total` are done, as `done()` says; None listens to nothing."""
+    """Within the context, call `listener` with the number done, from `done()`, and `total`. None for no listener."""
     if listener is None:
         yield
         return
@@ -166,24 +166,24 @@ def report_progress(done: Callable[[], int], total: int, what: str, listener: Pr
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Numbers of a whole run, however many commands it took."""
+    """Numbers of a whole run, over all its commands."""
 
     statuses: dict[str, int]
-    """Status -> rows of answers and convergences, sorted."""
+    """Status → number of rows of answers and convergences, sorted."""
     unreadable: int = 0
-    """Files that are no recordings."""
+    """Number of files that are not recordings."""
     episodes: int = 0
-    """Episodes of a replay that plays them on; the others count none."""
+    """Number of episodes of a replay with convergences; otherwise 0."""
     open_episodes: int = 0
-    """Those among these whose last recording asks for a follow-up that is not recorded."""
+    """Number of these episodes whose last recording asks for a follow-up that is not recorded."""
 
     @property
     def failures(self) -> int:
-        """Rows that are not ok."""
+        """Return the number of rows that are not ok."""
         return sum(self.statuses.values()) - self.statuses.get("ok", 0)
 
     def describe(self) -> str:
-        """Describe the failures and the unfinished rows, or say that all went well."""
+        """Return the failures and the unfinished episodes in words, or `all ok`."""
         return ", ".join(part for part in (self._describe_rows(), self._describe_files(), self._describe_episodes()) if part)
 
     def _describe_rows(self) -> str:
@@ -206,7 +206,7 @@ class Tally:
 
 
 def count_outcomes(spark: SparkSession, storage: Storage, run: Run) -> Tally:
-    """Count the rows that a run has by now."""
+    """Return the numbers of the rows that a run has so far."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     from optassign_benchmarks.spark.tables import (  # needs pyarrow

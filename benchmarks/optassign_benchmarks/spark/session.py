@@ -1,4 +1,4 @@
-"""The Spark session of a command: starting and ending it, errors as one line, and what the JVM logs kept off the terminal."""
+"""The Spark session of a command: start and end, errors as one line, and the JVM's log in a file instead of on the terminal."""
 
 from __future__ import annotations
 
@@ -37,37 +37,37 @@ _SETTINGS = {
     "spark.app.name": "optassign",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Names of runs are texts, also where they look like numbers.
+    # Names of runs are texts, even if they look like numbers.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    # The outcome of each task is in its place as soon as the task ends, not only when all have ended (sweep.py says why
-    # nothing can be there twice).
+    # The outcome of a task is in its place as soon as the task ends, not only when all tasks have ended (sweep.py explains why
+    # no row is doubled).
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.speculation": "false",
-    # Executors only carry small rows to and from Python: what an optimising compiler and a parallel collector do for that takes
-    # more from the solvers' cores than it gives.
+    # Executors only pass small rows to and from Python. For that, an optimising compiler and a parallel collector cost the
+    # solvers' cores more than they save.
     "spark.executor.extraJavaOptions": _LIGHT,
     # Over TCP each task waits 40 ms for a delayed acknowledgement between the JVM and its Python worker.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
-    # A solve says nothing for minutes; that is not idleness.
+    # A solve may run for minutes without output, which is not idleness.
     "spark.sql.execution.pyspark.udf.idleTimeoutSeconds": "0",
 }
 
 
 class SparkMissingError(RuntimeError):
-    """There is no Spark on this machine; one line says what is missing and what to do."""
+    """Raised if Spark is missing on this machine; one line says what is missing and what to do."""
 
 
 class SparkFailedError(RuntimeError):
-    """Spark failed to do something; one line has its first sentence and the path of its log."""
+    """Raised if Spark fails; one line has its first sentence and the path of its log."""
 
 
 def check_spark() -> None:
-    """SparkMissingError unless PySpark and a JDK are installed."""
+    """Raise SparkMissingError unless PySpark and a JDK are installed."""
     try:
-        import pyarrow  # noqa: F401 - whether it is there
+        import pyarrow  # noqa: F401 - checks that it is installed
         import pyspark  # noqa: F401
     except ImportError as error:
         raise SparkMissingError(f"found no {error.name}; needed: pip install 'optassign-benchmarks[spark]'") from None
@@ -85,10 +85,10 @@ def check_spark() -> None:
 
 @contextmanager
 def open_session(master: str, settings: Mapping[str, str] | None = None, py_files: str = "") -> Iterator[SparkSession]:
-    """Start a session that ends with the context. SparkMissingError if none starts, SparkFailedError for Spark's own errors.
+    """Yield a session that ends with the context. SparkMissingError if none starts, SparkFailedError for Spark's own errors.
 
-    master: as Spark has it (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's, before the defaults here. Spark's
-    log goes to a file, which is kept if Spark fails.
+    master: in Spark's form (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's; they take precedence over the
+    defaults. Spark's log goes to a file, which is kept if Spark fails.
     """
     check_spark()
     from pyspark import SparkConf, SparkContext
@@ -113,18 +113,18 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
         try:
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
             spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
-        except Exception as error:  # py4j, PySpark and the JVM each have their own
+        except Exception as error:  # py4j, PySpark and the JVM have different errors
             _end_jvm(gateway)
             raise SparkMissingError(f"Spark does not start with master {master!r}: {_start_failure(error, log)}") from None
         if threading.current_thread() is threading.main_thread():
-            # PySpark's own handler asks the JVM to cancel its jobs, over a connection that is in use; stopping does the same.
+            # PySpark's handler would ask the JVM to cancel its jobs over a connection in use; stopping has the same effect.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield spark
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("py4j", "pyspark"):
                 raise
-            text = str(error)  # asks the JVM, so while there is one
+            text = str(error)  # reads from the JVM, so before it ends
             log.write(text.encode())
             raise SparkFailedError(f"Spark: {_first_sentence(text)}; more in {log.name}") from None
         finally:
@@ -133,12 +133,12 @@ def open_session(master: str, settings: Mapping[str, str] | None = None, py_file
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record is not of py4j, which also logs at the root: an interruption with its traceback before it raises it."""
+    """Return whether a record is not from py4j, which logs an interruption with its traceback at the root before raising it."""
     return record.module != "java_gateway"
 
 
 def _local_settings(master: str) -> dict[str, str]:
-    """Settings for a master that only this machine can reach: everything over loopback, whatever the host is called."""
+    """Return settings for a master that only this machine can reach: all connections use the loopback interface."""
     if not re.match(r"local\b|spark://(localhost|127\.0\.0\.1)\b", master):
         return {}
     return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -146,7 +146,7 @@ def _local_settings(master: str) -> dict[str, str]:
 
 @contextmanager
 def _open_log() -> Iterator[tuple[IO[bytes], Path]]:
-    """Open a file for the JVM's errors, and a configuration of its logger; both are removed unless Spark fails."""
+    """Yield a file for the JVM's errors, and a configuration of its logger; both are removed unless Spark fails."""
     folder = Path(tempfile.mkdtemp(prefix="optassign-spark-"))
     quiet, path = folder / "log4j2.properties", folder / "spark.log"
     quiet.write_text(_QUIET, encoding="utf-8")
@@ -163,15 +163,15 @@ def _open_log() -> Iterator[tuple[IO[bytes], Path]]:
 
 
 def _first_sentence(text: str) -> str:
-    """The first sentence of an error of the JVM, without the lines that py4j and Python put in front of it."""
+    """Return the first sentence of an error of the JVM, without the lines that py4j and Python add."""
     lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith(("An error occurred while", "Traceback"))]
     return (said or ["nothing"])[0][:300]
 
 
 def _start_failure(error: Exception, log: IO[bytes]) -> str:
-    """Tell why the JVM did not start: the first error that it logged, otherwise the last exception that it printed, otherwise
-    Python's."""
+    """Return why the JVM did not start: its first logged error, otherwise its last printed exception, otherwise Python's
+    error."""
     log.seek(0)
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
     logged = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
@@ -180,9 +180,9 @@ def _start_failure(error: Exception, log: IO[bytes]) -> str:
 
 
 def _stop(spark: SparkSession) -> None:
-    """Stop a session, also one whose JVM is gone or whose connection an interruption cut off in the middle of an answer.
+    """Stop a session, even if its JVM has ended or an interruption has cut its connection.
 
-    Neither is worth a word: Ctrl-C in a terminal ends the JVM as well, and `_end_jvm` ends what is left of it.
+    Neither case needs a message: Ctrl-C in a terminal also ends the JVM, and `_end_jvm` ends the rest.
     """
     with suppress(Exception), warnings.catch_warnings():  # py4j's errors, sockets' errors, and PySpark's warning of both
         warnings.simplefilter("ignore")
@@ -190,7 +190,7 @@ def _stop(spark: SparkSession) -> None:
 
 
 def _end_jvm(gateway: object) -> None:
-    """End the JVM, so that the next session of this process gets one of its own."""
+    """End the JVM, so that the next session of this process gets a new one."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -208,5 +208,5 @@ def _end_jvm(gateway: object) -> None:
             process.kill()
             process.wait()
     SparkContext._gateway = SparkContext._jvm = None
-    # A stop that did not come through leaves these behind.
+    # A failed stop leaves these references.
     SparkContext._active_spark_context = SparkSession._instantiatedSession = None

@@ -1,8 +1,8 @@
-"""The program of the process that solves: `python -m optassign_benchmarks.spark.solver_main FD`.
+"""The program of the solver process: `python -m optassign_benchmarks.spark.solver_main FD`.
 
-`solver_process.py` starts it, watches it, and kills it when it takes too long. It takes one job after another from its
-connection and says what it is doing, so that it is known which assignor it was busy with. It ends when the connection does,
-whatever it is doing, so that a killed executor leaves nothing behind.
+`solver_process.py` starts it, watches it, and kills it if it takes too long. It receives one job after another over its
+connection and reports its steps, so that the busy assignor is known. It ends with the connection, even while busy, so that a
+killed executor leaves no process behind.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from optassign_benchmarks.spark.recordings import RECORDED, decode_recording
 from optassign_benchmarks.spark.solver_process import Done, Failed, Message, Phase, Ready, SolvedRow, SolverJob, Unreadable
 
 MEASURING = 600.0
-"""Seconds that measuring an answer, or generating a snapshot, may take: far more than it ever does."""
+"""Seconds for measuring an answer, or generating a snapshot; far more than either ever takes."""
 _MIB = 1 << 20
 
 
 def main(connection: Connection) -> None:
-    """Do jobs until the connection ends, which ends the process."""
-    with suppress(OSError):  # where memory runs short on the machine, this process goes, not the executor (Linux)
+    """Do jobs until the connection closes, which ends the process."""
+    with suppress(OSError):  # if the machine runs out of memory, Linux kills this process and not the executor
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     jobs: SimpleQueue[SolverJob] = SimpleQueue()
     threading.Thread(target=_queue_jobs, args=(connection, jobs), daemon=True).start()
@@ -45,7 +45,7 @@ def main(connection: Connection) -> None:
 
 
 def _queue_jobs(connection: Connection, jobs: SimpleQueue[SolverJob]) -> None:
-    """Queue jobs as they come; kill the process, and what it has started, when the other end of the connection is closed."""
+    """Queue arriving jobs. Kill the process group when the other end of the connection is closed."""
     try:
         while True:
             jobs.put(connection.recv())
@@ -83,7 +83,7 @@ def _do_job(job: SolverJob, say: Callable[[Message], None]) -> None:
 
 
 def _make_snapshot(job: SolverJob) -> tuple[ApplicationState, dict[str, Any], Any]:
-    """Snapshot, columns about it, and the recorded answer; None where the snapshot is generated."""
+    """Return snapshot, columns about it, and the recorded answer; None for the answer if the snapshot is generated."""
     if isinstance(job.source, Spec):
         return job.source.generate(), {}, None
     assert isinstance(job.source, bytes)
@@ -103,8 +103,8 @@ def _measure(name: str, job: SolverJob, source: ApplicationState | HistorySpec, 
 
 
 def _run_guarded(name: str, job: SolverJob, say: Callable[[Message], None], work: Callable[[], None]) -> None:
-    """Run `work` under the limit of memory, and report its error, if it raises one."""
-    # Under the name of what was recorded no assignor is asked.
+    """Run `work` under the memory limit, and report its error, if it raises one."""
+    # For the recorded answer no assignor is called.
     in_a_jvm = name != RECORDED and traits(name).needs_jdk
     _reset_peak()
     try:
@@ -114,18 +114,18 @@ def _run_guarded(name: str, job: SolverJob, say: Callable[[Message], None], work
             say(SolvedRow(name, {"peak_memory": _read_peak()}))
     except MemoryError:
         say(Failed(name, "out-of-memory", _describe_limit(job)))
-    except Exception as error:  # an assignor may raise anything; it becomes the error of the row
+    except Exception as error:  # an assignor may raise anything; the error becomes that of the row
         say(Failed(name, "failed", _to_line(error)))
 
 
 def _reset_peak() -> None:
-    """Begin the measure of the peak of resident memory anew (Linux: proc(5), clear_refs)."""
+    """Reset the measured peak of resident memory (Linux: proc(5), clear_refs)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def _read_peak() -> float | None:
-    """The peak of resident memory since `_reset_peak`, MiB; None where the system does not tell."""
+    """Return the peak of resident memory since `_reset_peak` in MiB; None if the system does not provide it."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):
@@ -134,7 +134,7 @@ def _read_peak() -> float | None:
 
 
 class _LimitedMemory:
-    """In the context the address space is limited to this many MiB; 0: as before."""
+    """A context with an address space limited to this many MiB; 0 for no change."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit * _MIB

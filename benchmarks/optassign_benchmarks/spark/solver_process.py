@@ -1,7 +1,7 @@
-"""Solving in a process of its own, with hard limits: a solve that hangs, crashes or eats all memory costs one row.
+"""Solving in a separate process with hard limits: a solve that hangs, crashes or exhausts memory costs one row.
 
-Starting Python and loading the solver takes about a second, so one such process serves a Python worker of Spark until it
-has to be killed; then the next assignor gets a new one.
+Starting Python and loading the solver takes about a second, so one process serves a Python worker of Spark until it must be
+killed. Then the next assignor gets a new process.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SolverLimits:
-    """The most time and memory of one answer."""
+    """The time and memory limits of one answer."""
 
     time_limit: float = 10.0
-    """Seconds of solving, which an assignor keeps itself."""
+    """Seconds of solving, which the assignor itself keeps."""
     answer_limit: float = 60.0
-    """Seconds after which the process is killed while it answers."""
+    """Seconds of answering after which the process is killed."""
     convergence_limit: float = 60.0
-    """Seconds after which it is killed while it plays a convergence."""
+    """Seconds of playing a convergence after which the process is killed."""
     memory_limit: int = 4096
-    """MiB of address space; 0: unlimited. Assignors that run in a JVM are not limited by it."""
+    """MiB of address space; 0 for no limit. Assignors in a JVM are not limited by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolverJob:
-    """A snapshot, to be generated or read, or a history, to be drawn; and the assignors that are to answer it."""
+    """A snapshot to generate or read, or a history to draw, and the assignors that answer it."""
 
     source: Spec | HistorySpec | bytes
     """Arguments of a generator, or the content of a recording."""
@@ -69,25 +69,25 @@ class SolverJob:
     parts: tuple[str, ...] = ("answer",)
     """The parts of the runner that are measured (`optassign_benchmarks.runner.PARTS`)."""
     recorded: bool = False
-    """Measure the recorded answer, too, under the name `recorded` in place of an assignor's."""
+    """Whether to measure the recorded answer too, under the assignor name `recorded`."""
     scale: int = 1
-    """How many times the recorded size the snapshot is to have."""
+    """Size of the snapshot as a multiple of the recorded size."""
     registered: tuple[tuple[str, str], ...] = ()
-    """(name, "module:attribute") of assignors that are not optassign's own."""
+    """(name, "module:attribute") of assignors from other packages."""
     threads: int = 1
-    """Threads that numerical libraries may use."""
+    """Number of threads that numerical libraries may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The snapshot has been generated or read; `about` are its columns, where it was read."""
+    """Sent when the snapshot has been generated or read; `about` has columns about a recording."""
 
     about: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """The assignor begins a step that may take this many seconds; after these the process may be killed."""
+    """Sent when the assignor begins a step that may take this many seconds; afterwards the process may be killed."""
 
     assignor: str
     what: str
@@ -96,7 +96,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class SolvedRow:
-    """Columns of the assignor's row that are known by now."""
+    """Sent with the columns of the assignor's row that are known so far."""
 
     assignor: str
     columns: dict[str, Any]
@@ -104,7 +104,7 @@ class SolvedRow:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The assignor has failed; the process goes on with the next."""
+    """Sent when the assignor has failed; the process continues with the next."""
 
     assignor: str
     status: str
@@ -113,7 +113,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """There is no snapshot: the recording is none, or the generator cannot make one."""
+    """Sent if there is no snapshot: the recording is invalid, or the generator cannot make one."""
 
     reason: str
     status: str = "failed"
@@ -121,16 +121,16 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The whole job is done."""
+    """Sent when the whole job is done."""
 
 
 Message = Ready | Phase | SolvedRow | Failed | Unreadable | Done
 
 
 SOLVER_MODULE = "optassign_benchmarks.spark.solver_main"
-"""The program of the process; `ps` shows it by this name."""
+"""The program of the process; `ps` shows this name."""
 _MAKING = 600.0
-"""Seconds that starting the process, and generating or reading a snapshot, may take."""
+"""Seconds for starting the process, and for generating or reading a snapshot."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "annot allocate memory", "out of memory", "Out of memory")
 
@@ -142,13 +142,13 @@ class ProcessOutcome:
     about: dict[str, Any] = field(default_factory=dict)
     """Columns about the snapshot."""
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Assignor -> columns, with `status` and `error`; in the order asked."""
+    """Assignor → columns, with `status` and `error`; in the order of the request."""
     unreadable: Unreadable | None = None
-    """Why there is no snapshot."""
+    """Why there is no snapshot, or None."""
 
 
 class SolverProcess:
-    """Runs jobs in a process, which is started when there is none."""
+    """A process that runs jobs, started on demand."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -156,7 +156,7 @@ class SolverProcess:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as this object
 
     def run(self, job: SolverJob) -> ProcessOutcome:
-        """Do a job. Any failure of an assignor becomes the status of its row."""
+        """Run a job, and return its outcome. Any failure of an assignor becomes the status of its row."""
         outcome, started = ProcessOutcome(), datetime.now(UTC).isoformat(timespec="seconds")
         names = list(job.assignors)
         while True:
@@ -173,11 +173,11 @@ class SolverProcess:
 
     @property
     def pid(self) -> int | None:
-        """The id of the process, if there is one."""
+        """Return the id of the process, or None without one."""
         return None if self._process is None else self._process.pid
 
     def close(self) -> None:
-        """End the process, if there is one, and whatever it has started."""
+        """End the process and all processes that it has started."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -188,9 +188,9 @@ class SolverProcess:
             self._connection = None
 
     def _run_until_killed(self, job: SolverJob, outcome: ProcessOutcome) -> bool:
-        """Do as much of a job as one process does; whether that was all.
+        """Do as much of a job as one process can, and return whether the job is finished.
 
-        If not, the process has ended, and the row of the assignor that it was busy with has its status.
+        If not, the process has ended, and the row of the busy assignor has its status.
         """
         at = Phase("", "starting", _MAKING)
         try:
@@ -207,7 +207,7 @@ class SolverProcess:
                     case Failed(assignor, status, error):
                         outcome.rows[assignor].update(status=status, error=f"{at.what}: {error}")
                         if status == "out-of-memory":
-                            self.close()  # after running out of memory its heap cannot be trusted
+                            self.close()  # after running out of memory, its heap is not reliable
                             return False
                     case Unreadable():
                         outcome.unreadable = message
@@ -226,7 +226,8 @@ class SolverProcess:
         return False
 
     def _receive(self, job: SolverJob) -> Iterator[Message]:
-        """The messages of the process, until none comes in the time that its phase may take. EOFError if the process ends."""
+        """Yield the messages of the process, until none arrives within the seconds of its step. EOFError if the process
+        ends."""
         connection = self._connect(job.threads)
         connection.send(job)
         seconds = _MAKING
@@ -237,7 +238,7 @@ class SolverProcess:
             yield message
 
     def _connect(self, threads: int) -> Connection:
-        """The connection to the process, which is started if it does not run."""
+        """Return the connection to the process, which is started if it does not run."""
         if self._connection is not None and self._process is not None and self._process.poll() is None:
             return self._connection
         self.close()
@@ -254,7 +255,7 @@ class SolverProcess:
                 stderr=self._errors,
                 pass_fds=[theirs.fileno()],
                 env=environment,
-                start_new_session=True,  # so that what it starts can be killed with it
+                start_new_session=True,  # so that its children can be killed with it
             )
         finally:
             theirs.close()
@@ -262,7 +263,7 @@ class SolverProcess:
         return ours
 
     def _explain_death(self) -> tuple[str, str]:
-        """Status and reason of a process that has ended by itself."""
+        """Return status and reason of a process that has ended by itself."""
         assert self._process is not None
         code = self._process.wait()
         self._errors.seek(0)
@@ -275,7 +276,7 @@ class SolverProcess:
 
 
 def _finish_row(outcome: ProcessOutcome, assignor: str, following: str) -> None:
-    """Mark the row of an assignor as ok, if it has not failed: it has finished when the next one begins."""
+    """Set the row of an assignor that has not failed to ok when the next assignor begins."""
     if assignor and assignor != following and "status" not in outcome.rows[assignor]:
         outcome.rows[assignor].update(status="ok", error=None)
 
@@ -284,7 +285,7 @@ _shared: SolverProcess | None = None
 
 
 def shared_process() -> SolverProcess:
-    """The process that serves this Python worker of Spark, made at the first call."""
+    """Return the process that serves this Python worker of Spark, created at the first call."""
     global _shared
     if _shared is None:
         _shared = SolverProcess()
@@ -293,7 +294,7 @@ def shared_process() -> SolverProcess:
 
 
 def _forget_after_fork() -> None:
-    """Make a forked child start a process of its own: the one that it has inherited serves its parent."""
+    """Let a forked child start its own process, since the inherited one serves its parent."""
     global _shared
     _shared = None
 
@@ -302,7 +303,7 @@ os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def executor_columns() -> dict[str, Any]:
-    """The columns that only the executor knows: its host, its versions, and the threads that a task may use there."""
+    """Return the columns that only the executor knows: its host, versions, and the threads that a task may use."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -318,12 +319,12 @@ def count_rows(finished: Any, number: int = 1) -> None:
     """Add `number` rows to Spark's accumulator `finished` when the task has ended; the driver reads the progress there."""
     global _frozen_modules
     finished.add(number)
-    # Spark's Python worker collects garbage after each task, which takes 50 ms for all the objects that modules consist of.
-    # Those live as long as the worker: freezing keeps the collector away from them.
+    # Spark's Python worker collects garbage after each task, which takes 50 ms for the objects of all modules. These live as
+    # long as the worker, so freezing excludes them from collection.
     if len(sys.modules) > _frozen_modules:
         gc.freeze()
         _frozen_modules = len(sys.modules)
 
 
 _frozen_modules = 0
-"""How many modules were loaded when their objects were frozen last."""
+"""Number of loaded modules when objects were last frozen."""

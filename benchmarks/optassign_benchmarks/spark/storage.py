@@ -1,4 +1,4 @@
-"""Files on any file system that Spark knows: the text of a run and of its report; what lies in the folders of its tables."""
+"""Files on any file system that Spark supports: texts of runs and reports, and the files of tables."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ class Storage:
         self.folder: str = self._system.makeQualified(root).toString()
         """The path with the file system's scheme."""
         self.given = folder.rstrip("/") or folder
-        """The path as it was given; if relative, then to the working directory of the driver."""
+        """The given path; a relative path starts at the driver's working directory."""
 
     def under(self, *names: str) -> str:
-        """The path of something in the folder."""
+        """Return the path of an entry in the folder."""
         return "/".join((self.folder, *names))
 
     def exists(self, *names: str) -> bool:
-        """Whether there is such a file or folder."""
+        """Return whether a file or folder exists."""
         return bool(self._system.exists(self._path(self.under(*names))))
 
     def names(self, *names: str) -> list[str]:
-        """The names of what is in a folder below the folder, sorted; none if there is no such folder."""
+        """Return the names in a subfolder, sorted; empty if it does not exist."""
         if not self.exists(*names):
             return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._path(self.under(*names))))
 
     def sizes(self, *names: str) -> dict[str, int]:
-        """Name -> bytes of the files in a folder below the folder, sorted by name; none if there is no such folder."""
+        """Return name → bytes of the files in a subfolder, sorted by name; empty if it does not exist."""
         if not self.exists(*names):
             return {}
         found = [status for status in self._system.listStatus(self._path(self.under(*names))) if status.isFile()]
         return dict(sorted((status.getPath().getName(), int(status.getLen())) for status in found))
 
     def move(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Give a file another path, where nothing is yet. OSError if that fails."""
+        """Move a file to an unused path. OSError if that fails."""
         if not self._system.rename(self._path(self.under(*source)), self._path(self.under(*target))):
             raise OSError(f"{self.under(*target)}: cannot be written")
 
     def delete(self, *names: str) -> None:
-        """Delete a file, or a folder with all that is in it, if it is there."""
+        """Delete a file, or a folder with its content, if it exists."""
         self._system.delete(self._path(self.under(*names)), True)
 
     def read(self, *names: str) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         stream = self._system.open(self._path(self.under(*names)))
         try:
             return bytes(stream.readAllBytes()).decode("utf-8")
@@ -64,11 +64,11 @@ class Storage:
             stream.close()
 
     def create(self, text: str, *names: str) -> bool:
-        """Write a file where none is yet; return whether that was so. OSError if it cannot be written."""
+        """Write a new file, and return False if it exists already. OSError if it cannot be written."""
         path = self._path(self.under(*names))
         try:
             stream = self._system.create(path, False)
-        except Exception as error:  # py4j's error of the JVM's
+        except Exception as error:  # py4j's error for an error of the JVM
             if self.exists(*names):
                 return False
             raise OSError(f"{path}: cannot be written ({error})") from None
@@ -79,7 +79,7 @@ class Storage:
         return True
 
     def write(self, text: str, *names: str) -> None:
-        """Write a file, wholly or not at all. OSError if that fails."""
+        """Write a file completely or not at all. OSError if that fails."""
         path, draft = self._path(self.under(*names)), self._path(self.under(*names[:-1], f".{names[-1]}.draft"))
         stream = self._system.create(draft, True)
         try:

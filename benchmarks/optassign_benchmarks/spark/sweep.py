@@ -1,17 +1,17 @@
-"""A sweep: every benchmark instance under every assignor, rows of some seconds together in one Spark task.
+"""Sweeps: every benchmark instance under every assignor, with rows of some seconds together in one Spark task.
 
-Why no row is lost or doubled:
+No row is lost or doubled:
 
-- Each task writes one Parquet file, whose name is made of the job and the number of the task. Spark's committer moves it into
-  place when the task ends (algorithm version 2), and only then are its rows reported as done. So a killed driver loses no row
-  that was reported; what its tasks had solved until then, half a minute of each core at the most besides the row at hand, is
-  solved again. A task that runs again, because its executor died, writes the same name again.
-- Any failure of a solve becomes a row: it runs in a process of its own (solver_process.py).
-- Rows that are in the results are not solved again: `run_sweep` continues where it stopped. Rows that a task has no time
-  left for are such rows, too: it goes on until there are none.
-- When all rows are there their files become one (tables.py).
+- Each task writes one Parquet file, named by the job and the number of the task. Spark's committer moves it into place when the
+  task ends (algorithm version 2), and only then are its rows reported as done. So a killed driver loses no reported row.
+  Unreported rows, at most half a minute of work of each core and the current row, are solved again. A task that runs again
+  because its executor died writes the same name again.
+- Any failure of a solve becomes a row, since it runs in a separate process (solver_process.py).
+- Rows in the results are not solved again: `run_sweep` continues with the missing rows, including those for which a task has no
+  time left.
+- When all rows exist, their files are merged (tables.py).
 
-Files are written by Spark alone, so any of Hadoop's file systems will do.
+Only Spark writes files, so any of Hadoop's file systems works.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MOST_SECONDS = 30.0
 
 
 def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> int:
-    """Solve the rows of the run that its results do not have yet; returns how many those were."""
+    """Solve the rows of the run that its results do not have yet, and return their number."""
     finish_rewriting(storage, run.id)
     rows = _missing_rows(spark, storage, run)
     total, slowness = len(rows), 1.0
@@ -61,7 +61,7 @@ def run_sweep(spark: SparkSession, storage: Storage, run: Run, listener: Progres
             append_rows(storage, _solve_rows(spark, run, rows, finished, slowness), _find_table(run), run.id)
             if finished.value >= total:
                 break
-            # The rest took longer than was believed: fewer rows in a task next time.
+            # The remaining rows took longer than estimated: next time, fewer rows in a task.
             rows, slowness = _missing_rows(spark, storage, run), 4 * slowness
     merge_small_files(spark, storage, run.id)
     return total
@@ -73,13 +73,13 @@ def _missing_rows(spark: SparkSession, storage: Storage, run: Run) -> list[Row]:
 
 
 def list_rows(run: Run) -> Sequence[Row]:
-    """All rows of the run, the longest first."""
+    """Return all rows of the run, the longest first."""
     assert run.sweep is not None
     return run.sweep.rows(run.assignors)
 
 
 def row_key(spec: Spec | HistorySpec, assignor: str) -> str:
-    """The key of a row, unique in its run."""
+    """Return the key of a row, unique in its run."""
     return f"{spec.name}/{assignor}"
 
 
@@ -100,7 +100,7 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
     batches = make_batches(rows, converge_up_to, spark.sparkContext.defaultParallelism, slowness)
     texts = [json.dumps([(asdict(spec), name) for spec, name in batch]) for batch in batches]
     grid = spark.createDataFrame(list(enumerate(texts)), "id bigint, rows string")
-    # One partition for each batch, in their order: a range has them, and joining it with something broadcast keeps them.
+    # One partition for each batch, in order: a range has them, and a join with a broadcast keeps them.
     placed = spark.range(0, len(batches), 1, len(batches)).join(F.broadcast(grid), "id").select("rows")
 
     def solve(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -124,7 +124,7 @@ def _solve_rows(spark: SparkSession, run: Run, rows: list[Row], finished: Any, s
 
 
 def _solve_row(job: SolverJob) -> dict[str, Any]:
-    """Do a job of one generated snapshot or history and one assignor; the columns of its row, except the common ones."""
+    """Return the columns of a row, except the common ones, from a job of one generated snapshot or history and one assignor."""
     assert not isinstance(job.source, bytes)
     (assignor,) = job.assignors
     outcome = shared_process().run(job)

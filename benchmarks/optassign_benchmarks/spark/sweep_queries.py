@@ -1,4 +1,4 @@
-"""The queries of the report on a sweep: of snapshots, and of random histories."""
+"""The queries of the report on a sweep of snapshots, and on a sweep of random histories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SELECT *, max(converged_rebalances IS NOT NULL) OVER (PARTITION BY instance) AS 
   coalesce(converged_stable AND converged_balanced AND size(converged_violations) = 0, false) AS rests,
   coalesce(status = 'ok' AND FAIR AND planned_work IS NOT NULL, false) AS fair
 FROM {results}""".replace("FAIR", FAIR)
-"""`played`: of an instance that any assignor has played on. Only rows that rest, or are fair, can win."""
+"""`played`: whether any assignor has played on the instance. Only rows that rest, or are fair, can win."""
 
 _WON = f"""
 SELECT assignor, count(*) AS instances, count_if(rests) AS `rest in balance`,
@@ -52,7 +52,7 @@ def _tell_what_won_at_once(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _tell_winners(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
-    """Which assignors are the best, measure by measure, and on how many instances; who shares the lead is named as well."""
+    """Return a sentence with the best assignors for each measure and their numbers of instances; ties are all named."""
     instances = max(row["instances"] for row in rows)
     told = []
     for measure in measures:
@@ -69,7 +69,7 @@ def _tell_winners(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[
 _BOUNDED = """
 SELECT *, max(restore_bound) OVER (PARTITION BY instance) AS minimum
 FROM {results} WHERE status = 'ok'"""
-"""The minimum of an instance is the greatest bound that any assignor proved for it."""
+"""The minimum of an instance is the greatest bound that any assignor has proven for it."""
 
 _ONE_ANSWER = f"""
 SELECT shape, assignor, count(*) AS instances, count_if(balanced) AS balanced,
@@ -252,7 +252,7 @@ _BROKEN = "aggregate(map_values(violations), 0L, (total, number) -> total + numb
 
 
 def _select_column(column: GradeColumn, seen: set[str]) -> str:
-    """A sum of the column, or a quotient of two, under its label; shares in per cent."""
+    """Return SQL for a column under its label: a sum, or a quotient of two sums; shares in per cent."""
     total = f"sum({_BROKEN if column.sum == 'violations' else column.sum})"
     label = column.label if column.label not in seen else f"{column.label} ({column.key})"
     seen.add(label)

@@ -1,17 +1,16 @@
-"""The tables that runs leave behind: columns with unit and meaning, and Parquet files of rows.
+"""The tables of runs: columns with unit and meaning, and Parquet files of rows.
 
 `python -m optassign_benchmarks.spark.tables` renews docs/reference/generated/spark-tables.md.
 
-Rewriting the files of a table: small ones become one, or rows that failed are left out, to be solved again.
+A table's files are rewritten to merge small files, or to remove failed rows that are solved again. Readers never get a row
+twice, and a crash at any time loses no row:
 
-A reader never gets a row twice, and no crash loses one, whenever it comes:
+1. The rewritten rows go to a folder whose name begins with an underscore, which readers do not open.
+2. A journal, written atomically, names the replaced files. From then on the rewriting counts as done.
+3. The old files are deleted, the new ones moved into place, and the journal is deleted.
 
-1. The rewritten rows go to a folder whose name begins with an underscore, so no reader opens it.
-2. A journal, written at once, names the files that they replace. From here on the rewriting counts as done.
-3. The old files are deleted, the new ones moved into their place, the journal is deleted.
-
-`finish_rewriting` does step 3 anew where it was interrupted. Every command calls it before it reads a table; it takes nothing
-away from a driver that is rewriting the same table just then.
+`finish_rewriting` repeats step 3 after an interruption. Every command calls it before it reads a table. It does not disturb a
+driver that is rewriting the same table.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ _ARROW: Mapping[Any, pa.DataType] = {str: TEXT, int: WHOLE, float: REAL, bool: T
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """One column; `unit` is empty where the value is no quantity."""
+    """A column; `unit` is empty if the value is not a quantity."""
 
     name: str
     type: pa.DataType
@@ -89,7 +88,7 @@ class TableColumn:
 
 
 def _list_columns(record: type[Any], prefix: str = "") -> Iterator[TableColumn]:
-    """The columns that `to_columns` makes of a record."""
+    """Yield the columns that `to_columns` makes of a record."""
     for each in list_measures(record):
         if "{}" in each.meaning:
             kind = _to_arrow(get_args(each.type)[1])
@@ -101,7 +100,7 @@ def _list_columns(record: type[Any], prefix: str = "") -> Iterator[TableColumn]:
 
 
 def _to_arrow(kind: Any) -> pa.DataType:
-    """Arrow's type of a measure; any column may be null."""
+    """Return Arrow's type of a measure; any column may be null."""
     inner = get_args(kind)
     if get_origin(kind) is UnionType:
         return _to_arrow(inner[0])
@@ -181,11 +180,11 @@ _RECORDED = (
     TableColumn("assignor", TEXT, "", "`recorded`: what was answered then; else who was asked now"),
 )
 REPLAYS = (*_RECORDED, *OUTCOME, *_MEASURES, *CIRCUMSTANCES)
-"""`replays`: one row for each recording and assignor, and one for what was answered then."""
+"""`replays`: one row for each recording and assignor, and one for the recorded answer."""
 CONVERGENCES = (*_RECORDED, *OUTCOME, *_CONVERGENCE, *CIRCUMSTANCES)
-"""`convergences`: one row for each first recording of an episode and assignor, played on until it rests."""
+"""`convergences`: one row for each first recording of an episode and assignor, played until the group is stable."""
 ERRORS = REPLAYS
-"""`errors`: one row for each file that could not be read as a recording; little more than `path` and `error` is set."""
+"""`errors`: one row for each file that is not a readable recording; few columns besides `path` and `error` are set."""
 
 
 HISTORIES = (
@@ -209,24 +208,25 @@ DOCUMENTED: dict[str, Sequence[TableColumn]] = {
     "histories-columns": [column for column in HISTORIES if column not in CIRCUMSTANCES],
     "replays-columns": [column for column in REPLAYS if column.name not in {c.name for c in RESULTS} or column.name == "run"],
 }
-"""Mark in the document -> the columns that stand there: those of `results`, and what the others have beyond."""
+"""Mark in the document → its columns: those of `results`, and the additional ones of the other tables."""
 _SQL = {TEXT: "string", WHOLE: "bigint", REAL: "double", TRUTH: "boolean"}
 
 
 def arrow_schema(columns: Sequence[TableColumn]) -> pa.Schema:
-    """The schema of what executors write: all columns but `run`, which is the name of a folder."""
+    """Return the schema of the rows that executors write: all columns except `run`, which is the name of a folder."""
     return pa.schema([(column.name, column.type) for column in columns if column.name != "run"])
 
 
 def spark_schema(columns: Sequence[TableColumn]) -> StructType:
-    """The schema of `arrow_schema` in Spark's types."""
+    """Return `arrow_schema` in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(arrow_schema(columns))
 
 
 def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[TableColumn]) -> pa.RecordBatch:
-    """Rows as Arrow, null where a row lacks a column. pa.ArrowInvalid or OverflowError where a column cannot hold a value."""
+    """Return rows as Arrow, with null for missing columns. pa.ArrowInvalid or OverflowError for a value that its column cannot
+    hold."""
     listed = [{name: sorted(v.items()) if isinstance(v, Mapping) else v for name, v in row.items()} for row in rows]
     return pa.RecordBatch.from_pylist(listed, schema=arrow_schema(columns))
 
@@ -234,9 +234,9 @@ def to_record_batch(rows: Sequence[dict[str, Any]], columns: Sequence[TableColum
 def to_record_batch_or_failures(
     rows: Sequence[dict[str, Any]], columns: Sequence[TableColumn], identity: Sequence[str]
 ) -> pa.RecordBatch:
-    """Rows as Arrow, whatever values they hold.
+    """Return rows as Arrow for any values.
 
-    A row with a value that its column cannot hold becomes a failed one, which keeps only the columns named by `identity`.
+    A row with a value that its column cannot hold becomes a failed row with only the columns named by `identity`.
     """
     try:
         return to_record_batch(rows, columns)
@@ -250,7 +250,7 @@ def to_record_batch_or_failures(
 
 
 def column_table(columns: Sequence[TableColumn]) -> str:
-    """The columns as a Markdown table, with Spark's names of types."""
+    """Return the columns as a Markdown table, with Spark's names of types."""
     return to_markdown(
         ("column", "type", "unit", "what it is"),
         [(f"`{c.name}`", _sql_type(c.type), c.unit.replace("|", "\\|"), c.meaning or "of the snapshot") for c in columns],
@@ -275,35 +275,35 @@ TABLES: dict[str, tuple[tuple[TableColumn, ...], list[str]]] = {
     CONVERGED: (CONVERGENCES, ["path", "assignor"]),
     FAILED: (ERRORS, ["path"]),
 }
-"""Name -> columns, and the names of the columns that tell the rows of one run apart."""
+"""Name → columns, and the names of the columns that identify a row within a run."""
 
 
 def read_rows(spark: SparkSession, storage: Storage, name: str, run: str) -> DataFrame:
-    """The rows of a run in one of the tables; an empty frame if there are none.
+    """Return the rows of a run in one of the tables; an empty frame without rows.
 
-    Each row comes once, even if two drivers have worked at the same run.
+    Each row appears once, even if two drivers have worked at the same run.
     """
     columns, key = TABLES[name]
     parts = list(list_parts(storage, name, run))
     if not parts:
         return spark.createDataFrame([], spark_schema(columns).add("run", "string"))
-    # One file is that of one task, or it has been merged: no row is in it twice.
+    # A single file is that of one task, or of a merge: it has no row twice.
     rows = read_parts(spark, storage, name, run)
     return rows if len(parts) == 1 else rows.dropDuplicates(key)
 
 
 def list_parts(storage: Storage, name: str, run: str) -> dict[str, int]:
-    """Name -> bytes of the Parquet files of a run in one of the tables."""
+    """Return name → bytes of the Parquet files of a run in one of the tables."""
     found = storage.sizes(f"table={name}", f"run={run}")
     return {part: size for part, size in found.items() if part.endswith(".parquet") and part[0] not in "._"}
 
 
 def read_parts(spark: SparkSession, storage: Storage, name: str, run: str, parts: Sequence[str] = ()) -> DataFrame:
-    """The rows in some files of a run, by default in all, with the column `run`; a row that is there twice comes twice."""
+    """Return the rows in some files of a run, by default in all, with the column `run`. Duplicates are kept."""
     columns, _ = TABLES[name]
     schema = spark_schema(columns).add("run", "string")
     base, folder = storage.under(f"table={name}"), (f"table={name}", f"run={run}")
-    # Spark reads a folder at once, but thousands of paths in as many tasks.
+    # Spark reads a folder in one task, but thousands of paths in as many tasks.
     paths = [storage.under(*folder, part) for part in parts] or [storage.under(*folder)]
     return spark.read.option("basePath", base).schema(schema).parquet(*paths)
 
@@ -321,16 +321,16 @@ def append_rows_by_table(storage: Storage, rows: DataFrame, run: str) -> None:
 
 
 _SMALL = 32 << 20
-"""Bytes from which a file is left alone. One of 100,000 rows has some ten MiB."""
+"""Bytes from which a file is not merged. A file of 100,000 rows has some ten MiB."""
 _LARGE = 128 << 20
-"""Bytes of the old files that go into each new one, at the most."""
+"""The most bytes of old files that go into each new file."""
 _DRAFT, _JOURNAL = "_rewritten", "_rewriting.json"
 
 
 def merge_small_files(spark: SparkSession, storage: Storage, run: str) -> None:
-    """Make one file of all small ones of a run, in each of its tables (a few where they are many GiB), sorted by key."""
+    """Merge all small files of a run in each of its tables, sorted by key; into several files if they are many GiB."""
     for name in TABLES:
-        storage.delete(f"table={name}", f"run={run}", _DRAFT)  # of a driver that was killed
+        storage.delete(f"table={name}", f"run={run}", _DRAFT)  # left by a killed driver
         parts = list_parts(storage, name, run)
         small = {part: size for part, size in parts.items() if size < _SMALL}
         if len(small) > 1:
@@ -339,7 +339,8 @@ def merge_small_files(spark: SparkSession, storage: Storage, run: str) -> None:
 
 
 def forget_failures(spark: SparkSession, storage: Storage, name: str, run: str) -> int:
-    """Take the rows out of a table that are not ok, and all others of the same recordings; returns how many were not ok."""
+    """Remove the rows that are not ok, and all others of the same recordings, from a table; return the number of rows not
+    ok."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     _, key = TABLES[name]
@@ -356,7 +357,7 @@ def forget_failures(spark: SparkSession, storage: Storage, name: str, run: str) 
 
 
 def finish_rewriting(storage: Storage, run: str) -> None:
-    """Finish each rewriting of the run's tables that counts as done and was interrupted."""
+    """Finish each interrupted rewriting of the run's tables that counts as done."""
     for name in TABLES:
         folder = (f"table={name}", f"run={run}")
         if storage.exists(*folder, _JOURNAL):
@@ -364,11 +365,11 @@ def finish_rewriting(storage: Storage, run: str) -> None:
 
 
 def _replace(storage: Storage, name: str, run: str, old: Mapping[str, int], rows: DataFrame) -> None:
-    """Put `rows` in the place of old files. `old`: their names and bytes."""
+    """Replace old files by files with `rows`. `old`: name → bytes."""
     folder = (f"table={name}", f"run={run}")
     columns, key = TABLES[name]
     kept = [column.name for column in columns if column.name != "run"]
-    # Rows that may be the same come together before they are compared, so that nothing is shuffled twice.
+    # Equal keys come together before they are compared, so that rows are shuffled once.
     together = rows.repartition(-(-sum(old.values()) // _LARGE), *key).dropDuplicates(key)
     together.sortWithinPartitions(key).select(kept).write.mode("overwrite").parquet(storage.under(*folder, _DRAFT))
     storage.write(json.dumps({"replaced": sorted(old)}), *folder, _JOURNAL)
@@ -386,7 +387,8 @@ def _put_in_place(storage: Storage, folder: tuple[str, str]) -> None:
 
 
 def read_episodes(spark: SparkSession, storage: Storage, run: str) -> DataFrame:
-    """All recordings with `begins` (no follow-up led to it) and `episode` (its number, counted for each application)."""
+    """Return all recordings with `begins` (whether no follow-up led to it) and `episode` (its number within the
+    application)."""
     return spark.sql(EPISODES, replays=read_rows(spark, storage, REPLAYED, run))
 
 

@@ -43,7 +43,7 @@ STUDIES = {
     "workers": "processes.workers:WORKERS",
     "resting": "processes.resting:RESTING",
 }
-"""Study, and name of its file in docs/data -> module in studies/ and the record, or records, in it.
+"""Name of a study and of its file in docs/data → module in studies/ and its record or records.
 
-A module is imported when its study is run: some need a Kafka client, the service's packages or Spark.
+A module is imported when its study runs: some need a Kafka client, the service's packages or Spark.
 """

@@ -1,14 +1,14 @@
-"""Groups that an assignor has arranged itself, from nothing, until they rest: what it takes to change them.
+"""Groups that an assignor itself has arranged until they were stable, and the cost of changes to them.
 
-*Own arrangement*: scale-out and scale-in of a group that Kafka's high-availability class has arranged. That class computes one
-arrangement of its own, so a group that it did not arrange is reshuffled whatever happens: the snapshots of the other studies
-make it look worse than a user who has always run it would see. Dropped state is deleted. The second table is the price of both
-ways: optassign takes over such a group, and gives it back once it is at rest. *Later* stands for a group that has changed under
-optassign for long: little is left of what Kafka's default had arranged.
+*Own arrangement*: scale-out and scale-in of a group that Kafka's high-availability class has arranged. That class has only one
+arrangement for a group, so it reshuffles a group with another arrangement at any event. The snapshots of the other studies
+therefore show it worse than users of it would see. Dropped state is deleted. The second table is the cost of migration in both
+directions: optassign takes over such a group, and gives it back when it is stable. *Later* stands for a group that has changed
+under optassign for long, so that little of Kafka's arrangement remains.
 
-*Failover*: a client dies. Each assignor arranges the group itself: all clients at once, or a part of them first and the others
-later, which is how groups grow. Then one client after the other is taken away from that rest. Standbys are caught up, as they
-are while a group runs.
+*Failover*: a client dies. Each assignor arranges the group itself, from all clients at once, or from a part of them first and
+the others later, as groups grow. Then clients are removed from that stable group one at a time. Standbys are caught up, as in a
+running group.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_DEAD = 10
 
 
 def arrange(state: ApplicationState, by: str | TaskAssignor = "high-availability") -> ApplicationState:
-    """The same group once the assignor asks for no follow-up. RuntimeError if that does not happen."""
+    """Return the group once the assignor asks for no follow-up. RuntimeError if it never does."""
     assignor = create(by) if isinstance(by, str) else by
     for _ in range(_MOST_REBALANCES):
         answer = assignor.assign(state)
@@ -46,7 +46,7 @@ def arrange(state: ApplicationState, by: str | TaskAssignor = "high-availability
 
 
 def arrange_all(spec: Spec, *assignors: str) -> ApplicationState:
-    """The group after one assignor and then the others have arranged it."""
+    """Return the group after each of the assignors in turn has arranged it."""
     state = spec.generate()
     for name in assignors:
         state = arrange(state, name)
@@ -54,7 +54,7 @@ def arrange_all(spec: Spec, *assignors: str) -> ApplicationState:
 
 
 def add_clients(spec: Spec, number: int) -> ApplicationState:
-    """The group that Kafka's default has arranged, with `number` new clients, which have nothing on their disks."""
+    """Return the group that Kafka's default has arranged, with `number` new clients without state."""
     state = arrange(spec.generate())
     nothing: dict[str, object] = {"previous_active": (), "previous_standby": (), "lags": {}, "consumers": {}}
     new = [
@@ -65,7 +65,8 @@ def add_clients(spec: Spec, number: int) -> ApplicationState:
 
 
 def remove_clients(spec: Spec, number: int) -> ApplicationState:
-    """The group that Kafka's default has arranged, without `number` of its clients, evenly spaced in the order of their ids."""
+    """Return the group that Kafka's default has arranged, without `number` of its clients, evenly spaced in the order of their
+    ids."""
     state = arrange(spec.generate())
     step = len(state.clients) / number
     gone = {round(step * n) for n in range(number)}
@@ -73,8 +74,8 @@ def remove_clients(spec: Spec, number: int) -> ApplicationState:
 
 
 def replace_clients(state: ApplicationState, clients: Iterable[KafkaStreamsState]) -> ApplicationState:
-    """The group with these clients and no other."""
-    # Validated anew instead of copied: that puts the clients in the order of their ids.
+    """Return the group with these clients only."""
+    # Validation, unlike copying, puts the clients in the order of their ids.
     return ApplicationState.model_validate({**dict(state), "clients": tuple(clients)})
 
 
@@ -134,10 +135,11 @@ OWN_ARRANGEMENT = Study(
 
 
 def let_die(group: tuple[Spec, int], assignor: str) -> dict[str, list[int]]:
-    """Arrange the group, of so many clients first, and take clients away, one at a time: the results of each death.
+    """Arrange the group, with its first clients first, and remove clients one at a time; return lists with a value for each
+    removal.
 
-    too_many: active tasks of the fullest client beyond an even share, after the first rebalance. rebalances: until the group
-    rests. moves: of actives, without the dead client's tasks.
+    too_many: active tasks of the fullest client above an even share, after the first rebalance. rebalances: until the group is
+    stable. moves: of active tasks, without the removed client's tasks.
     """
     spec, fewer = group
     by, whole = create_also_planner(assignor), spec.generate()

@@ -1,4 +1,4 @@
-"""Cold starts in random histories: active tasks that once had state, given to an instance that has none of it."""
+"""Cold starts in random histories: active tasks that once had state, assigned to an instance without that state."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ Disks = Literal["dropped state is deleted", "dropped state stays", "stays, resta
 
 
 class ColdStarts:
-    """An assignor, watched: its cold starts, and how much state there is."""
+    """An assignor with counts of its cold starts and of existing state."""
 
     def __init__(self, assignor: TaskAssignor) -> None:
         self._assignor = assignor
         self._known: set[str] = set()
-        """Tasks that some instance had state of."""
+        """Tasks of which some instance has had state."""
         self._last: set[tuple[str, str]] = set()
-        """The cold starts of the last answer: a second pass repeats them."""
+        """The cold starts of the last answer, which a second pass repeats."""
         self.sums: Counter[str] = Counter()
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """Hand the configs on."""
+        """Forward the configs."""
         self._assignor.configure(configs)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Return the answer of the assignor, and count."""
+        """Return the assignor's answer, and count its cold starts."""
         answer = self._assignor.assign(state)
         full = state.full_lags
         held = {
@@ -66,12 +66,12 @@ class ColdStarts:
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Hand the outcome on."""
+        """Forward the outcome."""
         self._assignor.on_assignment_computed(state, assignment, error)
 
 
 def draw(seed: int, standbys: int, disks: Disks) -> History:
-    """A history of the suite `small` with that number of standbys all the time, and without tags."""
+    """Return a history of the suite `small` with a constant number of standbys, and without tags."""
     drawn = draw_history("small", seed)
     configs = drawn.configs.model_copy(update={"num_standby_replicas": standbys, "rack_aware_assignment_tags": ()})
     changes = tuple(change for change in drawn.changes if change.do not in _LEFT_OUT)
@@ -80,7 +80,7 @@ def draw(seed: int, standbys: int, disks: Disks) -> History:
 
 
 def _wipe(history: History) -> Iterator[Change]:
-    """The changes, in which an instance that restarts comes back empty, under another id."""
+    """Yield the changes of the history with restarting instances that return without state, under another id."""
     there = {client.process_id: client for client in history.clients}
     now = {name: name for name in there}
     for number, change in enumerate(history.changes):
@@ -100,7 +100,7 @@ def _wipe(history: History) -> Iterator[Change]:
 
 
 def measure_cold_starts(history: History, name: str) -> dict[str, object]:
-    """Cold starts of a history, and of its grades the changes, moves and restored offsets."""
+    """Return the cold starts of a history, with the changes, moves and restored offsets of its grades."""
     watched = ColdStarts(create_also_planner(name))
     grades = play_history(history, watched)
     return {**watched.sums, "changes": grades.changes, "moves": grades.moves, "restored": grades.restored}

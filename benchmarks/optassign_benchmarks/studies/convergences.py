@@ -1,4 +1,5 @@
-"""Whole convergences: rules and rest, restored offsets and their bound, moves; of all assignors, and of the JVM's planner."""
+"""Whole convergences of all assignors and of the JVM's planner: rules, stability, restored offsets with their bound, and
+moves."""
 
 from __future__ import annotations
 
@@ -34,17 +35,17 @@ from optassign_benchmarks.runner import (
 )
 
 OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
-"""Assignors of optassign and others; the others remember nothing, and are played with memory only."""
+"""Assignors of optassign, and others. The others remember nothing, and are played with memory only."""
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
 SETTLED: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
-"""Shapes whose group was at rest before something happened to it: only these are held to the least."""
+"""Shapes whose group was stable before the event: only these must reach the least."""
 PLAYED: tuple[Shape, ...] = ("scale-out", "scale-in", "restart", "partial")
 GROWTH = 0.02
 SMALL = 2_000
-"""Small snapshots of all shapes together, or a few more; those are left out of whose kind no settled group exists."""
+"""Least number of small snapshots of all shapes together; specs for which no stable group exists are left out."""
 _MOST_ABOVE_PLAN, _MOST_TWICE = 1.05, 0.02
-"""Moves ÷ the fewest of the first plan; tasks moved more than once ÷ tasks moved."""
+"""Moves ÷ the fewest moves to the first plan; tasks moved more than once ÷ tasks moved."""
 
 
 def _is_broken(row: StudyRow) -> bool:
@@ -52,7 +53,7 @@ def _is_broken(row: StudyRow) -> bool:
 
 
 def list_small(quick: bool) -> Iterator[Spec]:
-    """Small snapshots of all shapes; quick: a tenth of them."""
+    """Yield specs of small snapshots of all shapes; a tenth of them if `quick`."""
     for shape in SHAPES:
         yield from small_specs(shape, math.ceil(SMALL / (10 if quick else 1) / len(SHAPES)))
 
@@ -87,9 +88,9 @@ RULES = Study(
 
 
 def count_allowed_rebalances(state: ApplicationState, first: TaskAssignment) -> int:
-    """The rebalances that a convergence may take, from its first answer.
+    """Return the number of rebalances that a convergence may take, from its first answer.
 
-    2 + ceil(copies not caught up of the first plan that are no standbys of the first answer ÷ max_warmup_replicas).
+    2 + ⌈copies not caught up of the first plan that are not standbys in the first answer ÷ max_warmup_replicas⌉.
     """
     if first.plan is None:
         return 2
@@ -106,12 +107,12 @@ def count_allowed_rebalances(state: ApplicationState, first: TaskAssignment) -> 
 
 
 def find_allowed(state: ApplicationState, assignor: str) -> dict[str, int]:
-    """The rebalances that cp-sat may take."""
+    """Return the number of rebalances that cp-sat may take; empty for other assignors."""
     return {"allowed": count_allowed_rebalances(state, assign(state))} if assignor == "cp-sat" else {}
 
 
 def _find_long(rows: list[StudyRow]) -> Iterator[str]:
-    """Convergences that restored too much, took too long, broke a rule or did not come to rest."""
+    """Yield convergences that restored too much, took too long, broke a rule or did not become stable."""
     for pair in by_case(rows):
         ours, greedy = pair["cp-sat"], pair["greedy"]
         is_long = ratio(ours) > 1.01 or ours.converged_rebalances > ours.allowed or ratio(greedy) > 1.3
@@ -190,7 +191,7 @@ def _add_ratios(rows: list[StudyRow]) -> str:
 
 
 def _find_moving(rows: list[StudyRow]) -> Iterator[str]:
-    """Convergences of optassign that move too much, break a rule, or do not settle and rest."""
+    """Yield convergences of optassign that move too much, break a rule, or do not become stable."""
     for row in rows:
         if row.assignor in OURS and _is_broken(row):
             yield f"{row}: {row.converged_violations}, settled: {row.converged_settled}, rests: {row.converged_rests}"
@@ -262,7 +263,7 @@ def _list_cases(quick: bool) -> Iterator[StudyCase]:
 
 
 def _of_all(rows: list[StudyRow], name: str) -> str:
-    """The median, and the most."""
+    """Return the median and, in brackets, the greatest value."""
     return f"{statistics.median(row[name] for row in rows):.0f} ({max(row[name] for row in rows)})"
 
 
@@ -277,7 +278,7 @@ def _describe_violations(rows: list[StudyRow]) -> str:
 
 
 def _both(cell: Callable[[StudyRow], str]) -> Callable[[list[StudyRow]], str]:
-    """The figures with dropped state deleted and kept; only one where they agree."""
+    """Return a cell with the figures for deleted and kept state, or with a single figure if they agree."""
     return lambda rows: " / ".join(dict.fromkeys(map(cell, rows)))
 
 
@@ -324,15 +325,15 @@ BASELINES = Study(
 
 
 PLANNER, KAFKAS = JvmPlanner.name, "high-availability"
-"""Kafka's default is equal to Kafka's own class, copy by copy (tests/java/test_parity.py)."""
+"""Kafka's default equals Kafka's own class, copy by copy (tests/java/test_parity.py)."""
 _MOST_RESTORED, _MOST_MOVED = 1.05, 1.2
-"""Times the least, in nine of ten groups."""
+"""Limits as multiples of the least, for nine of ten groups."""
 _THREADS: tuple[tuple[int | tuple[int, int], int], ...] = ((1, 1), ((1, 4), 2))
 """Threads of a client, and seed."""
 
 
 def find_least(state: ApplicationState, assignor: str) -> dict[str, int | None]:
-    """The least that is restored and moved, as cp-sat's first answer proves it."""
+    """Return the proven least restored offsets and moves, from cp-sat's first answer."""
     answer = create("cp-sat").assign(state)
     return {"least_restored": restore_work_bound(answer), "least_moved": find_planned_moves(answer)[1]}
 
@@ -351,7 +352,7 @@ def _pair(rows: Iterable[StudyRow], found: str, least: str) -> list[tuple[int, i
 
 
 def find_ninth(pairs: Iterable[tuple[int, int]]) -> float:
-    """The ratio that nine of ten do not exceed; of something to nothing it is infinite."""
+    """Return the ratio that nine of ten pairs do not exceed; infinite for a positive value over 0."""
     ratios = sorted(1.0 if found == least else found / least if least else math.inf for found, least in pairs)
     return ratios[math.ceil(0.9 * len(ratios)) - 1] if ratios else 1.0
 
@@ -366,7 +367,7 @@ def _format_sums(pairs: list[tuple[int, int]]) -> str:
 
 
 def _list_broken(row: StudyRow) -> dict[str, int]:
-    """Violations of R1 to R6."""
+    """Return the violations of R1 to R6: rule → number."""
     judged = ("format", *(f"R{n}" for n in range(1, 7)))
     return {rule: number for rule, number in row.converged_violations.items() if rule in judged}
 
@@ -375,7 +376,7 @@ _RESTORED, _MOVED = ("converged_restored_offsets", "least_restored"), ("converge
 
 
 def _find_bad_plans(rows: list[StudyRow]) -> Iterator[str]:
-    """Groups in which the planner breaks a rule, does not settle or rest, and figures that are missed."""
+    """Yield groups in which the planner breaks a rule or does not become stable, and figures beyond their limits."""
     mine = [row for row in rows if row.assignor == PLANNER]
     for row in mine:
         if _list_broken(row) or not row.converged_stable:

@@ -1,8 +1,8 @@
-"""The day on which Kafka's broker warms up by itself: a model of its refiner behind several target assignments.
+"""Warm-ups by Kafka's broker itself: a model of its refiner behind several target assignments.
 
-The refiner (KAFKA-20665) is modelled from its description: a target assignment is made once for each change of the members. A
-task with a changelog stays where it runs until its target has caught up, and at most `max_warmup_replicas` of these warm up at
-a time. The coordinator assigns again as soon as a report shows that one is done.
+The refiner (KAFKA-20665) is modelled from its description. The target assignment is made once for each change of the members. A
+task with a changelog stays with its owner until its target has caught up, and at most `max_warmup_replicas` of these copies
+warm up at a time. The coordinator assigns again as soon as a report shows a finished warm-up.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _ZONES = 3
 _TAG = "zone"
 _SEED = 1
 _LIMIT = 60.0
-"""Seconds for one target: a proof must not depend on how busy the machine is."""
+"""Seconds for one target: a proof must not depend on the machine's load."""
 
 
 class BalancedTarget(Baseline):
     """A model of Kafka's `balanced` (KAFKA-20998) from its description: the placement of Kafka's default, by loads alone.
 
-    It looks neither at lags nor at earlier owners; to move tasks without a stop is left to the refiner.
+    It ignores lags and previous owners; the refiner moves tasks without interruption.
     """
 
     name = "balanced"
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Place logged tasks and standbys by loads, and fill up with tasks without a changelog."""
+        """Place logged tasks and standbys by loads, then add the tasks without a changelog."""
         order, _ = order_process_ids(situation.inventory.clients)
         copies = AssignedCopies(len(state.tasks), [state.clients[i].threads for i in order])
         logged = [t for t, task in enumerate(state.tasks) if task.logged]
@@ -60,17 +60,17 @@ class BalancedTarget(Baseline):
 
 
 def create_target(name: str) -> TaskAssignor:
-    """The assignor of a name, the model of `balanced` included."""
+    """Return the assignor of a name, the model of `balanced` included."""
     return BalancedTarget() if name == BalancedTarget.name else create(name, time_limit=_LIMIT)
 
 
 def make_group_in_zones(tasks: int, clients: int) -> ApplicationState:
-    """A group that a tenth of its instances has joined, in three zones; tasks weigh differently."""
+    """Return a group in three zones, which a tenth of its instances has just joined; tasks have different weights."""
     return _with_zones(make_group("scale-out", tasks, clients, 1, "lognormal", _SEED))
 
 
 def judge_target(state: ApplicationState, name: str) -> Mapping[str, object]:
-    """The measures of the target that an assignor makes."""
+    """Return the measures of the target that an assignor makes."""
     answer = create_target(name).assign(state)
     placement = planned_placement(state, answer)
     work = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]
@@ -84,7 +84,7 @@ def judge_target(state: ApplicationState, name: str) -> Mapping[str, object]:
 
 
 def _with_zones(state: ApplicationState) -> ApplicationState:
-    """The snapshot with its instances in zones in turn, and standbys wanted in another zone."""
+    """Return the snapshot with its instances in zones in turn, and with standbys required in other zones."""
     zones = cycle(f"z{n}" for n in range(_ZONES))
     return state.model_copy(
         update={
@@ -100,7 +100,8 @@ def _count_in_one_zone(state: ApplicationState, placement: TaskPlacement) -> int
 
 
 def _find_load_after_loss(state: ApplicationState, placement: TaskPlacement) -> float:
-    """The greatest load, times the mean, right after an instance is lost and standbys took over; the mean over all losses."""
+    """Return the greatest load relative to the mean after an instance is lost and standbys took over; the mean over all
+    losses."""
     mean = sum(task.weight for task in state.tasks) / (len(state.clients) - 1)
     found = []
     for lost in state.clients:
@@ -116,24 +117,24 @@ def _find_load_after_loss(state: ApplicationState, placement: TaskPlacement) -> 
 _STICKY, _BALANCED, _OPTASSIGN = "kafka-broker-sticky-4.4", BalancedTarget.name, "cp-sat"
 _TITLES = {_STICKY: "`sticky` of 4.4.0", _BALANCED: "`balanced` (model)", _OPTASSIGN: "optassign"}
 _SIZES = ((75, 10, 5), (375, 50, 25))
-"""Tasks, two thirds of them with a changelog; instances; instances that join, or are lost."""
+"""Tasks, two thirds of them with a changelog; instances; instances that join or are lost."""
 _WARMUPS = (2, 20)
 
 
 class Refined(Baseline):
-    """Kafka's refiner in front of an assignor: its target, reached by warm-ups."""
+    """Kafka's refiner in front of an assignor: the assignor's target, reached by warm-ups."""
 
     name = "refined"
 
     def __init__(self, base: str) -> None:
-        """`base`: the name of the assignor that makes targets, as `create_target` takes it."""
+        """Create the assignor. `base`: the name of the assignor of targets, for `create_target`."""
         super().__init__()
         self._base = create_target(base)
         self._members: tuple[object, ...] = ()
         self._target: Placement | None = None
 
     def place(self, state: ApplicationState, situation: Situation) -> Placed:
-        """Place each task on its target, or where it runs while the target warms up."""
+        """Place each task on its target, or on its owner while the target warms up."""
         problem = situation.problem
         members = (situation.inventory.tasks, situation.inventory.clients)
         if self._target is None or members != self._members:
@@ -171,11 +172,11 @@ def _read_target(answer: TaskAssignment, situation: Situation) -> Placement:
 
 
 _Case = tuple[int, int, int, int, str]
-"""Tasks, clients, those that come or go, warm-ups at a time, event."""
+"""Tasks, clients, joining or leaving clients, warm-ups at a time, event."""
 
 
 def _play(_: None, case: _Case) -> Iterator[PlayedRow]:
-    """Play a scale-out or a loss under each target and each way to warm up."""
+    """Play a scale-out or a loss under each target and each kind of warm-up; yield the rows."""
     tasks, clients, _more, warmups, event = case
     scenario = make_scenario(*case)
     for target, by, played in _play_all(scenario):
@@ -208,9 +209,9 @@ def _play_all(scenario: Scenario) -> Iterable[tuple[str, str, Played]]:
 
 
 def make_scenario(tasks: int, clients: int, more: int, warmups: int, event: str) -> Scenario:
-    """A group of the streams protocol that instances join or leave; a copy restores in about a minute.
+    """Return a scenario of a group of the streams protocol that instances join or leave; a copy restores in about a minute.
 
-    Its coordinator assigns again as soon as a report shows that a copy is done.
+    Its coordinator assigns again as soon as a report shows that a copy has caught up.
     """
     base = read_scenario("thousand").model_dump(mode="json")
     logged, stateless = base["subtopologies"]

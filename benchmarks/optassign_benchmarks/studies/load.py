@@ -1,4 +1,4 @@
-"""Load: the greatest and, within its tolerance, restore work, with bounds; a day of drift; the planner in the JVM."""
+"""Load: the greatest load and, within its tolerance, restore work, with bounds; a day of drift; the planner in the JVM."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ Event = Literal["fresh", "steady", "scale-out", "scale-in"]
 EVENTS: tuple[Event, ...] = ("fresh", "steady", "scale-out", "scale-in")
 
 _SIGMA = 1.0
-"""The sigma of lognormal weights' logarithms."""
+"""Sigma of the logarithms of lognormal weights."""
 _HOT = 10.0
-"""Times as much as others a task of the hot subtopology weighs."""
+"""Weight of a task of the hot subtopology relative to other tasks."""
 _DRIFT = 0.2
-"""The sigma of the logarithms of weights' changes between settling and the snapshot."""
+"""Sigma of the logarithms of the changes of weights between settling and the snapshot."""
 _PART = 10
-"""One client in this many has joined, or has gone."""
+"""One client in this many has joined or left."""
 
 
 def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> ApplicationState:
-    """A snapshot of `tasks` tasks and `clients` clients.
+    """Return a snapshot of `tasks` tasks and `clients` clients.
 
-    `fresh`: all clients are empty. `steady`: a group at rest, whose weights have drifted by a fifth since. `scale-out`: a tenth
-    of the clients has just joined a group at rest. `scale-in`: a tenth has gone.
+    `fresh`: all clients are without state. `steady`: a stable group, whose weights have since drifted by a fifth. `scale-out`:
+    a tenth of the clients has just joined a stable group. `scale-in`: a tenth has left.
     """
     ever = {"scale-in": clients + clients // _PART, "scale-out": clients}.get(event, clients)
     state = weigh(generate("cold", tasks, ever, standbys, seed=seed, stateless=0.0), weights, seed)
@@ -58,7 +58,7 @@ def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: W
 
 
 def weigh(state: ApplicationState, weights: Weights, seed: int) -> ApplicationState:
-    """The snapshot with weights drawn anew."""
+    """Return the snapshot with newly drawn weights."""
     rng = np.random.default_rng([seed, 1])
     if weights == "lognormal":
         drawn = np.exp(rng.normal(0.0, _SIGMA, len(state.tasks)))
@@ -69,19 +69,19 @@ def weigh(state: ApplicationState, weights: Weights, seed: int) -> ApplicationSt
 
 
 def reweigh(state: ApplicationState, weights: list[float]) -> ApplicationState:
-    """The snapshot with these weights."""
+    """Return the snapshot with these weights."""
     pairs = zip(state.tasks, weights, strict=True)
     return state.model_copy(update={"tasks": tuple(task.model_copy(update={"weight": round(w, 6)}) for task, w in pairs)})
 
 
 def drift(state: ApplicationState, sigma: float, seed: int) -> ApplicationState:
-    """The snapshot with each weight multiplied by a lognormal factor."""
+    """Return the snapshot with each weight multiplied by a lognormal factor."""
     factors = np.exp(np.random.default_rng([seed, 2]).normal(0.0, sigma, len(state.tasks)))
     return reweigh(state, [task.weight * f for task, f in zip(state.tasks, factors.tolist(), strict=True)])
 
 
 def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Generator) -> list[float]:
-    """Weights at an hour of the day: a curve of ±30% by the phase of each task, and 5% of noise."""
+    """Return the weights at an hour of the day: a curve of ±30% by the phase of each task, and 5% of noise."""
     curve = 1 + 0.3 * np.sin(2 * math.pi * (hour / 24 + phase))
     noisy: list[float] = (base * curve * np.exp(rng.normal(0.0, 0.05, len(base)))).tolist()
     return noisy
@@ -96,32 +96,32 @@ _MOST = {"cp-sat": 1.005, "greedy": 1.03}
 _MOST_LARGE = 1.01
 """cp-sat's limit beyond 1,000 × 100."""
 _SLOW = 2_000
-"""Tasks beyond which baselines are not asked."""
+"""Number of tasks beyond which baselines are left out."""
 _GAPS = {0: 0.03, 1: 0.05}
-"""By standbys: the greatest gap of restore work at 1,000 × 100 that is as it should be; with standbys not while growing."""
+"""Number of standbys → greatest accepted gap of restore work at 1,000 × 100; with standbys it excludes scale-outs."""
 _DAY = 24
 _AVERAGES = ("as they are", "mean, halved in 8 h", "24 h average")
-"""The weights that the assignor gets; `options.weigh_by` makes the second from rates."""
+"""The weights that the assignor gets; `options.weigh_by` computes the second from rates."""
 _MOST_MOVES = 10
-"""In a day of 200 tasks."""
+"""Greatest accepted number of moves in a day of 200 tasks."""
 _MOST_BEYOND_OPTIMUM = 1.05
 Bounded = tuple[ApplicationState, float]
 """A group, and the least possible greatest load of an instance."""
 
 
 def format_size(tasks: int, clients: int) -> str:
-    """A size as the tables have it."""
+    """Return a size as in the tables."""
     return f"{tasks:,} × {clients:,}"
 
 
 def make_bounded(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> Bounded:
-    """A group, and the least possible greatest load of an instance."""
+    """Return a group, and the least possible greatest load of an instance."""
     state = make_group(event, tasks, clients, standbys, weights, seed)
     return state, bound_greatest_load(read_loads(read_situation(state).problem))
 
 
 def _ask(state: ApplicationState, assignor: str, limit: float) -> tuple[TaskAssignment, float]:
-    """The answer, and its seconds."""
+    """Return the answer, and its seconds."""
     start = time.perf_counter()
     answer = create(assignor, time_limit=limit).assign(state)
     return answer, time.perf_counter() - start
@@ -132,7 +132,7 @@ def _find(answer: TaskAssignment, name: str) -> GoalReport | None:
 
 
 def measure_load(group: Bounded, assignor: str) -> dict[str, object]:
-    """The greatest load of the target as a multiple of its bound, and the most that it may be."""
+    """Return the greatest load of the target as a multiple of its bound, and whether it exceeds the limit."""
     state, bound = group
     is_large = len(state.tasks) > _SLOW
     answer, seconds = _ask(state, assignor, 10.0 if is_large else 2.0)
@@ -172,7 +172,7 @@ FRESH = Study(
 
 
 def measure_restoring(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """Restore work and its bound, the greatest load, and seconds; work is None where the report has no such goal."""
+    """Return restore work and its bound, the greatest load, and seconds; work is None if the report has no such goal."""
     answer, seconds = _ask(state, assignor, 10.0)
     work, load = _find(answer, "restore_work"), _find(answer, "load")
     if work is None or load is None:
@@ -190,7 +190,7 @@ def measure_restoring(state: ApplicationState, assignor: str) -> dict[str, objec
 
 
 def _show(name: str, form: str) -> Callable[[list[StudyRow]], object]:
-    """A figure of cp-sat."""
+    """Return a cell with a figure of cp-sat."""
     return of("cp-sat", lambda rows: "–" if rows[0].work is None else format(rows[0][name], form))
 
 
@@ -239,7 +239,7 @@ RESTORING = Study(
 
 
 def _average(seen: list[list[float]], average: str) -> list[float]:
-    """Average the weights of the hours, the last one being now."""
+    """Return the average of the weights of the hours; the last hour is the present one."""
     if average == _AVERAGES[0]:
         return seen[-1]
     hours = np.arange(len(seen))[::-1]
@@ -249,7 +249,7 @@ def _average(seen: list[list[float]], average: str) -> list[float]:
 
 
 def play_days(phases: int, average: str, min_gain: float, days: int) -> Iterator[tuple[int, float]]:
-    """For each day after the first: moves, and the mean of the greatest loads by the real weights."""
+    """Yield, for each day after the first, the moves and the mean of the greatest loads by the real weights."""
     state = make_group("fresh", 200, 20, 1, "lognormal", SEED)
     state = state.model_copy(update={"options": state.options.model_copy(update={"min_gain": min_gain})})
     base = np.array([task.weight for task in state.tasks])
@@ -271,7 +271,7 @@ def play_days(phases: int, average: str, min_gain: float, days: int) -> Iterator
 
 
 def measure_days(day: tuple[int, str, float, int], assignor: str) -> dict[str, object]:
-    """Moves a day, and the mean of the greatest loads."""
+    """Return the moves per day, and the mean of the greatest loads."""
     moves, loads = zip(*play_days(*day), strict=True)
     return {"moves": float(np.mean(moves)), "load": float(np.mean(loads))}
 
@@ -306,13 +306,13 @@ DAYS = Study(
 
 
 def make_published(m: int) -> ApplicationState:
-    """The known bad case of dealing longest first: its greatest load is 4 m − 1, the least possible 3 m."""
+    """Return the known bad case of longest-first dealing, whose greatest load is 4 m − 1, while 3 m is possible."""
     weights = [float(w) for k in range(2 * m - 1, m, -1) for w in (k, k)] + [float(m)] * 3
     return reweigh(make_group("fresh", len(weights), m, 0, "lognormal", SEED), weights)
 
 
 def measure_weight(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """The greatest load in units of weight."""
+    """Return the greatest load in units of weight."""
     loads = Loads(state)
     return {"greatest": loads.find_greatest(planned_placement(state, create(assignor).assign(state))) * loads.even_spread}
 
@@ -345,7 +345,7 @@ LOAD = (FRESH, RESTORING, DAYS, PUBLISHED)
 _SEEDS = range(1, 6)
 _MOST_FRESH = 1.03
 _OF_THREADS = ((250, 25, 2), (1_000, 25, 4))
-"""Tasks, clients, threads of each."""
+"""Tasks, clients, threads of each client."""
 
 _Weighed = list[tuple[TaskId, float]]
 
@@ -353,7 +353,7 @@ _Weighed = list[tuple[TaskId, float]]
 def _show_median(
     name: str, digits: int, holds: Callable[[StudyRow], bool] = lambda row: True
 ) -> Callable[[list[StudyRow]], str]:
-    """The median of a figure, and the most of it in brackets."""
+    """Return a cell with the median of a figure and, in brackets, its greatest value."""
 
     def cell(rows: list[StudyRow]) -> str:
         found = [row[name] for row in rows if holds(row)]
@@ -363,7 +363,7 @@ def _show_median(
 
 
 def measure_planner_load(group: Bounded, assignor: str) -> dict[str, object]:
-    """The greatest load of an instance as a multiple of its bound."""
+    """Return the greatest load of an instance as a multiple of its bound."""
     state, bound = group
     plan = planned_placement(state, create_also_planner(assignor).assign(state))
     return {"ratio": Loads(state).find_greatest(plan) / bound}
@@ -399,7 +399,7 @@ def _make_threaded(tasks: int, clients: int, threads: int, weights: Weights, see
 
 
 def measure_threads(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """The greatest load of a thread as a multiple of the least possible, dealt as Kafka deals and longest first."""
+    """Return the greatest load of a thread as a multiple of the least possible, dealt as by Kafka and longest first."""
     threads = state.clients[0].threads
     weight = {task.id: task.weight for task in state.tasks}
     bound = max(sum(weight.values()) / (len(state.clients) * threads), *weight.values())
@@ -415,13 +415,14 @@ def measure_threads(state: ApplicationState, assignor: str) -> dict[str, object]
 
 
 def deal_by_number(tasks: _Weighed, threads: int) -> list[float]:
-    """The load of each thread of an instance without earlier tasks, as StreamsPartitionAssignor deals: in turn, by id."""
+    """Return the load of each thread of an instance without earlier tasks, dealt in turn by id, as by
+    StreamsPartitionAssignor."""
     order = sorted(tasks, key=lambda each: (each[0].subtopology, each[0].partition))
     return [sum(weight for _, weight in order[thread::threads]) for thread in range(threads)]
 
 
 def deal_by_weight(tasks: _Weighed, threads: int) -> list[float]:
-    """The same with the heaviest task first, each on the least loaded thread."""
+    """Return the load of each thread if the heaviest task comes first, each on the least loaded thread."""
     loads = [0.0] * threads
     for _, weight in sorted(tasks, key=lambda each: -each[1]):
         loads[loads.index(min(loads))] += weight

@@ -1,8 +1,8 @@
-"""Three of ten clients leave at once, in the simulator: how long tasks are down that have lost all their state.
+"""Three of ten clients leave at once, in the simulator: the downtime of tasks that have lost all their state.
 
-Rates are either not known at first, or known as after an earlier restoration. The *bound* is of any placement, balanced or not,
-that knows all rates: the largest lost changelog on the fastest client, or all of them on all clients at once, and the rebalance
-that begins.
+Rates are unknown at first, or known as after an earlier restoration. The *bound* holds for any placement, balanced or not, with
+known rates: the largest lost changelog on the fastest client, or all of them on all clients at once, plus the opening
+rebalance.
 """
 
 from __future__ import annotations
@@ -37,19 +37,20 @@ TASKS, CLIENTS, SLOTS = 100, 10, 2
 
 @dataclass(frozen=True)
 class Loss:
-    """A run; seconds, of tasks: task-seconds."""
+    """The downtimes of a run; sums over tasks are task-seconds."""
 
     down_s: float
     longest_s: float
-    """Of one task."""
+    """Longest downtime of one task."""
     kafka_down_s: float
     kafka_longest_s: float
     bound_s: float
-    """No one placement brings the last of the lost tasks back sooner."""
+    """Lower bound, for any placement, of the time until the last lost task is back."""
 
 
 def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Loss]:
-    """One group (its state, whether rates are known, its seed) under the assignor and under Kafka's default."""
+    """Play a group (its state, whether rates are known, its seed) under the assignor and under Kafka's default; return the
+    loss."""
     state, knows, seed = group
     job = TimedGroup("loss", TASKS, CLIENTS, SLOTS, state, seed)
     seconds = 600.0 + 60 * RESTORE_S[state]
@@ -57,7 +58,7 @@ def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Lo
     application = Application(scenario)
     watched: Forgetful | Knowing = Forgetful(assignor, job.began_at)
     if knows:
-        # The previous assignment is remembered, and rates with it.
+        # The previous assignment is remembered, and the rates with it.
         scenario = scenario.model_copy(update={"own_start": True})
         rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
         watched = Knowing(assignor, job.began_at, rates)
@@ -68,7 +69,7 @@ def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Lo
 
 
 def bound_longest(scenario: Scenario, first: ApplicationState) -> float:
-    """Seconds until the last lost task is back, at least, wherever lost tasks are restored."""
+    """Return a lower bound of the seconds until the last lost task is back, for any placement of lost tasks."""
     application = Application(scenario)
     rate = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     rates = [rate[client.process_id] for client in first.clients]
@@ -91,7 +92,8 @@ def _show(summary: Callable[[Iterable[float]], float], name: str) -> Callable[[l
 
 
 def find_worse(rows: list[StudyRow]) -> Iterator[str]:
-    """Find groups with downtime above Kafka's default, in total or, in the mean, for the longest of one task."""
+    """Yield groups with more downtime than under Kafka's default, in total or, in the mean, for the longest downtime of one
+    task."""
     groups: dict[str, list[Loss]] = {}
     for row in rows:
         groups.setdefault(f"{row.state}, rates {row.rates}", []).append(row.loss)

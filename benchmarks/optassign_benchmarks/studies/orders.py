@@ -1,7 +1,6 @@
-"""Weights and orders of goals at four sizes: what is proven, how far the others are from their bound, in what time.
+"""Weights and orders of goals at four sizes: proven answers, gaps of the others, and seconds.
 
-Weights are the default ones and random ones; orders are the default one and six others. Each row has one snapshot of each
-shape.
+Weights are the default and random ones; orders are the default and six others. Each row has a snapshot of each shape.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from optassign_benchmarks.studies.weights import with_weights
 SIZES = ((100, 10), (200, 20), (1_000, 100), (10_000, 1_000))
 STANDBYS = (0, 1, 2)
 VECTORS, LARGEST_VECTORS = 20, 4
-"""Random vectors of weights, and those of the largest size."""
+"""Number of random weight vectors, and their number at the largest size."""
 LIMIT_S = 60.0
-"""Seconds; the default of 10 would make the figures depend on how busy the machine is."""
+"""Seconds; with the default of 10 the figures would depend on the machine's load."""
 _GREATEST_GAP = 0.005
 _RACKS = 3
 _DEFAULT = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
@@ -50,11 +49,11 @@ ORDERS: Mapping[str, tuple[str, ...] | None] = {
         "standby_migrations",
     ),
 }
-"""Name → goals, most important first; None: the options name no goals."""
+"""Name → goals, most important first; None if the options name no goals."""
 
 
 def _list_weighted(tasks: int, clients: int, standbys: int) -> Iterator[tuple[str, ApplicationState]]:
-    """Snapshots of all shapes under the default weights and under random ones."""
+    """Yield name of the weights and snapshot, for all shapes under the default weights and random ones."""
     drawing = random.Random(f"weights {tasks} {standbys}")
     vectors = VECTORS if tasks * clients < 1_000_000 else LARGEST_VECTORS
     for shape in SHAPES:
@@ -67,14 +66,14 @@ def _list_weighted(tasks: int, clients: int, standbys: int) -> Iterator[tuple[st
 
 
 def _list_ordered(tasks: int, clients: int, standbys: int) -> Iterator[tuple[str, ApplicationState]]:
-    """Snapshots of all shapes under each order."""
+    """Yield name of the order and snapshot, for all shapes under each order."""
     for (name, goals), shape in product(ORDERS.items(), SHAPES):
-        if standbys or not goals or goals[0] != "tag_spread":  # a task of one copy has nothing to spread
+        if standbys or not goals or goals[0] != "tag_spread":  # tag spread needs tasks with several copies
             yield name, _order(shape, tasks, clients, standbys, goals)
 
 
 def _order(shape: Shape, tasks: int, clients: int, standbys: int, goals: tuple[str, ...] | None) -> ApplicationState:
-    """Generate a snapshot, with racks or tags where the first goal asks for them."""
+    """Return a snapshot with racks or tags if the first goal needs them."""
     first = goals[0] if goals else ""
     racks, clusters = _RACKS * first.startswith("rack"), _RACKS * (first == "tag_spread")
     seed, warmups = tasks + standbys, max(2, tasks // 100)
@@ -85,16 +84,16 @@ def _order(shape: Shape, tasks: int, clients: int, standbys: int, goals: tuple[s
 
 
 def prove(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """Processor seconds of the answer; whether all its goals are proven, and the gap of the first that is not.
+    """Return processor seconds, whether all goals are proven, and the gap of the first unproven goal.
 
-    `unserved`: a goal was not served, or has no bound.
+    `unserved`: whether a goal was not served, or has no bound.
     """
     start = time.process_time()
     answer = assign(state, assignor, LIMIT_S)
     seconds = time.process_time() - start
     wanted = [goal for goal in answer.report.goals if goal.stage in {"plan", "now"}]
     if state.options.preset == "weighted":
-        # A stable group's report has no sum: a stage before has compared the group with the least sum.
+        # A stable group's report has no sum: an earlier stage has compared the group with the least sum.
         wanted = [goal for goal in wanted if goal.name == "weighted_cost"]
     gaps = [goal.gap for goal in wanted if not goal.proven]
     return {
@@ -115,7 +114,7 @@ def _format_greatest_gap(rows: list[StudyRow]) -> str:
 
 
 def _find_wrong(rows: list[StudyRow]) -> Iterator[str]:
-    """Lines with less than 95% proven, or a gap above 0.5%."""
+    """Yield lines with less than 95% proven answers, or a gap above 0.5%."""
     lines: dict[tuple[object, ...], list[StudyRow]] = {}
     for row in rows:
         lines.setdefault((row.by, row.size, row.standbys, row.asked), []).append(row)

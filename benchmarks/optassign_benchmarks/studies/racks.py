@@ -1,8 +1,8 @@
 """Reads of copies across racks (KIP-925), compared with Kafka's RackAwareTaskAssignor in its default assignor, by both
 strategies.
 
-No client has much to restore in these snapshots, so that each assignor's answer has the copies where it wants them. Kafka
-trades traffic for moves by its two costs; here they are drawn, from Kafka's own to traffic alone.
+Clients restore little in these snapshots, so each answer already has its copies in their final places. Kafka weighs traffic
+against moves by two costs, which are drawn from a range between Kafka's own costs and traffic alone.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, by_c
 Strategy = Literal["min_traffic", "balance_subtopology"]
 STRATEGIES: tuple[Strategy, ...] = ("min_traffic", "balance_subtopology")
 COSTS: tuple[tuple[int | None, int | None], ...] = ((None, None), (1, 0), (10, 1), (1, 10))
-"""The costs of traffic, and of a task at a new place; None: Kafka's own, which differ by strategy."""
+"""The costs of traffic, and of a task with a new owner; None for Kafka's own costs, which differ by strategy."""
 
 
 def make_snapshots(strategy: Strategy, number: int) -> Iterator[ApplicationState]:
-    """Make `number` snapshots, of all shapes in turn; changelogs are within the acceptable lag, their replicas on other racks
-    than the input's."""
+    """Yield `number` snapshots of all shapes in turn. Changelogs are within the acceptable lag, and their replicas on other
+    racks than the input's."""
     combinations = product(range(1_000_000), SHAPES)
     made = 0
     while made < number:
@@ -58,7 +58,7 @@ def make_snapshots(strategy: Strategy, number: int) -> Iterator[ApplicationState
 
 
 def _place_replicas(state: ApplicationState, racks: int, rng: random.Random) -> tuple[object, ...]:
-    """The tasks with the replicas of each partition on one rack or two of its own."""
+    """Return the tasks with the replicas of each partition on one or two random racks."""
     names = [f"r{number}" for number in range(1, racks + 1)]
     placed = []
     for task in state.tasks:
@@ -71,7 +71,7 @@ def _place_replicas(state: ApplicationState, racks: int, rng: random.Random) -> 
 
 
 def count_crossings(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """Partitions that the assignor's plan reads across racks; whether it is balanced."""
+    """Return the number of partitions that the assignor's plan reads across racks, and whether the plan is balanced."""
     plan = planned_placement(state, assign(state, assignor))
     crossings = count_rack_crossings(state, plan)
     if crossings is None:
@@ -80,7 +80,7 @@ def count_crossings(state: ApplicationState, assignor: str) -> dict[str, object]
 
 
 def _compare(rows: list[StudyRow]) -> list[StudyRow]:
-    """Add to each row whether it has fewer crossings than cp-sat's plan: inside the shares or not, and inside."""
+    """Add to each row whether it has fewer crossings than cp-sat's plan, and whether it does so within the shares."""
     for case in by_case(rows):
         for row in case.values():
             row["less"] = row.crossings < case["cp-sat"].crossings

@@ -1,8 +1,8 @@
-"""POP's experiment: shards stay balanced on servers while the skew of their load changes round by round.
+"""POP's experiment: shards stay balanced on servers while the skew of their load changes in every round.
 
 Source: D. Narayanan et al., Solving Large-Scale Granular Resource Allocation Problems Efficiently with POP, SOSP 2021; the
 parameters are in `load_balancing/` of the repository stanford-futuredata/POP. Shards are logged tasks without standbys, all of
-one size, and servers are clients with one thread. A round ends with every planned move made, as it does there.
+one size, and servers are clients with one thread. As in the paper, a round ends with every planned move made.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, first
 
 SIZE, ROUNDS, LEFT_OUT = (1_024, 128), 100, 20
-"""Shards and servers; rounds; and the first rounds, which no mean counts, as there."""
+"""Shards and servers; rounds; and the number of first rounds that the means exclude, as in the paper."""
 QUICK = (128, 16), 12, 2
 EXPONENTS = (0.25, 0.75)
-"""The exponents of Zipf's law: the shard of rank i has load i^-z, and each round draws z evenly from here."""
+"""The range of Zipf exponents: the shard of rank i has load i^-z, and each round draws z uniformly from the range."""
 TOLERANCE = 0.05
 STATE = 100_000
-"""Offsets of each shard: restore work ÷ this is a number of moves."""
+"""Offsets of each shard; restore work ÷ this is a number of moves."""
 SEED, LIMIT_S = 42, 30.0
 HOTTEST = "hottest shard first"
 Decide = Callable[[ApplicationState], tuple[dict[str, str], float | None]]
-"""Shard -> server, and a bound of the offsets that have to move; None where none is known."""
+"""Returns shard → server, and a bound on the offsets that must move, or None."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """The result of one round. Load: the greatest, as a multiple of the least possible."""
+    """The result of one round; `load` is the greatest load as a multiple of the least possible."""
 
     moves: int
     bound: int | None
@@ -65,7 +65,7 @@ def make_shards(shards: int, servers: int) -> ApplicationState:
 
 
 def play(shards: int, servers: int, decide: Decide) -> Iterator[Round]:
-    """Play rounds without end: draw the loads, decide, move."""
+    """Yield rounds endlessly: draw the loads, decide, move."""
     state, dice = make_shards(shards, servers), np.random.default_rng(SEED)
     while True:
         exponent = dice.uniform(*EXPONENTS)
@@ -92,10 +92,10 @@ def play(shards: int, servers: int, decide: Decide) -> Iterator[Round]:
 
 
 def move_hottest(state: ApplicationState) -> tuple[dict[str, str], None]:
-    """Return the places by a common heuristic: overloaded servers give their hottest shards to the coolest server.
+    """Return the placement of a common heuristic: overloaded servers give their hottest shards to the coolest server.
 
-    A shard moves if the coolest server stays within the tolerance. Shards that are too hot for any server count as they do for
-    the assignors. This is the kind of heuristic that POP compares with.
+    A shard moves if the coolest server stays within the tolerance. Shards that are too hot for any server count as for the
+    assignors. POP compares with this kind of heuristic.
     """
     weight = {task.id: task.weight for task in state.tasks}
     owned = {client.process_id: sorted(client.previous_active, key=lambda task: -weight[task]) for client in state.clients}
@@ -113,7 +113,7 @@ def move_hottest(state: ApplicationState) -> tuple[dict[str, str], None]:
 
 
 def ask(assignor: str) -> Decide:
-    """Return the decision of an assignor: the places of its plan, and its bound of restore work."""
+    """Return a function that decides by an assignor: the placement of its plan, and its bound of restore work."""
 
     def decide(state: ApplicationState) -> tuple[dict[str, str], float | None]:
         answer = create(assignor, time_limit=LIMIT_S).assign(state)
@@ -142,7 +142,7 @@ def _move(state: ApplicationState, target: dict[str, str]) -> ApplicationState:
 
 
 def measure_rounds(experiment: tuple[tuple[int, int], int, int], name: str) -> dict[str, object]:
-    """The means of the rounds that count, under an assignor or the common heuristic."""
+    """Return the means over the counted rounds, under an assignor or the heuristic."""
     (shards, servers), rounds, left_out = experiment
     played = list(islice(play(shards, servers, move_hottest if name == HOTTEST else ask(name)), rounds))[left_out:]
     bounds = [each.bound for each in played if each.bound is not None]

@@ -1,9 +1,9 @@
-"""Seconds, memory and proofs: of solving, of whole processes, of limits kept, of the command line's start.
+"""Seconds, memory and proofs: solving, whole processes, kept limits, and the start of the command line.
 
 *Beside Kafka*: seconds of one answer compared with Kafka's real high-availability class, on the same snapshots, in one run. The
-calls alternate, so that other load of the machine meets all alike. For optassign it is the whole call from snapshot to answer,
-validation and report included. Kafka's: the call inside a warmed JVM, objects made before. *Proofs*: how many plans are proven
-in all goals, and what finding them takes.
+calls alternate, so that the machine's other load affects all alike. For optassign the time covers the whole call from snapshot
+to answer, with validation and report. For Kafka it covers the call inside a warmed JVM, with prepared objects. *Proofs*: the
+number of plans that are proven in all goals, and their seconds.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _SIZES = ((1_000, 100, 20, 5), (10_000, 1_000, 100, 3), (100_000, 1_000, 200, 1)
 _LIMIT = 10.0
 """Seconds: the default."""
 _SHORT_LIMIT = 0.2
-"""Seconds; shorter than most answers take, so that the clock ends the search."""
+"""Seconds; shorter than most answers, so that the clock ends the search."""
 _STARTS = 11
-"""Of the command line, so that one more than half of them are no slower than the median."""
+"""Number of starts of the command line; odd, so that the median is one of them."""
 _SHAPES: tuple[Shape, ...] = ("scale-out", "scale-in", "cold")
 
 
 def _measure_assign(_: None, case: tuple[Spec, int]) -> Iterator[PlayedRow]:
-    """A row for each assignor: medians over whole processes, and over calls in this process."""
+    """Yield a row for each assignor: medians over whole processes, and over calls in this process."""
     spec, runs = case
     for assignor in ("cp-sat", "greedy"):
         with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def _time(state: ApplicationState, assignor: str, limit: float) -> float:
 
 
 def _keep_limit(_: None, case: tuple[Spec, int]) -> Iterator[PlayedRow]:
-    """How well a short limit is kept, from after reading the snapshot to before writing the answer."""
+    """Yield a row of the time beyond a short limit, from after reading the snapshot to before writing the answer."""
     spec, runs = case
     state = spec.generate()
     assign(state, "cp-sat")
@@ -88,7 +88,7 @@ def _keep_limit(_: None, case: tuple[Spec, int]) -> Iterator[PlayedRow]:
 
 
 def _start(_: None, command: str) -> Iterator[PlayedRow]:
-    """Seconds of a command that loads no solver."""
+    """Yield a row of the seconds of a command that loads no solver."""
     seconds = [_run_command(command)[0] for _ in range(_STARTS)]
     yield PlayedRow({"command": f"optassign {command}", "median s": statistics.median(seconds), "most s": max(seconds)})
 
@@ -116,7 +116,7 @@ SPEED = (
         caption=lambda quick: "Start of the command line",
     ),
 )
-"""Solving, limits kept, the start of the command line. None of their figures counts as wrong."""
+"""Solving, kept limits, and the start of the command line. None of their figures is a fault."""
 
 
 def _write_snapshot(folder: Path, spec: Spec) -> Path:
@@ -127,7 +127,7 @@ def _write_snapshot(folder: Path, spec: Spec) -> Path:
 
 
 def _run_command(*arguments: str) -> tuple[float, int]:
-    """Seconds and peak memory (KiB) of the command line as a whole process."""
+    """Return seconds and peak memory (KiB) of the command line as a whole process."""
     start = time.perf_counter()
     command = [str(Path(sys.executable).with_name("optassign")), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -144,13 +144,13 @@ CASES: tuple[tuple[Shape, int, int, int, int, int], ...] = (
     ("scale-out", 6_000, 1_000, 100, 3, 1),
     ("scale-out", 10_000, 1_000, 100, 3, 1),
 )
-"""Shape, tasks, clients, warm-ups; timed calls, and calls of Kafka's classes before them that are not timed."""
+"""Shape, tasks, clients, warm-ups; timed calls, and untimed calls of Kafka's classes before them."""
 _COMPARED = ("cp-sat", "greedy")
 _LONG_LIMIT = 60.0
 
 
 def _compare(_: None, case: tuple[Shape, int, int, int, int, int]) -> Iterator[PlayedRow]:
-    """A row for each assignor; wrong: one of optassign's that takes longer than Kafka's default."""
+    """Yield a row for each assignor; an assignor of optassign that is slower than Kafka's default is a fault."""
     shape, tasks, clients, warmups, calls, before = case
     spec = Spec(shape, tasks, clients, 1, warmups, seed=1)
     seconds = _time_calls(spec, calls, before)
@@ -177,7 +177,7 @@ BESIDE_KAFKA = PlayedStudy(
 
 
 def _time_calls(spec: Spec, calls: int, before: int) -> dict[str, list[float]]:
-    """Assignor -> seconds of each timed call; `before`: untimed calls of Kafka's classes that warm up the JVM."""
+    """Return assignor → seconds of each timed call. `before`: untimed calls of Kafka's classes that warm up the JVM."""
     state = spec.generate()
     ours = {name: create(name, time_limit=_LONG_LIMIT) for name in _COMPARED}
     kafka = {made.name: made for made in (KafkaHighAvailability(), KafkaSticky(), KafkaBrokerSticky(), KafkaBrokerSticky44())}
@@ -202,7 +202,8 @@ _LATER = ("actives_not_caught_up", "active_migrations", "standby_migrations")
 
 
 def prove(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """The greatest gap of the plan's goals, and its seconds; a group at rest needs no plan."""
+    """Return whether the group needs a plan, the greatest gap of the plan's goals, and its seconds. A stable group needs
+    none."""
     report = assign(state, assignor, time_limit=60.0).report
     goals = [goal for goal in report.goals if goal.stage == "plan"]
     if not any(goal.name in _LATER for goal in goals):

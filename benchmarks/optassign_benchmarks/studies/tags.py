@@ -1,7 +1,7 @@
-"""Distinct tag values that standbys and actives reach (KIP-708), compared with the most of any balanced plan.
+"""Distinct tag values of standbys and active tasks (KIP-708), compared with the most that a balanced plan reaches.
 
-The most is found by a model of its own, straight from the snapshot and the shares that answers are judged by: it shares
-nothing with the models of the assignors.
+An independent model finds the most, from the snapshot and the shares by which answers are judged. It shares no code with the
+models of the assignors.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, count, total
 LARGE = "a tag, large"
 KINDS = ("a tag", "nested tags", "crossing tags", LARGE)
 _LARGE_EVERY = 16
-"""One snapshot in this many is a large one: the independent model takes a minute for each."""
+"""One snapshot in this many is large: the independent model takes a minute for each."""
 
 
 def make_snapshots(number: int) -> Iterator[tuple[str, ApplicationState]]:
-    """Kind and snapshot: `number` of them, of all shapes and kinds in turn; a seventh of the clients has no value of the last
+    """Yield `number` kinds and snapshots, of all shapes and kinds in turn. A seventh of the clients has no value of the last
     tag.
 
     The large ones have more pairs of task and client than CP-SAT considers.
@@ -64,7 +64,7 @@ def make_snapshots(number: int) -> Iterator[tuple[str, ApplicationState]]:
 
 
 def with_tags(state: ApplicationState, kind: str, rng: random.Random) -> ApplicationState:
-    """The snapshot with the tags of its kind, in one order or the other; zones of unlike size."""
+    """Return the snapshot with the tags of its kind, in a random order; zones differ in size."""
     names = {"nested tags": ["zone", "region"], "crossing tags": ["zone", "cluster"]}.get(kind, ["zone"])
     rng.shuffle(names)
     clients = []
@@ -79,7 +79,8 @@ def with_tags(state: ApplicationState, kind: str, rng: random.Random) -> Applica
 
 
 def find_most(state: ApplicationState) -> list[int]:
-    """The distinct values of each tag that a balanced plan can have: most of the first tag, then of the second, and so on."""
+    """Return the most distinct values of each tag that a balanced plan can have, maximised lexicographically from the first tag
+    on."""
     model, within, copies = cp_model.CpModel(), compute_shares(state), standbys_per_task(state) + 1
     clients = [client.process_id for client in state.clients]
     active = {(task.id, c): model.new_bool_var("") for task in state.tasks for c in clients}
@@ -127,7 +128,7 @@ def find_most(state: ApplicationState) -> list[int]:
 
 
 def reached_by(state: ApplicationState, given: TaskAssignment) -> list[int]:
-    """The distinct values of each tag that the answer's plan reaches; without a plan, the answer's own."""
+    """Return the distinct values of each tag that the answer's plan reaches, or the answer itself without a plan."""
     return [reached for reached, _ in count_values_of_tags(state, planned_placement(state, given))]
 
 
@@ -136,7 +137,7 @@ def _add_most(state: ApplicationState) -> tuple[ApplicationState, list[int]]:
 
 
 def reach(case: tuple[ApplicationState, list[int]], assignor: str) -> dict[str, object]:
-    """The values that the assignor's plan reaches, next to the most; whether the goal is proven, and the plan balanced."""
+    """Return the values that the assignor's plan reaches, the most, and whether the goal is proven and the plan balanced."""
     state, most = case
     given = assign(state, assignor)
     return {

@@ -1,4 +1,4 @@
-"""Time to balance compared with the limit of disks and slots, in the simulator: clients that join, leave, or come back."""
+"""Time to balance compared with the limit of disks and slots, in the simulator: clients that join, leave, or return."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 
 class Watched(TaskAssignor):
-    """An assignor that keeps its first answer after the group has changed, and the snapshot that it was to."""
+    """An assignor that keeps its first answer after the group has changed, and the answer's snapshot."""
 
     def __init__(self, name: str, at: float) -> None:
         self._assignor, self._at = create_also_planner(name), at
@@ -31,14 +31,14 @@ class Watched(TaskAssignor):
 
     @abstractmethod
     def change(self, state: ApplicationState) -> ApplicationState:
-        """The first snapshot with other rates."""
+        """Return the first snapshot with other rates."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
-        """As the assignor does."""
+        """Configure the assignor."""
         self._assignor.configure(configs)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The assignor's answer."""
+        """Return the assignor's answer."""
         if self.first is None and state.taken_at is not None and seconds_of(state.taken_at) >= self._at:
             state = self.change(state)
             self.first = state, self._assignor.assign(state)
@@ -48,7 +48,7 @@ class Watched(TaskAssignor):
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """As the assignor does."""
+        """Forward the outcome to the assignor."""
         self._assignor.on_assignment_computed(state, assignment, error)
 
 
@@ -56,7 +56,7 @@ class Forgetful(Watched):
     """An assignor that knows no rates when the group has changed."""
 
     def change(self, state: ApplicationState) -> ApplicationState:
-        """Drop rates, and the progress that would teach some."""
+        """Remove rates, and the progress from which rates are learnt."""
         if state.remembered is None or state.remembered.report.pace is None:
             return state
         report = state.remembered.report.model_copy(update={"pace": None, "warmup_progress": ()})
@@ -64,14 +64,14 @@ class Forgetful(Watched):
 
 
 class Knowing(Watched):
-    """An assignor that knows how fast each client restores when the group has changed."""
+    """An assignor that knows each client's restore rate when the group has changed."""
 
     def __init__(self, name: str, at: float, rates: Mapping[str, float]) -> None:
         super().__init__(name, at)
         self._rates = rates
 
     def change(self, state: ApplicationState) -> ApplicationState:
-        """With the rates in what is remembered."""
+        """Add the rates to the remembered answer."""
         assert state.remembered is not None, "rates are remembered with an answer"
         assert state.taken_at is not None
         rates = sorted(self._rates.items())
@@ -82,7 +82,7 @@ class Knowing(Watched):
 
 
 def seconds_of(taken_at: str) -> float:
-    """From the start of a scenario."""
+    """Return the seconds from the start of a scenario."""
     return (to_ms(taken_at) - to_ms("2026-01-01T00:00:00.000+00:00")) / 1000
 
 
@@ -90,27 +90,27 @@ SHAPES = ("scale-out", "scale-in", "restart", "partial")
 SIZES = ((100, 10), (1_000, 100))
 SLOTS = (2, 20)
 RESTORE_S = {"small": 2, "medium": 60, "large": 900}
-"""Seconds that a client of mean rate takes for a copy of mean size."""
+"""Seconds in which a client of mean rate restores a copy of mean size."""
 RATE, GROWTH = 100_000, 100
-"""Offsets per second: restored by a client, in the mean; written to a changelog, in the mean."""
+"""Offsets per second, in the mean: restored by a client; written to a changelog."""
 OUR_INTERVAL_MS, KAFKA_INTERVAL_MS = 600_000, 60_000
 KAFKA = "high-availability"
 NOISE = 0.3
 SEEDS, LARGE_SEEDS = (101, 102, 103), (101,)
-"""Policies were tuned with others."""
+"""Seeds; policies were tuned with others."""
 _LONGEST_S = 500 * 3600.0
 _LEAST_KAFKA_S, _MOST_KAFKA_S = 1.5 * 3600.0, 5 * 3600.0
-"""Kafka's default is played as long as optassign took, within these bounds: later hours would be more imbalance yet."""
+"""Kafka's default is played for optassign's time, within these bounds; more hours would only add to its imbalance."""
 _MOST_BOUNDED = 10_000
-"""Pairs of task and client up to which the least imbalance is found."""
+"""Greatest number of pairs of task and client for which the least imbalance is computed."""
 _BEGIN_S = 10.0
 _SECONDS_EACH = 10.0
-"""If a batch of copies takes less, passes count for more than disks."""
+"""Seconds of a batch of copies below which passes matter more than disks."""
 
 
 @dataclass(frozen=True)
 class TimedGroup:
-    """One group, and what happens to it."""
+    """A group, and its event."""
 
     shape: str
     tasks: int
@@ -126,11 +126,11 @@ class TimedGroup:
 
     @property
     def began_at(self) -> float:
-        """Seconds from the start of the scenario to the rebalance from which time is measured."""
+        """Return the seconds from the start of the scenario to the rebalance from which time is measured."""
         return _BEGIN_S + (10 * RESTORE_S[self.state] if self.shape == "restart" else 0)
 
     def make_scenario(self, interval_ms: int, seconds: float) -> Scenario:
-        """The scenario, to `seconds` seconds after the rebalance that begins."""
+        """Return the scenario, until `seconds` seconds after the first measured rebalance."""
         few = max(1, self.clients * 3 // 10 if self.clients <= 10 else self.clients // 4)
         stays = self.clients - few if self.shape in ("scale-out", "partial") else self.clients
         digits = len(str(stays))
@@ -177,43 +177,43 @@ class TimedGroup:
 
 @dataclass(frozen=True)
 class ReachedBalance:
-    """The result of a job; seconds from the rebalance that begins."""
+    """The result of a job, in seconds from the first measured rebalance."""
 
     limit_s: float
     settled_s: float
-    """To the last rebalance: infinite if a follow-up was still to come."""
+    """Until the last rebalance; infinite if a follow-up was still due."""
     balanced_s: float
     rebalances: int
     passes: int
-    """With second passes, in which whoever a task was taken from has let go of it."""
+    """Number of passes, including second passes, which assign the tasks revoked in the first."""
     lock_step: int
     imbalance_s: float
     down_s: float
     kafka_imbalance_s: float
     kafka_down_s: float
     least_imbalance_s: float
-    """The least imbalance of any assignor; not a number if it was not found."""
+    """The least imbalance of any assignor; not a number if it was not computed."""
     moves: int
     moves_logged: int
 
     @property
     def ratio(self) -> float:
-        """Time ÷ limit."""
+        """Return time ÷ limit."""
         return self.settled_s / self.limit_s
 
     @property
     def imbalance_ratio(self) -> float:
-        """Imbalance × seconds ÷ that of Kafka's default."""
+        """Return imbalance × seconds relative to Kafka's default."""
         return self.imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else float(self.imbalance_s > 0)
 
     @property
     def least_ratio(self) -> float:
-        """The least imbalance ÷ that of Kafka's default."""
+        """Return the least imbalance relative to Kafka's default."""
         return self.least_imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else 0.0
 
 
 def list_groups(quick: bool) -> Iterator[TimedGroup]:
-    """The grid."""
+    """Yield the groups of the grid."""
     for tasks, clients in SIZES[:1] if quick else SIZES:
         seeds = SEEDS if tasks == SIZES[0][0] else LARGE_SEEDS
         for noise in (0.0, NOISE):
@@ -226,7 +226,7 @@ def list_groups(quick: bool) -> Iterator[TimedGroup]:
 
 
 def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]:
-    """The outcome of a job: play it, and Kafka's default for as long as the assignor took."""
+    """Return the outcome of a job, with Kafka's default played for the same time."""
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
     scenario = job.make_scenario(OUR_INTERVAL_MS, seconds)
@@ -261,7 +261,7 @@ def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]
 
 
 def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
-    """Imbalance of the clients' shares of active tasks × seconds, and task-seconds of downtime, between two times."""
+    """Return imbalance of the clients' shares of active tasks × seconds, and task-seconds of downtime, between two times."""
     curve = played.felt.curve
     imbalance = down = 0.0
     for point, after in zip(curve, [*(each.at for each in curve[1:]), end], strict=True):
@@ -273,7 +273,7 @@ def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
 
 
 def make_case(job: TimedGroup) -> StudyCase:
-    """The job, and the columns that tell it from others but for its seed."""
+    """Return the case of a job, with the columns that identify it except for its seed."""
     noise = f"{job.noise:g}" if job.noise else ""
     facts = {"size": f"{job.tasks:,} × {job.clients}", "shape": job.shape, "slots": job.slots, "state": job.state}
     return StudyCase(partial(replace, job), {**facts, "noise": noise, "job": job})
@@ -284,7 +284,7 @@ def _mean(form: str, name: str) -> Callable[[list[StudyRow]], str]:
 
 
 def find_missed(rows: list[StudyRow]) -> Iterator[str]:
-    """Each target that is missed, with the jobs that miss it."""
+    """Yield each missed target, with the job that misses it."""
     for job, outcome in ((row.job, row.outcome) for row in rows):
         worst = 1.65 if outcome.limit_s < _SECONDS_EACH * outcome.lock_step else 1.35
         if not job.noise and outcome.ratio > worst:
@@ -333,7 +333,8 @@ TIME_TO_BALANCE = Study(
 
 
 def _list_outages(quick: bool) -> Iterator[TimedGroup]:
-    """The smaller size; of the larger one medium state with most warm-ups, since each takes minutes."""
+    """Yield the groups of the smaller size; of the larger size only medium state with most warm-ups, since each takes
+    minutes."""
     groups = [job for job in list_groups(quick=True) if not job.noise]
     yield from groups
     for tasks, clients in SIZES[1:] if not quick else ():
@@ -343,7 +344,7 @@ def _list_outages(quick: bool) -> Iterator[TimedGroup]:
 
 
 def _join(cell: Callable[[ReachedBalance], str], kafka: str = "") -> Callable[[list[StudyRow]], str]:
-    """The service's figure and the planner's, and Kafka's default's if it has one."""
+    """Return a cell with the figures of the service, of the planner and, if `kafka`, of Kafka's default."""
     return lambda rows: " \\| ".join(
         [*(cell(row.outcome) for row in rows), *([f"{getattr(rows[0].outcome, kafka):,.0f}"] if kafka else [])]
     )
@@ -373,4 +374,4 @@ FALLBACK = Study(
         and (math.isinf(row.outcome.settled_s) or row.outcome.down_s > row.outcome.kafka_down_s)
     ),
 )
-"""An outage of the service: the planner in the jar compared with the service, each with no rates known and its own limit."""
+"""An outage of the service: the planner in the jar compared with the service, both without known rates and with own limits."""

@@ -1,4 +1,4 @@
-"""Time to balance with the faults of a real group in the simulator: heartbeats, old lags, slow starts, rates that change."""
+"""Time to balance with the faults of a real group in the simulator: heartbeats, old lags, slow starts, and changing rates."""
 
 from __future__ import annotations
 
@@ -36,26 +36,27 @@ from optassign_benchmarks.studies.time_to_balance import (
 )
 
 FAULTS = Faults(heartbeats=True, late=0.02, slow_start_s=2.5, slow_start_rate=0.15, noise_s=3.0)
-"""As seen on a real broker: a heartbeat of 3 s, 16 to 36 thousand offsets in the first half second and 100 thousand later."""
+"""As observed on a real broker: a heartbeat of 3 s, 16 to 36 thousand offsets in the first half second and 100 thousand
+later."""
 _JOIN_WITHIN_S = 5.0
 """Seconds between the first and the last client that joins."""
 _MEDIAN, _WORST = 1.25, 2.0
-"""Time / limit that the study demands."""
+"""Time ÷ limit that the study demands."""
 _PLAYED_LIMITS, _PLAYED_MORE_S = 3.0, 600.0
-"""Played time: a multiple of the limit, and some seconds more. A later settling counts as none."""
+"""Played time: a multiple of the limit, plus some seconds. A later settling does not count."""
 
 
 class FaultWatcher(Forgetful):
-    """An assignor that knows no rates when the group has changed, and whose waits are compared with what restores."""
+    """An assignor that knows no rates when the group has changed, and records its waits and the times of restorations."""
 
     def __init__(self, name: str, at: float) -> None:
         super().__init__(name, at)
         self._since: dict[tuple[str, str], float] = {}
         self.waits: list[tuple[float, float]] = []
-        """For each answer that asks for a follow-up: seconds until it, and for which the oldest copy had been under way."""
+        """For each answer with a follow-up: seconds until the follow-up, and seconds since the oldest copy began to restore."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """The assignor's answer."""
+        """Return the assignor's answer."""
         answer = super().assign(state)
         assert state.taken_at is not None
         now = seconds_of(state.taken_at)
@@ -68,7 +69,7 @@ class FaultWatcher(Forgetful):
 
 
 def find_restoring(state: ApplicationState, answer: TaskAssignment) -> set[tuple[str, str]]:
-    """Return task and client of the assigned copies that, by the lags of the snapshot, are not caught up."""
+    """Return task and client of the assigned copies that are not caught up by the snapshot's lags."""
     logged = {task.id for task in state.tasks if task.logged}
     lags = {client.process_id: client.lags for client in state.clients}
     acceptable = state.configs.acceptable_recovery_lag
@@ -82,24 +83,24 @@ def find_restoring(state: ApplicationState, answer: TaskAssignment) -> set[tuple
 
 @dataclass(frozen=True)
 class FaultyBalance:
-    """The result of a run; seconds from the last client's join or leave."""
+    """The result of a run, in seconds from the last client's join or leave."""
 
     limit_s: float
     time_s: float
-    """Until the last rebalance, or until all copies are restored; infinite if that did not come."""
+    """Until the last rebalance, or until all copies are restored; infinite if not reached."""
     balanced_s: float
     rebalances: int
     """Without second passes."""
     passes: int
     moves: int
     overlong_s: float
-    """The longest wait for a follow-up beyond the time for which copies had been under way and a heartbeat; 0 if none."""
+    """The longest wait for a follow-up beyond the restoration so far plus a heartbeat; 0 if none."""
     disk_s: float = math.nan
-    """That the disk of the third instance needs."""
+    """Seconds that the disk of the third instance needs."""
 
     @property
     def ratio(self) -> float:
-        """Time / limit."""
+        """Return time ÷ limit."""
         return self.time_s / self.limit_s
 
 
@@ -118,7 +119,7 @@ def make_scenario(job: TimedGroup, seconds: float) -> Scenario:
 
 
 def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, FaultyBalance]:
-    """Play a job until it has settled, or for several times its limit."""
+    """Play a job until it has settled, or for several times its limit, and return the outcome."""
     watched = FaultWatcher(assignor, job.began_at)
     short = make_scenario(job, 60.0)
     simulate(short, watched)
@@ -153,7 +154,7 @@ def _describe(played: Played, watched: FaultWatcher, limit: float, time_s: float
 
 
 def list_groups(quick: bool) -> Iterator[TimedGroup]:
-    """List the jobs of time-to-balance; of the larger size only medium state with most warm-ups, since each takes minutes."""
+    """Yield the jobs of time-to-balance; of the larger size only medium state with most warm-ups, since each takes minutes."""
     (tasks, clients), *larger = SIZES
     states, seeds = (("small", "medium"), SEEDS[:1]) if quick else (tuple(RESTORE_S), SEEDS)
     for shape, slots, state, seed in product(SHAPES, SLOTS, states, seeds):
@@ -168,7 +169,7 @@ def _ratios(rows: list[StudyRow]) -> list[float]:
 
 
 def find_slow(rows: list[StudyRow]) -> Iterator[str]:
-    """Find assignors that are too slow in the median, and runs that are too slow."""
+    """Yield assignors that are too slow in the median, and runs that are too slow."""
     for assignor in dict.fromkeys(row.assignor for row in rows):
         own = [row for row in rows if row.assignor == assignor]
         median = statistics.median(_ratios(own))
@@ -210,7 +211,7 @@ WITH_FAULTS = Study(
 WARM_UPS = (2, 4, 16)
 THIRD_SEEDS = tuple(range(101, 108))
 _COPIES = 16
-"""That the third instance restores: eight active tasks and eight standbys."""
+"""Copies that the third instance restores: eight active tasks and eight standbys."""
 
 
 @dataclass(frozen=True)
@@ -228,12 +229,12 @@ class ThirdInstance:
 
 
 def play_third(job: ThirdInstance, assignor: str = "cp-sat") -> dict[str, FaultyBalance]:
-    """Play a run until its end."""
+    """Play a run until its end, and return the outcome."""
     scenario = job.make_scenario()
     (began_at,) = (event.at for event in scenario.events)
     watched = FaultWatcher(assignor, began_at)
     played = simulate(scenario, watched)
-    # Kafka's default has no plan beyond its answer, of which a schedule could be made.
+    # Kafka's default has no plan beyond its answer, so no schedule can be made.
     limit = math.nan if assignor == KAFKA else _find_limit_of(scenario, watched, began_at, with_standbys=True)
     outcome = _describe(played, watched, limit, find_restored(played) - began_at, began_at)
     application = Application(scenario)
@@ -242,7 +243,8 @@ def play_third(job: ThirdInstance, assignor: str = "cp-sat") -> dict[str, Faulty
 
 
 def find_restored(played: Played) -> float:
-    """Return the time from which tasks are balanced and all copies are there and restored; infinite if that does not come."""
+    """Return the time from which tasks are balanced and all copies restored until the end; infinite if they are not at the
+    end."""
     since = math.inf
     for point in reversed(played.felt.curve):
         if point.client_imbalance or point.standbys_missing or point.restoring or point.down:
@@ -252,7 +254,7 @@ def find_restored(played: Played) -> float:
 
 
 def find_late(rows: list[StudyRow]) -> Iterator[str]:
-    """Find numbers of warm-ups under which the third instance is late, and waits that are too long."""
+    """Yield numbers of warm-ups under which the third instance is late, and overlong waits."""
     kafka = {n: statistics.median(_times(rows, KAFKA, n)) for n in WARM_UPS}
     for assignor, n in product(dict.fromkeys(row.assignor for row in rows if row.assignor != KAFKA), WARM_UPS):
         own = [row.outcome for row in rows if row.assignor == assignor and row.warm_ups == n]
@@ -300,6 +302,7 @@ THIRD_INSTANCE = Study(
     ),
     demands=find_late,
 )
-"""The third instance of an application with short copies, as on a real broker. Kafka's default asks every minute."""
+"""The third instance of an application with short copies, as on a real broker. Kafka's default asks for a follow-up every
+minute."""
 
 TIME_TO_BALANCE_AND_FAULTS = (TIME_TO_BALANCE, WITH_FAULTS, THIRD_INSTANCE)

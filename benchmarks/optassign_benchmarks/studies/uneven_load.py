@@ -1,4 +1,4 @@
-"""A day of uneven load in the simulator, with weights by rates, by changelog, and with counted tasks."""
+"""A day of uneven load in the simulator, with weights by rates, weights by changelog, and counted tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, first
 
 _OWN, _KAFKA = ("cp-sat", JvmPlanner.name), "kafka-high-availability"
 _MOST_BACKLOG = 1_000_000
-"""Records, of an assignor that weighs tasks."""
+"""Greatest accepted backlog in records, for an assignor that weighs tasks."""
 
 
 def _make_day(weigh_by: str) -> Scenario:

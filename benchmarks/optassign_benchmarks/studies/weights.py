@@ -1,7 +1,7 @@
-"""The effect of a weight: restore work against imbalance under preset `weighted`, as stickiness gets dearer.
+"""The effect of a weight: restore work against imbalance under preset `weighted`, for increasing stickiness.
 
-A tenth of the clients has just joined. The least weighted sum lies on the Pareto front, so each row is a plan that no other
-plan beats in both.
+A tenth of the clients has just joined. The least weighted sum lies on the Pareto front, so no plan is better than a row's in
+both.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, firs
 
 SIZES = ((200, 20), (1_000, 100))
 STICKINESS = (0.1, 1.0, 10.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0)
-"""The default is 1, with 1,000 for instances and 100 for subtopologies, which stay."""
+"""The default is 1, with 1,000 for instances and 100 for subtopologies, which stay constant."""
 STANDBYS, SEED, LIMIT_S = 1, 4, 60.0
 
 
 def with_weights(state: ApplicationState, weights: Weights) -> ApplicationState:
-    """The snapshot under preset `weighted`."""
+    """Return the snapshot under preset `weighted`."""
     options = state.options.model_copy(update={"preset": "weighted", "weights": weights})
     return state.model_copy(update={"options": options})
 
 
 def measure_plan(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """The plan's restore work and imbalance, its two parts of the weighted sum, and whether the sum is proven least."""
+    """Return the plan's restore work and imbalance, both parts of the weighted sum, and whether the sum is proven least."""
     answer = assign(state, assignor, LIMIT_S)
     facts = Facts(state, answer)
     goals = [goal for goal in answer.report.goals if goal.name == "weighted_cost"]
@@ -46,7 +46,7 @@ def measure_plan(state: ApplicationState, assignor: str) -> dict[str, object]:
         "apart": spread(state, counts(state, facts.plan))["copies"],
         "cost_of_moves": measure_weighted_cost(with_weights(state, Weights(instance=0, subtopology=0)), answer),
         "cost_of_imbalance": measure_weighted_cost(with_weights(state, Weights(stickiness=0)), answer),
-        # At rest the report has no sum: a stage before has compared the group with the least sum.
+        # The report of a stable group has no sum: an earlier stage has compared the group with the least sum.
         "is_proven": all(goal.proven for goal in goals) if goals else answer.plan is None,
     }
 
@@ -61,7 +61,7 @@ def _add_shares(rows: list[StudyRow]) -> list[StudyRow]:
 
 
 def _find_wrong(rows: list[StudyRow]) -> Iterator[str]:
-    """Rows that are not proven, or that another row beats in one cost and equals in the other."""
+    """Yield rows that are not proven, or that another row beats in one cost and equals in the other."""
     yield from (f"{row}: not proven" for row in rows if not row.is_proven)
     for before, row in pairwise(rows):
         if before.size == row.size and (

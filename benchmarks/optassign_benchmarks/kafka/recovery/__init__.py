@@ -1,1 +1,1 @@
-"""An application on a real broker that recovers from an event: its state before it, samples of it, and their judgement."""
+"""The recovery of an application on a real broker after an event: its state before, samples, and their judgement."""

@@ -1,4 +1,4 @@
-"""The course of an application after an event, judged by its statuses and logs, in the same way under any assignor."""
+"""The course of an application after an event, judged by its statuses and logs in the same way under any assignor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE = re.compile(
 """The lines of a rebalance in its leader's log, in this order: of the plug-in, of Kafka Streams, of the consumer."""
 
 _LATE = 0.75
-"""Seconds after which a sample has statuses of the time after an assignment."""
+"""Seconds after an assignment until samples have statuses from after it."""
 
 
 @dataclass(frozen=True, order=True)
@@ -68,7 +68,7 @@ def read_answers(leader: str, log: str) -> list[LoggedAnswer]:
                     plugin.get("trigger") or "",
                 )
             )
-            plugin = {}  # the next one may be another assignor's
+            plugin = {}  # the next assignment may be another assignor's
         else:
             stable = not line["unstable"]
     return found
@@ -128,7 +128,7 @@ class Wanted:
         )
 
     def is_restored(self, sample: Sample) -> bool:
-        """Return whether it is even, runs, and has exactly the wanted standbys, on other instances, all caught up."""
+        """Return whether the group is complete and even, with exactly the wanted standbys on other instances, all caught up."""
         standby = Counter(task for status in sample.statuses.values() for task in status.standby)
         wanted = min(self.standbys, self.instances - 1)
         return (
@@ -184,11 +184,11 @@ class Recovery:
 def judge(
     wanted: Wanted, start: float, samples: Sequence[Sample], answers: Sequence[LoggedAnswer], heartbeat: float
 ) -> Recovery:
-    """Judge the course after an event by ordered samples and by assignments.
+    """Return the recovery after an event, judged by ordered samples and by assignments.
 
-    `start`: the time of the event in seconds since 1970, before all samples. A copy is under way from the first sample that
-    shows it behind. It counts as under way for another `heartbeat` seconds after the last such sample, since lags may be that
-    old when an assignor gets them.
+    `start`: the time of the event in seconds since 1970, before all samples. A copy is under way from the first sample in which
+    it is behind. It counts as under way for another `heartbeat` seconds after the last such sample, since an assignor may get
+    lags of that age.
     """
     later = [answer for answer in sorted(answers) if answer.at >= start]
     even = _find_lasting(samples, [wanted.is_even(sample) for sample in samples])
@@ -215,7 +215,7 @@ def _is_stable(at: float, answers: Sequence[LoggedAnswer]) -> bool:
 
 
 def _find_lasting(samples: Sequence[Sample], holds: Sequence[bool]) -> float | None:
-    """Return the time of the first of the last samples without a break for which `holds` is true; None if the last is false."""
+    """Return the start of the final unbroken run of samples for which `holds` is true; None if the last value is false."""
     since = None
     for sample, held in zip(samples, holds, strict=True):
         since = (sample.at if since is None else since) if held else None
@@ -239,7 +239,7 @@ def _list_waits(
                 break
             for copy in copies:
                 if copy in last and sample.at - last[copy] > heartbeat:
-                    del since[copy]  # it had caught up, and begins anew
+                    del since[copy]  # it had caught up, and starts again
                 since.setdefault(copy, sample.at)
                 last[copy] = sample.at
         begun = [since[copy] for copy in since if answer.at - last[copy] <= heartbeat]
@@ -249,7 +249,7 @@ def _list_waits(
 def _list_expectations(
     start: float, restored: float, samples: Sequence[Sample], answers: Sequence[LoggedAnswer]
 ) -> Iterable[Expectation]:
-    """List the expectations from the first follow-up on: the step before it has measured no rate."""
+    """Yield the expectations from the first follow-up on, since the step before it has measured no rate."""
     steps = [n for n, answer in enumerate(answers) if answer.trigger == "followup"]
     for n in range(steps[0], len(answers)) if steps else ():
         answer = answers[n]

@@ -17,9 +17,9 @@ _INTERVAL = 0.25
 
 
 class Observer:
-    """A thread that samples the status of all running instances; a context manager, which ends the thread.
+    """A thread that samples the status of all running instances; a context manager that ends the thread.
 
-    A sample has an instance's last answer if the instance is late, as a new one is.
+    If an instance is late, for example a new one, its sample has its last answer.
     """
 
     def __init__(self, group: StreamsApplication, wanted: Wanted) -> None:
@@ -67,7 +67,7 @@ class Observer:
 
     def _await(self, what: str, holds: float, timeout: float, is_reached: object) -> None:
         assert callable(is_reached)
-        after, since = len(self.samples) + 1, None  # the sample that is being taken may be of the time before
+        after, since = len(self.samples) + 1, None  # the sample under way may be from before the call
 
         def lasts() -> bool:
             nonlocal after, since

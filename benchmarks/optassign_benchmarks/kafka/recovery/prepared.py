@@ -1,4 +1,4 @@
-"""State of an application on disks: made once, and copied for each run."""
+"""Prepared state of an application on disks, made once and copied for each run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def write_changelogs(broker: Broker, application: str, stores: Mapping[int, str]
 
 
 def digest_application() -> str:
-    """Return a digest of the test application's sources, which tells whether kept state fits."""
+    """Return a digest of the test application's sources, which shows whether kept state fits."""
     files = sorted((JAVA / "testapp" / "src").rglob("*.java"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""The pictures of the report, as SVG that takes its text colour from the page."""
+"""The pictures of the report, as SVG with the text colour of the page."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["PICTURES", "Rows"]
 
 
 Rows = Sequence[dict[str, Any]]
-"""The rows of the table that the picture belongs to: column -> value."""
+"""The rows of the picture's table: column → value."""
 
 _TEXT = "#010203"
-"""A unique colour: that of the page's text replaces it."""
+"""A unique colour, which is replaced by the colour of the page's text."""
 _COLOURS = (
     *("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b"),
     *("#e377c2", "#17becf", "#bcbd22", "#7f7f7f", "#3f51b5", "#00897b"),
@@ -83,7 +83,7 @@ def _draw_gaps(rows: Rows) -> str:
 
 
 def _draw_measures(rows: Rows) -> str:
-    """Draw assignors from top to bottom, a panel for each measure and a mark for each shape."""
+    """Return a chart of assignors from top to bottom, with a panel for each measure and a mark for each shape."""
     names, shapes = _assignor_names(rows), sorted({row["shape"] for row in rows})
     shown = list(rows[0])[list(rows[0]).index("balanced") + 1 :]
 
@@ -145,11 +145,11 @@ PICTURES: dict[str, Callable[[Rows], str]] = {
     "episodes": _draw_episodes,
     "days": _draw_days,
 }
-"""Name -> function that draws the picture as SVG from the rows of its table; an empty text where there is nothing to draw."""
+"""Name → function that returns the picture as SVG from the rows of its table, or an empty text without values to draw."""
 
 
 def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
-    """Draw assignors from top to bottom, with a panel for each shape: a dot at `value`, a line up to `upto`."""
+    """Return a chart of assignors from top to bottom, with a panel for each shape: a dot at `value`, a line up to `upto`."""
     shapes, names = sorted({row["shape"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""
@@ -174,7 +174,7 @@ def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> s
 
 
 def _draw_bars(rows: Rows, then: str, now: str, label: str) -> str:
-    """Draw bars for each application: the recorded value, and the value under each assignor."""
+    """Return a bar chart with the recorded value and each assignor's value for each application."""
     applications, names = sorted({row["application"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""
@@ -200,12 +200,12 @@ def _draw_bars(rows: Rows, then: str, now: str, label: str) -> str:
 
 
 def _format_tick(value: float, _: int) -> str:
-    """The label of a tick, without an exponent."""
+    """Return the label of a tick, without an exponent."""
     return f"{value:,.10g}"
 
 
 def _start_x_axis_at_zero(axes: Any, values: Sequence[float]) -> None:
-    """Start the x axis at 0, with few ticks; logarithmic above 1 where the values differ by more than a factor of 10."""
+    """Start the x axis at 0, with few ticks; logarithmic above 1 if the values differ by more than a factor of 10."""
     most = max(values, default=0.0)
     if most > 10 * min((value for value in values if value > 0), default=most):
         axes.set_xscale("symlog", linthresh=1)
@@ -217,7 +217,7 @@ def _start_x_axis_at_zero(axes: Any, values: Sequence[float]) -> None:
 
 
 def _set_size_ticks(axes: Any, rows: Rows) -> None:
-    """Set the ticks of the x axis at the numbers of tasks that there are."""
+    """Set the ticks of the x axis to the numbers of tasks in the rows."""
     sizes = sorted({row["tasks"] for row in rows})
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.set_xticks([], minor=True)

@@ -1,7 +1,7 @@
-"""A query of the report, in Spark SQL; `{results}`, `{replays}` and so on stand for the rows of one run.
+"""Queries of the report in Spark SQL; `{results}`, `{replays}` and so on stand for the rows of one run.
 
-No number of the report is made by Python: whoever has the Parquet files can run the same queries, which are shown with the
-files' paths in them.
+Every number of the report comes from a query, not from Python: the queries are shown with the paths of the Parquet files, so
+that readers can run them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = [
 
 
 Headline = Callable[[Sequence[dict[str, Any]]], str]
-"""Makes a sentence of the rows of a table; backquotes and double asterisks mean what they mean in Markdown."""
+"""Returns a sentence from the rows of a table; backquotes and double asterisks are Markdown."""
 _NAMES = ("results", "histories", "replays", "convergences", "errors")
 
 FAIR = "size(violations) = 0 AND (balanced OR followup)"
-"""The condition on an answer to be compared: within the rules, and in balance or on its way there."""
+"""The condition on an answer to be compared: within the rules, and balanced or on the way to balance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +42,33 @@ class Query:
     """The meaning of the numbers, in a sentence or two."""
     sql: str
     picture: str = ""
-    """The name of the picture above the table, in plots.py; empty: none."""
+    """The name of the picture above the table, in pictures.py; empty for none."""
     optional: bool = False
-    """Whether the report leaves the table out where it has no rows."""
+    """Whether the report leaves out the table if it has no rows."""
     headline: Headline | None = None
-    """The part of it at the top of the report."""
+    """The sentence about the table at the top of the report."""
 
 
 def list_tables(sql: str) -> list[str]:
-    """The names in braces."""
+    """Return the names in braces."""
     return [name for name in _NAMES if f"{{{name}}}" in sql]
 
 
 def name_tables(sql: str) -> str:
-    """The query with the names themselves for those in braces: of views, or of what stands before it."""
+    """Return the query with the names without braces: of views, or of subqueries before it."""
     for name in _NAMES:
         sql = sql.replace(f"{{{name}}}", name)
     return sql
 
 
 def select_run(folder: str, table: str, run: str) -> str:
-    """SQL for the rows that a run has in a table. `folder`: that of all tables, with the scheme of its file system."""
+    """Return SQL for the rows of a run in a table. `folder`: that of all tables, with the scheme of its file system."""
     path = f"{folder}/table={table}".replace("`", "``")
     return f"SELECT * FROM parquet.`{path}` WHERE run = '{run}'"
 
 
 def to_pasteable(sql: str, selected: Mapping[str, str]) -> str:
-    """The query as it can be pasted anywhere. `selected`: name -> SQL of its rows."""
+    """Return the query in a form that can be pasted anywhere. `selected`: name → SQL of its rows."""
     with_rows = ",\n".join(f"{name} AS (\n  {selected[name]}\n)" for name in list_tables(sql))
     body = name_tables(sql.strip())
     joined = f",\n{body.removeprefix('WITH ')}" if body.startswith("WITH ") else f"\n{body}"
@@ -76,7 +76,7 @@ def to_pasteable(sql: str, selected: Mapping[str, str]) -> str:
 
 
 def statuses_sql(table: str) -> str:
-    """How many rows of each assignor came out how."""
+    """Return SQL for the number of rows of each assignor by outcome."""
     return f"""
 SELECT assignor, count(*) AS rows,
   count_if(status = 'ok') AS ok, count_if(status = 'failed') AS failed, count_if(status = 'timeout') AS timeout,
@@ -86,7 +86,7 @@ FROM {table} GROUP BY assignor ORDER BY assignor"""
 
 
 def describe_statuses(rows: Sequence[dict[str, Any]]) -> str:
-    """Describe the result of `statuses_sql`, in a sentence."""
+    """Return the result of `statuses_sql` in a sentence."""
     total = sum(row["rows"] for row in rows)
     wrong = {name: sum(row[name] for row in rows) for name in ("failed", "timeout", "out of memory")}
     each = ", ".join(f"{number:,} {name}" for name, number in wrong.items() if number)
@@ -94,7 +94,7 @@ def describe_statuses(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value for people: thousands separated, three significant digits below 1,000."""
+    """Return a value for people: with thousands separators, and three significant digits below 1,000."""
     if value is None:
         return "–"
     if isinstance(value, bool):

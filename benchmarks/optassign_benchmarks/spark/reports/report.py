@@ -1,5 +1,5 @@
-"""The report on a run: its queries asked of the Parquet files, and their answers as one HTML file, which loads no other, and as
-Markdown without pictures."""
+"""The report on a run: the results of its queries on the Parquet files, as one self-contained HTML file, and as Markdown
+without pictures."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _ARRANGED = (
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """One table, the query that it comes from, and its picture."""
+    """A table, its query, and its picture."""
 
     query: Query
     sql: str
-    """The query as it can be pasted anywhere."""
+    """The query in a form that can be pasted anywhere."""
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     svg: str
@@ -55,15 +55,15 @@ class RunReport:
     run: Run
     sections: tuple[ReportSection, ...]
     selected: dict[str, str]
-    """Table -> SQL of the rows that the run has in it; only tables that have any."""
+    """Table → SQL of the run's rows in it; only tables with rows."""
 
     @property
     def title(self) -> str:
-        """The heading of the whole."""
+        """Return the heading of the report."""
         return f"Benchmark {self.run.name}" if self.run.kind == "sweep" else f"Replay of recorded rebalances: {self.run.name}"
 
     def list_headlines(self) -> list[str]:
-        """The winners, and whether anything failed; sentences with the marks of Markdown."""
+        """Return sentences in Markdown about the best assignors and any failures."""
         found = [
             section.query.headline([dict(zip(section.head, row, strict=True)) for row in section.rows])
             for section in self.sections
@@ -72,7 +72,7 @@ class RunReport:
         return found or ["There are no rows yet."]
 
     def list_facts(self) -> list[str]:
-        """The scope of the numbers: versions, limits, and requests."""
+        """Return sentences about the scope of the numbers: versions, limits, and requests."""
         run, limits = self.run, self.run.limits
         memory = f"{limits.memory_limit:,} MiB" if limits.memory_limit else "no limit of memory"
         about = (
@@ -94,18 +94,19 @@ class RunReport:
         return [about, played, _ARRANGED]
 
     def views_sql(self) -> str:
-        """Statements that make a view of each table's rows."""
+        """Return statements that make a view of each table's rows."""
         return "\n".join(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql};" for name, sql in self.selected.items())
 
 
 def make_report(spark: SparkSession, storage: Storage, run: Run) -> RunReport:
-    """Run all queries on the tables of the run, reading each once. If matplotlib is missing, the report has no pictures."""
+    """Run all queries on the tables of the run, reading each once, and return the report. Without matplotlib it has no
+    pictures."""
     finish_rewriting(storage, run.id)
     names = (RESULT, HISTORY) if run.kind == "sweep" else (REPLAYED, CONVERGED, FAILED)
     present = [name for name in names if list_parts(storage, name, run.id)]
     tables = {name: read_rows(spark, storage, name, run.id).cache() for name in present}
     for name, table in tables.items():
-        table.createOrReplaceTempView(name)  # Spark finds what is cached behind a view, not behind an argument of a query
+        table.createOrReplaceTempView(name)  # Spark finds cached rows behind a view, not behind an argument of a query
     selected = {name: select_run(storage.folder, name, run.id) for name in present}
     sections = []
     for query in _list_queries(run):
@@ -158,9 +159,9 @@ details { margin: .5rem 0; font-size: 13px; } pre { background: var(--soft); pad
 @media print { .table { max-height: none; overflow: visible; } }
 """
 _WRONG = frozenset({"failed", "timeout", "out of memory", "more than 0", "not ended", "cut short"})
-"""Columns in which every value but 0 is marked."""
+"""Columns in which every value except 0 is marked."""
 _LONG = 40
-"""Characters from which a text may break."""
+"""Number of characters from which a text may break."""
 _SOURCE = (
     "Every table is what the query below it says about the rows of the run, which are in Parquet files. Each can be pasted as"
     " it stands into `spark-sql`, or into `spark.sql(…)` of a notebook. Questions of your own are shorter with views:"
@@ -168,7 +169,7 @@ _SOURCE = (
 
 
 def to_html(report: RunReport) -> str:
-    """The report as HTML; it begins with what won."""
+    """Return the report as HTML, with the headlines first."""
     title = html.escape(report.title)
     parts = [
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
@@ -188,7 +189,7 @@ def to_html(report: RunReport) -> str:
 
 
 def to_markdown(report: RunReport) -> str:
-    """The report as Markdown; it begins with what won."""
+    """Return the report as Markdown, with the headlines first."""
     parts = [f"# {report.title}", *report.list_headlines(), *report.list_facts()]
     for section in report.sections:
         parts += [f"## {section.query.title}", section.query.about, _section_to_markdown(section)]
@@ -218,7 +219,7 @@ def _section_to_html(number: int, section: ReportSection) -> str:
 
 
 def _cells_to_html(section: ReportSection, row: Sequence[Any], before: Sequence[Any], numeric: Sequence[bool]) -> list[str]:
-    """The cells of a row. Cells equal to the row before, from the first column on, are paler."""
+    """Return the cells of a row. Leading cells that equal those of the row before are paler."""
     cells, same = [], bool(before)
     for i, (name, value, right) in enumerate(zip(section.head, row, numeric, strict=True)):
         same = same and before[i] == value
@@ -250,7 +251,7 @@ def _find_numeric_columns(section: ReportSection) -> list[bool]:
 
 
 def _inline_to_html(text: str) -> str:
-    """HTML of a text in which backquotes and asterisks mean what they mean in Markdown."""
+    """Return a text with Markdown's backquotes and asterisks as HTML."""
     escaped = html.escape(text, quote=False)
     for mark, tag in (("`", "code"), ("**", "strong"), ("*", "em")):
         pieces = escaped.split(mark)

@@ -1,1 +1,1 @@
-"""The service, its pages, a real broker and Spark, as processes."""
+"""Studies of the service, its pages, a real broker and Spark, run as processes."""

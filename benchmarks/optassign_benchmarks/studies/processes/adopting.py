@@ -1,4 +1,4 @@
-"""The way of docs/how-to/adopt.md on a real broker, there and back, while records flow, under two lines of Kafka Streams."""
+"""The steps of docs/how-to/adopt.md on a real broker, forth and back, while records flow, under two lines of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["IDLE_S", "walk"]
 
 VERSIONS = ("3.9.1", "4.3.1")
 IDLE_S = 60
-"""After which a group at rest rebalances, and the probing interval of the application."""
+"""Seconds after which a stable group rebalances, and the application's probing interval."""
 _RATE = 60.0
 """Records per second into the three subtopologies of an application together."""
 _NAMES = ("a", "b", "c", "d")
@@ -33,7 +33,7 @@ _PROPERTIES: dict[str, object] = {
 
 
 class _Walker:
-    """One application on its way; its steps become rows."""
+    """An application on its way through the steps; each step becomes a row."""
 
     def __init__(
         self, version: str, group: StreamsApplication, operator: OperatorCommands, service: ServiceProcess, *, hurries: bool
@@ -44,7 +44,7 @@ class _Walker:
         self._names: Sequence[str] = _NAMES
 
     def start(self) -> None:
-        """Run all instances under Kafka's default, without the jar."""
+        """Start all instances under Kafka's default, without the jar."""
         group = self._group
         group.jars = streams_classpath(self._version, plugin=False)
         group.load.write(PRELOAD)
@@ -53,7 +53,7 @@ class _Walker:
         self._rest()
 
     def take(self, step: str, act: Callable[[], int]) -> None:
-        """Take a step, which returns the moves that it has counted, and note its row."""
+        """Run a step, which returns its number of moves, and add its row."""
         group = self._group
         generation, written, begun = group.generation, group.load.written, time.monotonic()
         moves = act()
@@ -71,12 +71,12 @@ class _Walker:
         )
 
     def bring_jar(self) -> int:
-        """Bring the jar to every instance."""
+        """Install the jar on every instance."""
         self._group.jars = streams_classpath(self._version, plugin=True)
         return self._roll()
 
     def look_in_shadow(self) -> int:
-        """Let Kafka's default assign, and the service compare."""
+        """Let Kafka's default assign, while the service compares."""
         self._group.configure(
             task_assignor_class=PLUGIN_CLASS,
             optassign_url=self._service.url,
@@ -91,15 +91,15 @@ class _Walker:
         return self._roll(is_live=True)
 
     def restart_all(self) -> int:
-        """Restart every instance as it is."""
+        """Restart every instance without other changes."""
         return self._roll(is_live=True)
 
     def scale_in(self) -> int:
-        """Drain the last instance and stop it."""
+        """Drain and stop the last instance."""
         self._group.mark()
         if self._hurries:
             self._operator.run("drain", _NAMES[-1])
-            self._group.probe()  # the drain counts from the next rebalance on
+            self._group.probe()  # the drain takes effect at the next rebalance
             _play_followups(self._group)
         self._operator.run("drain", _NAMES[-1], "--wait")
         moves = _count_moves(self._group)
@@ -111,12 +111,13 @@ class _Walker:
         return moves + _count_moves(self._group)
 
     def roll_back(self) -> int:
-        """Take the lines away: Kafka's default assigns."""
+        """Remove the settings, so that Kafka's default assigns."""
         self._group.configure(task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
         return self._roll()
 
     def _roll(self, *, is_live: bool = False) -> int:
-        """Restart one instance after the other, each once all tasks run again; return the moves until the group rests."""
+        """Restart the instances one after the other, each when all tasks run again; return the moves until the group is
+        stable."""
         group, moves = self._group, 0
         for name in self._names:
             moves += _count_moves(group)
@@ -140,9 +141,9 @@ class _Walker:
 def walk(
     version: str, broker: Broker, service: ServiceProcess, folder: Path, *, hurries: bool = False
 ) -> list[Mapping[str, object]]:
-    """Walk there and back with one application; the rows of its steps, then AssertionError for a record lost or repeated.
+    """Take all steps with one application, and return their rows. AssertionError afterwards for a lost or repeated record.
 
-    hurries: asks for follow-ups at once, where they would come after the probing interval.
+    hurries: whether to request follow-ups at once instead of waiting for the probing interval.
     """
     application = f"adopting-{version.replace('.', '-')}"
     with StreamsApplication(broker, application, folder, task_assignor_class=None, **_PROPERTIES) as group:
@@ -161,7 +162,7 @@ def walk(
 
 @contextmanager
 def _open(quick: bool) -> Iterator[Callable[[str], list[Mapping[str, object]]]]:
-    """The walk of a version; in a quick run it hurries."""
+    """Yield the function that takes all steps with a version; a quick run requests follow-ups at once."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="adopting-")))
         broker = stack.enter_context(Broker(folder / "broker"))
@@ -175,11 +176,11 @@ ADOPTING = PlayedStudy(
     open=_open,
     at_once=len(VERSIONS),
 )
-"""It takes half an hour, mostly waiting for follow-ups of Kafka's default."""
+"""Half an hour, mostly waiting for follow-ups of Kafka's default."""
 
 
 def _play_followups(group: StreamsApplication) -> None:
-    """Have the group rebalance, each time once all copies are there, until the assignor asks for no further rebalance.
+    """Repeat rebalances, each after all copies have caught up, until the assignor asks for no follow-up.
 
     AssertionError after too many.
     """
@@ -193,5 +194,5 @@ def _play_followups(group: StreamsApplication) -> None:
 
 
 def _count_moves(group: StreamsApplication) -> int:
-    """Count the moves of active tasks between instances since one was started or ended."""
+    """Return the number of moves of active tasks between instances since an instance was started or ended."""
     return sum(len(list(pairwise(owners))) for owners in group.owners().values())

@@ -21,36 +21,36 @@ from optassign_benchmarks.kafka.trials import RealTrial, SimulatedTrial, Trial, 
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 
 _LONGEST = 240.0
-"""Seconds to wait for the end of a fault's effects: the watcher tries after three minutes without progress."""
+"""Seconds to wait for the end of a fault's effects: the watcher tries again after three minutes without progress."""
 _AFTERWARDS = 10.0
-"""Seconds to look on after the fault and after the group has settled."""
+"""Seconds of observation after the fault and after the group has settled."""
 _AWAY = 15.0
-"""Seconds that a broker is gone, or cut off: half the session time-out of members."""
+"""Seconds for which a broker is stopped or cut off: half of the members' session time-out."""
 _DELAY = 0.1
-"""Seconds that each packet waits, in each direction."""
+"""Seconds of delay of each packet, in each direction."""
 SIMULATED, LATEST, BEFORE = "simulated", "Kafka Streams 4.4.0", "Kafka Streams 4.3.1"
 
 
 def _nothing(cluster: ThreeBrokers, group: str) -> None:
-    """No fault: the price of the change itself."""
+    """Do nothing, which shows the cost of the change itself."""
 
 
 @dataclass(frozen=True)
 class BrokerFault:
-    """A fault of the cluster, and whether a process joins right before."""
+    """A fault of the cluster, and whether a process joins just before."""
 
     name: str
     joins: bool
     act: Callable[[ThreeBrokers, str], None]
-    """With the name of a group; all groups have the same coordinator."""
+    """Causes the fault. Its second argument is the name of a group; all groups have the same coordinator."""
     far: str = ""
-    """The clients that use links: `members`, and watchers with them, or `watcher`."""
+    """The clients that use links: `members` (watchers included), `watcher`, or none if empty."""
     prepare: Callable[[ThreeBrokers, str], object] = _nothing
-    """Called before the process joins and before anything is measured."""
+    """Called before the process joins and before any measurement."""
     needless: int = 1
-    """The most needless moves of optassign that are as they may be: a failover may forget which of equal tasks was to move."""
+    """Accepted number of needless moves by optassign: after a failover it may choose another of several equal tasks."""
     may_fall_back: bool = False
-    """Whether the assignor may be unable to answer for a while."""
+    """Whether the assignor may fail to answer for some time."""
 
 
 def _stop(cluster: ThreeBrokers, group: str) -> None:
@@ -72,7 +72,7 @@ def _roll(cluster: ThreeBrokers, group: str) -> None:
 
 
 def _replace(cluster: ThreeBrokers, group: str) -> None:
-    """Put the jar anew in its place, by a rename, and restart all brokers one by one."""
+    """Replace the jar by a rename, and restart all brokers one by one."""
     for jar in cluster.jars:
         copy = jar.with_suffix(".new")
         shutil.copy2(jar, copy)
@@ -81,13 +81,13 @@ def _replace(cluster: ThreeBrokers, group: str) -> None:
 
 
 def _overwrite(cluster: ThreeBrokers, group: str) -> None:
-    """Write another build of the jar over the one that runs, as `cp` does; then restart all brokers one by one."""
+    """Overwrite the running jar with another build, as `cp` does, and restart all brokers one by one."""
     for jar in cluster.jars:
         if jar.name.startswith("optassign-broker"):
             with zipfile.ZipFile(jar) as old, zipfile.ZipFile(built := io.BytesIO(), "w", zipfile.ZIP_STORED) as new:
                 for entry in old.infolist():
                     new.writestr(entry.filename, old.read(entry))
-            jar.write_bytes(built.getvalue())  # the same file, unlike a rename
+            jar.write_bytes(built.getvalue())  # the same file, unlike after a rename
     time.sleep(_AWAY)
     cluster.roll()
 
@@ -97,7 +97,7 @@ def _coordinate_without(cluster: ThreeBrokers, group: str) -> None:
 
 
 def _teach(cluster: ThreeBrokers, group: str) -> None:
-    """Restart the coordinator, which knows only `sticky`, with the properties of the others."""
+    """Restart the coordinator, which knows only `sticky`, with the assignors of the other brokers."""
     time.sleep(_AWAY)
     cluster.restart(cluster.find_coordinator(group), assignors=str(BROKER_PROPERTIES[ASSIGNORS]))
 
@@ -115,7 +115,7 @@ def _upgrade(cluster: ThreeBrokers, group: str) -> None:
 
 
 def _leave_warming_up(cluster: ThreeBrokers, group: str) -> None:
-    """The same, and optassign gives its target at once."""
+    """Let optassign give its target at once, and restart all brokers with a model of Kafka's own warm-ups."""
     for broker in cluster.brokers:
         broker.configure(WARMUPS, "false")
     _upgrade(cluster, group)
@@ -133,7 +133,7 @@ FAULTS = (
         True,
         _teach,
         prepare=_coordinate_without,
-        needless=9,  # sticky has placed the group in between, so each task of the new process may move twice
+        needless=9,  # sticky has placed the group before, so each task of the new process may move twice
     ),
     BrokerFault("the watcher loses the coordinator's broker for 15 s while tasks move", True, _cut, "watcher"),
     BrokerFault("members and watcher lose the coordinator's broker for 15 s while tasks move", True, _cut, "members"),
@@ -149,9 +149,9 @@ CASES = (
     (UPGRADE, SIMULATED),
     (WARMING_UP, SIMULATED),
 )
-"""The faults, and the members that they hit: of 4.3.1, which gets no warm-ups, only what it may die of.
+"""The faults and the kinds of members. Members of 4.3.1, which get no warm-ups, only meet faults that may end them.
 
-The last two are last, since the brokers go on to warm up by themselves.
+The last two cases are last because the brokers continue to warm up by themselves.
 """
 
 
@@ -189,7 +189,7 @@ BROKER_FAULTS = PlayedStudy(
 def play(
     cluster: ThreeBrokers, folder: Path, name: str, fault: BrokerFault, members: str, assignors: Sequence[str] = (OURS, STICKY)
 ) -> Iterator[tuple[Trial, TrialOutcome]]:
-    """Have one fault hit a group of each assignor at the same time; their outcomes."""
+    """Let a fault hit a group of each assignor at the same time, and yield their outcomes."""
     reached = cluster.far if fault.far == "members" else cluster, cluster.far if fault.far else cluster
     for link in cluster.links:
         link.delay = _DELAY if fault.far and fault.act is _nothing else 0.0
@@ -218,7 +218,7 @@ def play(
 
 
 def _await_settled(trials: Sequence[Trial], acting: Future[None]) -> None:
-    """Wait until all groups have been settled for a while after the fault, or the time is over."""
+    """Wait until all groups have been settled for some time after the fault, or the time is over."""
     start = time.monotonic()
     since: float | None = None
     while (now := time.monotonic()) - start < _LONGEST or not acting.done():
@@ -231,7 +231,7 @@ def _await_settled(trials: Sequence[Trial], acting: Future[None]) -> None:
 
 
 def find_faults(trial: Trial, outcome: TrialOutcome) -> list[str]:
-    """List the promises of optassign that were not kept."""
+    """Return the broken promises of optassign, one line each."""
     if trial.assignor != OURS:
         return []
     found = [f"{what}: {count}" for what in ("lost", "doubled", "died") if (count := getattr(outcome, what))]

@@ -1,4 +1,4 @@
-"""The rebalances that two workers answer in a minute, by size, and fifty applications at a lower rate.
+"""The rebalances per minute that two workers answer, by size, and fifty applications at a lower rate.
 
 In the soak one application restores nothing, one is paused, one has been forgotten, and the service restarts in the middle.
 """
@@ -32,13 +32,13 @@ from optassign_benchmarks.soak.samples import MIB, read_memory
 
 _WORKERS = 2
 _SIZES = (16, 50, 100, 200, 500, 1_000, 2_000)
-"""Tasks of the applications whose capacity is measured; ten on each instance."""
+"""Tasks of the applications whose capacity is measured, with ten tasks on each instance."""
 _TIMEOUT_MS = 2_000
 """The plug-in's default of `optassign.timeout.ms`."""
 _VARIANTS = 6
 """Snapshots of an application that are sent in turn, each in another situation and with other state."""
 _STUCK_WITHIN_S = 900.0
-"""Seconds without progress after which an application has to be stuck, at most."""
+"""Greatest number of seconds without progress until an application must be stuck."""
 _STUCK, _PAUSED, _RETIRED = "stuck", "paused", "retired"
 _ALERT_S = 300.0
 """`for` of the alert OptassignStuck."""
@@ -52,23 +52,23 @@ class _Replies:
     seconds: list[float] = field(default_factory=list)
 
     def add(self, status: int, seconds: float) -> None:
-        """Add a reply; status 0: there was none."""
+        """Add a reply; status 0 stands for no reply."""
         self.statuses[status] += 1
         self.seconds.append(seconds)
 
     @property
     def refused(self) -> int:
-        """The number of requests without an answer."""
+        """Return the number of requests without an answer."""
         return sum(self.statuses.values()) - self.statuses[200]
 
     @property
     def p95(self) -> float:
-        """The 95th percentile of the seconds."""
+        """Return the 95th percentile of the seconds."""
         return statistics.quantiles(self.seconds, n=20)[-1] if len(self.seconds) > 1 else self.seconds[0]
 
 
 def _make_bodies(name: str, spec: Spec) -> list[bytes]:
-    """Generate snapshots of an application in several situations."""
+    """Return snapshots of an application in several situations."""
     states = (
         generate(SHAPES[(spec.seed + place) % len(SHAPES)], spec.tasks, spec.clients, 1, seed=spec.seed + 100 * place)
         for place in range(_VARIANTS)
@@ -77,7 +77,7 @@ def _make_bodies(name: str, spec: Spec) -> list[bytes]:
 
 
 def _post(url: str, page: str, body: bytes = b"", method: str = "POST") -> tuple[int, bytes]:
-    """Return status and body of a reply; status 0 if there is none."""
+    """Return status and body of a reply; status 0 without a reply."""
     target = urlsplit(url)
     connection = HTTPConnection(target.hostname or "", target.port or 0, timeout=30)
     deadline = {"Optassign-Deadline-Ms": str(_TIMEOUT_MS)}
@@ -98,7 +98,7 @@ def _ask(service: ServiceProcess, body: bytes, replies: _Replies) -> None:
 
 
 def _play_size(_: None, case: tuple[int, float]) -> Iterator[PlayedRow]:
-    """Send requests of two applications of a size, each after the answer to the one before, for some seconds."""
+    """Send requests of two applications of a size, each after the previous answer, for some seconds; yield the row."""
     tasks, seconds = case
     spec = Spec("steady", tasks, max(2, tasks // 10))
     replies = _Replies()
@@ -127,16 +127,16 @@ def _play_size(_: None, case: tuple[int, float]) -> Iterator[PlayedRow]:
 
 @dataclass
 class _Watch:
-    """Observations of a soak, in seconds since it began."""
+    """Observations of a soak, in seconds since its beginning."""
 
     stuck_at: float | None = None
     retired_series: int = 0
-    """The number of scrapes that had a series of the forgotten application."""
+    """Number of scrapes with a series of the forgotten application."""
     memory: int = 0
 
 
 class _StuckGroup:
-    """A group whose new instance restores nothing; it follows each request for a follow-up."""
+    """A group whose new instance restores nothing; it makes each requested follow-up."""
 
     def __init__(self, service: ServiceProcess) -> None:
         state = generate("scale-out", 36, 4, 0, seed=1)
@@ -145,7 +145,7 @@ class _StuckGroup:
         self._due = 0.0
 
     def follow(self, now: float) -> None:
-        """Rebalance if a follow-up is due, or there was no answer."""
+        """Rebalance if a follow-up is due, or if the last request had no answer."""
         if now < self._due:
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -169,7 +169,7 @@ def _find(text: str, name: str, **labels: str) -> float | None:
 
 
 def _play_soak(_: None, case: tuple[float, float]) -> Iterator[PlayedRow]:
-    """Send requests of fifty applications at random times for some minutes; a row of what came of it."""
+    """Send requests of fifty applications at random times for some minutes, and yield a row of the results."""
     minutes, per_minute = case
     replies, watch, faults = _Replies(), _Watch(), list[str]()
     chance = random.Random(1)
@@ -239,7 +239,7 @@ def _watch(service: ServiceProcess, watch: _Watch, stopping: threading.Event, st
 
 
 def _restart(service: ServiceProcess) -> list[str]:
-    """Restart the service, and return the clocks that it has lost."""
+    """Restart the service, and return a line for each clock that it has lost."""
     clocks = ("settling_since_timestamp_seconds", "progress_timestamp_seconds", "settling_estimate_seconds")
     before = _scrape(service)
     service.stop()

@@ -1,4 +1,4 @@
-"""The first minute of a simulated streams group: 30 members come within seconds, with and without state on their disks."""
+"""The first minute of a simulated streams group: 30 members start within seconds, with and without state on their disks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _play(broker: Broker, folder: Path, case: _Case, name: str = "") -> PlayedRo
 
 
 def _await_calm(group: Observed) -> None:
-    """Wait until all is balanced and nothing has happened for a while, or the time is over."""
+    """Wait until the group is balanced and no event has happened for some time, or the time is over."""
     start = time.monotonic()
     calm_since, seen = start, -1
     while time.monotonic() - start < _LONGEST:
@@ -99,7 +99,7 @@ def _await_calm(group: Observed) -> None:
 
 
 def _measure(group: Observed, events: list[CopyEvent], since: int) -> tuple[Mapping[str, object], int]:
-    """The measures of a start, and for how many milliseconds a task ran twice."""
+    """Return the measures of a start, and the milliseconds in which a task ran twice."""
     members = group.members
     figures = measure(events, since, members.now_ms, members.tasks, group.threads, 0)
     owner: dict[str, str] = {}

@@ -88,12 +88,12 @@ class _Plan:
 
     @property
     def before(self) -> str:
-        """Names of the instances before the event, one letter each."""
+        """Return the names of the instances before the event, one letter each."""
         return "ab" if self.event == SCALE_OUT else "abc"
 
     @property
     def after(self) -> int:
-        """Number of instances after the event."""
+        """Return the number of instances after the event."""
         return 2 if self.event == KILL_ONE else 3
 
 
@@ -139,7 +139,7 @@ def _make(running: Path, kept: Path, plan: _Plan, instances: str, before: Path |
             observer.await_restored(_HOLDS, 2 * _LONGEST)
         with ThreadPoolExecutor() as pool:
             list(pool.map(group.stop, instances))
-        time.sleep(_SESSION_MS / 1000 + 2)  # they stay members until then, and a group that starts would wait for them
+        time.sleep(_SESSION_MS / 1000 + 2)  # they stay members until then, and a starting group would wait for them
         broker.process.stop()
         keep(running, kept, APPLICATION)
 
@@ -398,4 +398,4 @@ IN_TIME = RepeatedStudy(
     open=_open,
     summarise=summarise,
 )
-"""The study takes more than a day: 112 rows, ten runs each, two to five minutes a run. A quick study plays three rows once."""
+"""More than a day: 112 rows, ten runs each, two to five minutes a run. A quick study plays three rows once."""

@@ -1,6 +1,6 @@
-"""An operator's requests on a real broker, in seconds: drain at rest, pause → restart → resume, restart of a static leader.
+"""Seconds of an operator's requests on a real broker: drain a stable group, pause → restart → resume, restart a static leader.
 
-The group does not rebalance for anything but the request, so each waits for the follow-up that a group at rest asks for.
+The group rebalances only for the request, so each request waits for the follow-up that a stable group asks for.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 __all__ = ["STATIC", "Walk", "drain_at_rest", "pause_restart_resume", "restart_static_leader"]
 
 STATIC: dict[str, object] = {"max_warmup_replicas": 1, "main_consumer_session_timeout_ms": 45_000}
-"""Properties for `restart_static_leader`: the warm-ups last, and a leader that restarts is not missed."""
+"""Properties for `restart_static_leader`: warm-ups take long, and the group does not notice the leader's restart."""
 _IDLE_S = {False: 300, True: 15}
-"""Whether a run is quick → after which time a group at rest rebalances; 300 is the default of `optassign serve`."""
+"""Whether a run is quick → seconds after which a stable group rebalances; 300 is the default of `optassign serve`."""
 _RATE = 100.0
 """Records per second into the three subtopologies of an application together."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """What came of a request."""
+    """The outcome of a request."""
 
     seconds: float
     since: str
-    """What happened at second 0."""
+    """The event at second 0."""
     rebalances: int
     moved: int
-    """Active tasks."""
+    """Active tasks that moved."""
     said: str
-    """What the last command printed."""
+    """The output of the last command."""
 
 
 def drain_at_rest(group: StreamsApplication, operator: OperatorCommands) -> Walk:
-    """Drain `c` of three instances at rest by `drain --wait`, which ends when `c` may stop."""
+    """Drain `c` of three instances of a stable group by `drain --wait`, which ends when `c` may stop."""
     _await_rest(group, operator)
     return _measure(group, operator, "drain", lambda: operator.run("drain", "c", "--wait"))
 
@@ -51,10 +51,10 @@ def drain_at_rest(group: StreamsApplication, operator: OperatorCommands) -> Walk
 def pause_restart_resume(
     group: StreamsApplication, operator: OperatorCommands, look: Callable[[], object] = lambda: None
 ) -> Walk:
-    """Pause a group at rest and restart `c` of three instances, which then has no active task; resume, and await balance.
+    """Pause a stable group and restart `c` of three instances, which then has no active task; resume, and wait for balance.
 
-    look: called before the application is resumed.
-    AssertionError if the restarted instance gets tasks while the application is paused: then nothing is to be resumed.
+    look: called before the application is resumed. AssertionError if the restarted instance gets tasks during the pause, since
+    the resumption then has no effect.
     """
     _await_rest(group, operator)
     operator.run("pause")
@@ -77,7 +77,7 @@ def pause_restart_resume(
 
 
 def restart_static_leader(group: StreamsApplication, operator: OperatorCommands) -> Walk:
-    """Have `c` join two static members, and kill and restart the leader while a warm-up is under way; await balance."""
+    """Let `c` join two static members, and kill and restart the leader during a warm-up; wait for balance."""
     _start_static(group, "a", "b")
     operator.await_newest("two at rest", group, clients=2, rests=True)
     _start_static(group, "c")
@@ -110,7 +110,7 @@ def _open(quick: bool) -> Iterator[tuple[Broker, ServiceProcess, Path]]:
 
 
 def _play(opened: tuple[Broker, ServiceProcess, Path], name: str) -> Iterator[PlayedRow]:
-    """The row of a walk; wrong: a dead stream thread, a record lost or processed twice."""
+    """Yield the row of a request; faults are dead stream threads, and records that are lost or processed twice."""
     (broker, service, folder), walk = opened, _WALKS[name]
     properties = STATIC if walk is restart_static_leader else {"main_consumer_session_timeout_ms": 10_000}
     application = walk.__name__.replace("_", "-")
@@ -140,7 +140,7 @@ OPERATING = PlayedStudy(
     at_once=len(_WALKS),
     caption=lambda quick: f"A group at rest rebalances every {_IDLE_S[quick]} s",
 )
-"""It takes ten minutes, nearly all of it waiting for follow-ups at rest; in a quick run these come after 15 s."""
+"""Ten minutes, nearly all of it waiting for follow-ups of stable groups; in a quick run these come after 15 s."""
 
 
 def _await_rest(group: StreamsApplication, operator: OperatorCommands) -> None:

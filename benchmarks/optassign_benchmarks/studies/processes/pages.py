@@ -1,7 +1,7 @@
-"""The cost of the operator's pages: how long each takes, and whether rebalances are answered as fast while ten are open.
+"""The cost of the operators' pages: seconds of each page, and of rebalances while ten pages are open.
 
-Pages are asked over loopback of a service with recordings: of one application, or a million of fifty. Rebalances are posted in
-pairs: one while no page is open, one while ten pages renew themselves as they do in a browser, every ten seconds each.
+Pages are requested over loopback from a service with recordings of one application, or with a million of fifty applications.
+Rebalances are posted in pairs: one without open pages, one while ten pages renew themselves every ten seconds, as in a browser.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _SIZES = (
     ((Spec("scale-out", 10_000, 1_000, warmups=100),), 1_000, 1.0),
     (FIFTY, 1_000_000, 1.0),
 )
-"""Applications, how many recordings of all of them, and seconds that a page may take."""
+"""Applications, number of recordings of all of them, and seconds that a page may take."""
 _PORT_S = 5.0
-"""Seconds from the start of the service until its port is open, at most."""
+"""Greatest number of seconds from the start of the service until its port is open."""
 _SPAN = timedelta(days=80)
-"""From the oldest recording of fifty applications to the newest; the service deletes older ones than 90 days."""
+"""From the oldest recording of fifty applications to the newest; the service deletes recordings older than 90 days."""
 _LOOKS, _PAIRS, _PAGES = 10, 40, 10
 _RENEWED_S = 10.0
 _Case = tuple[tuple[Spec, ...], int, float]
 
 
 def _play_pages(_: None, case: _Case) -> Iterator[PlayedRow]:
-    """Yield a row for each page; wrong: a page that takes too long."""
+    """Yield a row for each page; a slow page is a fault."""
     specs, recordings, most = case
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -54,7 +54,7 @@ def _play_pages(_: None, case: _Case) -> Iterator[PlayedRow]:
 
 
 def _play_start(_: None, case: _Case) -> Iterator[PlayedRow]:
-    """Yield a row for a start of the service; wrong: a port that opens late."""
+    """Yield a row for a start of the service; a port that opens late is a fault."""
     specs, recordings, _most = case
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -123,7 +123,7 @@ def _run_service(folder: Path) -> ServiceProcess:
 
 
 def _read_events(service: ServiceProcess) -> dict[str, float]:
-    """Return event -> when the log first has it, seconds since 1970."""
+    """Return event → time of its first log line, in seconds since 1970."""
     events: dict[str, float] = {}
     for line in service.log.read_text(encoding="utf-8").splitlines():
         fields = json.loads(line)
@@ -132,9 +132,10 @@ def _read_events(service: ServiceProcess) -> dict[str, float]:
 
 
 def _look_at_pages(service: ServiceProcess, filled: Filled) -> Iterator[tuple[str, float, list[float]]]:
-    """Yield each page, the seconds of the first look and of the later ones; the process of pages starts with the first page."""
+    """Yield each page, the seconds of the first request and of the later ones; the process of pages starts with the first
+    page."""
     connection = _connect(service.url)
-    _get(connection, "/login")  # the connection
+    _get(connection, "/login")  # opens the connection
     application = f"/applications/{filled.application}"
     rebalance = f"{application}/rebalances/{filled.newest}"
     before = datetime.now().astimezone() - _SPAN / 2
@@ -153,7 +154,7 @@ def _look_at_pages(service: ServiceProcess, filled: Filled) -> Iterator[tuple[st
 
 
 def _answer_in_pairs(spec: Spec, pairs: int) -> tuple[list[float], list[float]]:
-    """Seconds of rebalances while no page is open, and while pages are open."""
+    """Return the seconds of rebalances without open pages, and with open pages."""
     body = spec.generate().model_copy(update={"application": "app-00"}).model_dump_json(exclude_none=True).encode()
     alone: list[float] = []
     watched: list[float] = []
@@ -176,7 +177,7 @@ def _answer_in_pairs(spec: Spec, pairs: int) -> tuple[list[float], list[float]]:
 
 @contextmanager
 def _open_pages(url: str) -> Iterator[Callable[[bool], None]]:
-    """Ten pages that renew themselves; what is given opens and closes all of them."""
+    """Yield a function that opens (True) and closes (False) ten pages, which renew themselves."""
     ended, looking = threading.Event(), threading.Event()
     begun = threading.Semaphore(0)
 
@@ -192,14 +193,14 @@ def _open_pages(url: str) -> Iterator[Callable[[bool], None]]:
     def set_looking(looks: bool) -> None:
         if looks:
             looking.set()
-            begun.acquire(timeout=30)  # a page is asked for just now
+            begun.acquire(timeout=30)  # a page has just been requested
         else:
             looking.clear()
-            time.sleep(0.3)  # the requested ones come
+            time.sleep(0.3)  # for the pages already requested
         while begun.acquire(blocking=False):
             pass
 
-    # Each second one of ten that renew themselves every ten seconds.
+    # One page starts each second, as ten pages that renew themselves every ten seconds.
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
     try:
@@ -215,7 +216,7 @@ def _connect(url: str) -> HTTPConnection:
 
 
 def _get(connection: HTTPConnection, page: str) -> float:
-    """Seconds until the last byte."""
+    """Return the seconds until the last byte."""
     start = time.perf_counter()
     connection.request("GET", page, headers={"Accept": "text/html"})
     connection.getresponse().read()
@@ -223,7 +224,7 @@ def _get(connection: HTTPConnection, page: str) -> float:
 
 
 def _post(connection: HTTPConnection, body: bytes) -> float:
-    """Seconds until the last byte of the answer."""
+    """Return the seconds until the last byte of the answer."""
     headers = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "60000"}
     start = time.perf_counter()
     connection.request("POST", "/v1/assign", body, headers)

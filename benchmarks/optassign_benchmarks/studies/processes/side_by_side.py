@@ -1,4 +1,4 @@
-"""The plug-in and Kafka's default assignor, side by side at the same time on a real broker; and the same by the simulator."""
+"""The plug-in and Kafka's default assignor side by side on a real broker, at the same time, and in the simulator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 __all__ = ["await_rest"]
 
 _LONGEST = 3600.0
-"""Seconds; follow-ups of Kafka's default come a minute apart, the least that Kafka allows."""
+"""Seconds; follow-ups of Kafka's default are a minute apart, the least that Kafka allows."""
 _CONFIGS: Mapping[str, object] = {
     "acceptable_recovery_lag": 1000,
     "max_warmup_replicas": 2,
@@ -35,7 +35,7 @@ _SIMULATED = {"simulated: plug-in": "cp-sat", "simulated: Kafka's default": "hig
 
 @contextmanager
 def open_groups(prefix: str, *, with_default: bool = True, **configs: object) -> Iterator[dict[str, StreamsApplication]]:
-    """Open groups on one broker by the names of their rows, with a service for the plug-in; no instance has started yet.
+    """Yield name of the row → group, for groups on one broker, with a service for the plug-in and without started instances.
 
     configs: properties in addition to the common ones of all studies, with `_` for `.`.
     """
@@ -60,7 +60,7 @@ Cells = Mapping[str, object]
 def play_all(
     groups: Mapping[str, StreamsApplication], play: Callable[[StreamsApplication], Cells], where: Cells
 ) -> list[PlayedRow]:
-    """The rows of all groups, played at the same time; their faults are dead stream threads, and records lost or repeated."""
+    """Return the rows of all groups, played at the same time; faults are dead stream threads, and lost or repeated records."""
     with ThreadPoolExecutor(len(groups)) as pool:
         played = dict(zip(groups, pool.map(play, groups.values()), strict=True))
     rows = []
@@ -72,7 +72,7 @@ def play_all(
 
 
 def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
-    """Wait until the assignor asks for no further rebalance and all state is there; who has which active tasks then."""
+    """Wait until the assignor asks for no follow-up and all state is restored; return instance → active tasks."""
 
     def at_rest() -> bool:
         group.await_complete()
@@ -84,9 +84,9 @@ def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
 
 
 def count_changes(group: StreamsApplication, change: Callable[[], object], gone: str = "") -> Cells:
-    """The row of what follows a change until the group rests again.
+    """Return the row of the rebalances from a change until the group is stable again.
 
-    gone: the instance that the change ends; its tasks go elsewhere without having moved.
+    gone: the instance that the change ends; the reassignment of its tasks does not count as moves.
     """
     generation, restored, start = group.generation, group.count_restored(), time.monotonic()
     change()
@@ -105,7 +105,7 @@ def count_changes(group: StreamsApplication, change: Callable[[], object], gone:
 
 
 def simulate_both(scenario_name: str) -> Iterator[Mapping[str, object]]:
-    """The rows of the same, simulated: from the first event of the scenario on."""
+    """Yield the rows of the simulated counterpart, counted from the first event of the scenario."""
     scenario = read_scenario(scenario_name)
     for name, assignor in _SIMULATED.items():
         played = simulate(scenario, assignor)
@@ -123,7 +123,7 @@ def simulate_both(scenario_name: str) -> Iterator[Mapping[str, object]]:
 
 @dataclass(frozen=True)
 class _ScaleOut:
-    """How many instances there are, how many join them, and what state there is before; afterwards nothing is written."""
+    """The numbers of instances before and joining, and the state before; afterwards no records are written."""
 
     name: str
     before: str
@@ -154,11 +154,11 @@ SCALE_OUT = PlayedStudy(
     play=_scale_out,
     open=lambda quick: nullcontext(not quick),
 )
-"""It takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default; a quick run goes without it."""
+"""A quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default, which a quick run leaves out."""
 
 
 def _join(case: _ScaleOut, group: StreamsApplication) -> Cells:
-    """Instances with all records restored, then others join: the row of what that took."""
+    """Return the row of a scale-out: instances with all records restored, which others then join."""
     group.load.write(case.records, ["logged"])
     group.start(*case.before)
     await_rest(group)
@@ -167,7 +167,7 @@ def _join(case: _ScaleOut, group: StreamsApplication) -> Cells:
 
 
 _KILL_RECORDS = 20_000
-"""Per partition of the logged subtopology; afterwards nothing is written."""
+"""Per partition of the logged subtopology; afterwards no records are written."""
 
 
 def _kill(with_default: bool, is_simulated: bool) -> Iterator[PlayedRow]:
@@ -183,11 +183,11 @@ KILL = PlayedStudy(
     play=_kill,
     open=lambda quick: nullcontext(not quick),
 )
-"""It takes ten minutes, nearly all of it waiting for follow-ups of Kafka's default; a quick run goes without it."""
+"""Ten minutes, nearly all of it waiting for follow-ups of Kafka's default, which a quick run leaves out."""
 
 
 def _kill_one(group: StreamsApplication) -> Cells:
-    """Three instances at rest, with all records restored, and then two: the row of what that took."""
+    """Return the row of a kill: one of three stable instances with all records restored."""
     group.load.write(_KILL_RECORDS, ["logged"])
     group.start("a", "b", "c")
     await_rest(group)
@@ -197,19 +197,19 @@ def _kill_one(group: StreamsApplication) -> Cells:
 
 
 _RESTARTS_RECORDS = 2_000
-"""Per partition of the logged subtopology; afterwards nothing is written."""
+"""Per partition of the logged subtopology; afterwards no records are written."""
 _NAMES = ("a", "b", "c")
 
 
 @dataclass(frozen=True)
 class _Way:
-    """How instances restart."""
+    """The way in which instances restart."""
 
     label: str
     session_ms: int
     is_static: bool
     is_awaited: bool
-    """Whether the others have taken over before the instance starts again."""
+    """Whether the instance restarts only after the others have taken over its tasks."""
     leaves: bool = False
 
 
@@ -221,7 +221,7 @@ _WAYS = (
 
 
 def _restart_both(with_default: bool, way: _Way) -> Iterator[PlayedRow]:
-    """The rows of one way; needless moves under the plug-in are wrong, too."""
+    """Yield the rows of one way; needless moves under the plug-in are faults as well."""
     settings = {"main_consumer_session_timeout_ms": way.session_ms, "acceptable_recovery_lag": 100}
     with open_groups("rolling-restarts", with_default=with_default, **settings) as groups:
         for row in play_all(groups, partial(_restart_all, way), {"members": way.label}):
@@ -236,11 +236,11 @@ ROLLING_RESTARTS = PlayedStudy(
     open=lambda quick: nullcontext(not quick),
     at_once=len(_WAYS),
 )
-"""It takes a quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default; a quick run goes without it."""
+"""A quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default, which a quick run leaves out."""
 
 
 def _restart_all(way: _Way, group: StreamsApplication) -> Cells:
-    """Three instances at rest, and each restarted: the row of what that took."""
+    """Return the row of a rolling restart of three stable instances."""
     group.load.write(_RESTARTS_RECORDS, ["logged"])
     for instance in _NAMES:
         _start(group, instance, way)
@@ -261,7 +261,7 @@ def _restart_all(way: _Way, group: StreamsApplication) -> Cells:
         await_rest(group)
         back = _list_moves(group)
         moves += len(away) + len(back)
-        # Tasks of an instance that is away go to others, and as many come back; all other moves are needless.
+        # Tasks of an absent instance move to others, and as many return; all other moves are needless.
         needless += sum(one != instance for one, _ in away) + sum(other != instance for _, other in back)
         needless += max(0, len(back) - len(away))
     sizes = " / ".join(str(len(tasks)) for tasks in group.await_complete().active.values())
@@ -282,5 +282,5 @@ def _start(group: StreamsApplication, name: str, way: _Way) -> None:
 
 
 def _list_moves(group: StreamsApplication) -> list[tuple[str, str]]:
-    """(from, to) of each move of an active task since an instance was started or ended."""
+    """Return (from, to) of each move of an active task since an instance was started or ended."""
     return [pair for owners in group.owners().values() for pair in pairwise(owners)]

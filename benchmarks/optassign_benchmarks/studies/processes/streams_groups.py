@@ -1,4 +1,5 @@
-"""Simulated groups under `group.protocol=streams` on a real broker: our assignor and Kafka's sticky, at the same time."""
+"""Simulated groups under `group.protocol=streams` on a real broker: optassign's assignor and Kafka's sticky, at the same
+time."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _CHANGES = (
 )
 _RATE = 5_000
 _SMALL, _LARGE = 10, 120
-"""Seconds that a thread takes to restore one copy by itself."""
+"""Seconds in which a thread restores a single copy."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Variant:
     assignor: str
     watched: bool
     offsets_ms: int = 15_000
-    """How often members send offsets; the default is the least that a broker of 4.4.0 allows if it is not told otherwise."""
+    """Milliseconds between members' reports of offsets; the default is the least that a broker of 4.4.0 allows by default."""
 
 
 _VARIANTS = (
@@ -54,13 +55,14 @@ class _Case:
     change: GroupChange
     standbys: int
     seconds: int
-    """That a thread takes to restore one copy by itself."""
+    """Seconds in which a thread restores a single copy."""
 
     @property
     def variants(self) -> tuple[_Variant, ...]:
-        """A join leaves work that a trigger has to continue; a leaving client leaves nothing to wait for.
+        """Return the variants of the case. Only a join leaves work that needs a trigger, so other cases need no variant without
+        one.
 
-        Large state teaches no more about that than small state, and it takes long to see that no change comes.
+        Large state shows no more about triggers than small state, and the wait for a missing change takes long.
         """
         return _VARIANTS if self.change.joins and self.seconds == _SMALL else _VARIANTS[:3]
 
@@ -97,7 +99,7 @@ def _play(broker: Broker, folder: Path, case: _Case, variant: _Variant) -> Playe
         watched=False,
     )
     group.members.configure(streams_task_offset_interval_ms=variant.offsets_ms)
-    # If there is no trigger, no change comes once all copies are restored, and no event tells so.
+    # Without a trigger no change follows the restoration, and no event reports that.
     longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
     with ExitStack() as stack:
         stack.enter_context(group.members)

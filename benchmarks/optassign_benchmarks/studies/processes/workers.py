@@ -1,4 +1,4 @@
-"""Sweeps on one and on two workers of Spark: seconds of the same grid, and what a sweep of 100,000 rows takes by them."""
+"""Sweeps on one and two workers of Spark: seconds of the same grid, and the estimated time of a sweep of 100,000 rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ assignors = ["cp-sat", "greedy"]
 
 
 _ROWS, _MACHINES, _CORES = 100_000, 50, 8
-"""Rows of the sweep on paper, its machines, and the cores of each."""
+"""Rows of the estimated sweep, its machines, and the cores of each."""
 _SEEDS, _QUICK_SEEDS = 4, 1
 """Seeds of the grid, with twelve rows each."""
 
@@ -41,7 +41,7 @@ def _list_cases(quick: bool) -> Iterator[RepeatedCase]:
 
 
 def _sweep(folder: Path, case: RepeatedCase) -> Run:
-    """Sweep once. CalledProcessError if the command fails."""
+    """Run a sweep, and return its figures. CalledProcessError if the command fails."""
     grid, output = folder / "grid.toml", folder / "out"
     shutil.rmtree(output, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def _sweep(folder: Path, case: RepeatedCase) -> Run:
 
 
 def _summarise(played: Sequence[tuple[RepeatedCase, Sequence[Run]]]) -> Iterator[PlayedRow]:
-    """Medians; the sweep on paper takes as long by the seconds of a row on one worker's core, without the start of Spark."""
+    """Yield rows of medians. The estimate uses the seconds per row on one worker's core, without the start of Spark."""
     medians = {case.facts["workers"]: statistics.median(run["solving_s"] for run in runs) for case, runs in played}
     for case, runs in played:
         workers, rows = case.facts["workers"], runs[0]["rows"]
@@ -90,4 +90,4 @@ WORKERS = RepeatedStudy(
     runs=3,
     caption="Sweeps of the same grid on workers of one core each; medians",
 )
-"""Two workers against one, and 100,000 rows on 50 machines on paper."""
+"""Two workers compared with one, and an estimate for 100,000 rows on 50 machines."""
