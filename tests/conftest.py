@@ -1,4 +1,4 @@
-"""What all tests share: which tests need the real thing, and what a skip of theirs means."""
+"""Common settings of all tests: the programs that some of them need, and the meaning of skipped tests."""
 
 import os
 import signal
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A shell's script starts what it leaves in the background with SIGINT ignored, and whoever it starts inherits that: a command
-# that a test interrupts would run for ever.
+# A shell script starts background processes with SIGINT ignored, and their children inherit that: a command that a test
+# interrupts would run forever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -22,19 +22,19 @@ REAL_THINGS = {
     "monitoring": "promtool of Prometheus: apt-get install prometheus",
     "spark": "a JDK, for a real Spark cluster: apt-get install openjdk-17-jdk-headless",
 }
-"""Folders under tests/ whose tests need a real thing, and how to get it; each name is a marker too."""
+"""Folder under tests/ → the program that its tests need, and its installation; each name is also a marker."""
 
 ROOMS_OF_ONE_WORKER = ("service", "spark", "broker", "kafka", "browser", "java", "pages", "monitoring")
-"""Folders whose tests share a broker, a cluster, a browser, a build or a service: first what takes longest."""
+"""Folders whose tests share a broker, a cluster, a browser, a build or a service, sorted by time, the longest first."""
 
-# The same examples in every run: a failure must not depend on the day. --hypothesis-profile=explore draws new ones.
+# The same examples in every run, so that failures are reproducible. --hypothesis-profile=explore draws new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile("repeatable")
 
 
 def _folders(path: Path) -> tuple[str, ...]:
-    """The folders under tests/ that this path lies in."""
+    """Return the folders under tests/ that contain this path."""
     try:
         return path.relative_to(Path(__file__).parent).parts
     except ValueError:
@@ -42,12 +42,12 @@ def _folders(path: Path) -> tuple[str, ...]:
 
 
 def _real_things(path: Path) -> frozenset[str]:
-    """The real things that the tests at this path need, by their folder."""
+    """Return the names of the programs that the tests at this path need."""
     return frozenset(REAL_THINGS.keys() & set(_folders(path)))
 
 
 def _skips_are_failures() -> bool:
-    """In continuous integration everything is there; what is skipped is broken."""
+    """Return whether a skip is a failure: in continuous integration all programs are present."""
     return os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 
@@ -59,16 +59,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _place(path: Path) -> int:
-    """Workers begin with the rooms that take longest, so that none is left with one in the end."""
+    """Return the position of a test's room, so that workers begin with the rooms that take longest."""
     rooms = [ROOMS_OF_ONE_WORKER.index(part) for part in _folders(path) if part in ROOMS_OF_ONE_WORKER]
     return min(rooms, default=len(ROOMS_OF_ONE_WORKER))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """One worker of xdist runs all tests of a file, and of a room that shares what takes seconds to start.
+    """Return a scheduler that runs all tests of a file, or of a room with a shared start, on one worker.
 
-    By folder, since marks of groups (--dist loadgroup) get lost: xdist 3.8 writes them where pytest 9.2 does not read them.
+    It uses folders, since marks of groups (--dist loadgroup) are lost: xdist 3.8 writes them where pytest 9.2 does not read
+    them.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -94,7 +95,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    # A file that skips itself while it is imported has no items yet, so no markers: its folder tells.
+    # A file that skips itself at import has no items, and so no markers; its folder decides.
     report = yield
     if report.skipped and _real_things(collector.path) and _skips_are_failures():
         report.outcome = "failed"
@@ -103,7 +104,7 @@ def pytest_make_collect_report(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in one table which real things are missing, how many tests that leaves out, and how to get each."""
+    """Print a table of the missing programs, the number of tests that each skips, and their installation."""
     left_out: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for report in terminalreporter.getreports("skipped"):

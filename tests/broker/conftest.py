@@ -1,4 +1,4 @@
-"""A real broker of Kafka 4.4.0 with our assignor, shared by these tests; each test has simulated groups of its own."""
+"""A real broker of Kafka 4.4.0 with optassign's assignor, shared by these tests; each test has its own simulated groups."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def broker(folder: Path) -> Iterator[Broker]:
         group_streams_task_offset_interval_ms=1000,
         group_streams_min_task_offset_interval_ms=1000,
         group_streams_initial_rebalance_delay_ms=0,
-        group_streams_session_timeout_ms=15_000,  # nobody is missed who is only slow
+        group_streams_session_timeout_ms=15_000,  # so that no slow member is removed
     ) as broker:
         yield broker
 
 
 @pytest.fixture
 def new_group(broker: Broker, folder: Path) -> Iterator[NewGroup]:
-    """Makes groups of eight tasks with state and four without, which take two seconds to restore a copy."""
+    """Yield a function that makes groups of eight logged and four stateless tasks; a copy restores in two seconds."""
     with ExitStack() as stack:
 
         def make(

@@ -12,12 +12,12 @@ from playwright.sync_api import Browser, sync_playwright
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Of one file, not of the session: while Playwright is open its event loop runs, and no other test could start one."""
+    """Yield a browser for one file: Playwright's event loop runs while it is open, and no test could start another one."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
     with sync_playwright() as playwright:
-        # Without its sandbox, as root in a container may have none; it sees this service's pages only.
+        # Without its sandbox, which root in a container may lack; it opens only pages of this service.
         launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=300_000)
         yield launched
         launched.close()
@@ -25,13 +25,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The script of axe-core."""
+    """Return the script of axe-core."""
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recordings of the demonstration, as if the day had just ended, and older ones for a second page."""
+    """Return the recordings of the demonstration, ending now, and older ones for a second page."""
     folder = tmp_path_factory.mktemp("day")
     record_more_than_a_page(folder)
     return folder

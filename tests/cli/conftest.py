@@ -1,4 +1,4 @@
-"""What the tests of the command line share: assignors of known oddness by name, and snapshots in files."""
+"""Fixtures of the command line's tests: unusual assignors by name, and snapshots in files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,13 +27,13 @@ def registered_assignors() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No line of progress where a busy machine takes longer than a second; a test of progress asks for its own."""
+    """Delay progress lines, which a busy machine would cause; a test of progress sets its own delay."""
     monkeypatch.setattr("optassign.cli.show.progress.SILENT_START_S", 60.0)
 
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> str:
-    """A steady group, in a file."""
+    """Return the path of a snapshot of a steady group."""
     return write_snapshot(tmp_path / "steady.json", generate("steady", 20, 4, seed=1))
 
 

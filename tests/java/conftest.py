@@ -1,4 +1,4 @@
-"""Tests that run Kafka's own classes need a JDK, and Maven where they are not built yet."""
+"""Fixtures of tests that run Kafka's own classes: they need a JDK, and Maven to build the classes."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from optassign.assignors.baselines.jvm import available
 
 @pytest.fixture(autouse=True, scope="session")
 def jdk() -> None:
-    """Skip where Kafka's classes cannot be run; with CI set, a skip is a failure (tests/conftest.py)."""
+    """Skip if Kafka's classes cannot run; with CI set, a skip is a failure (tests/conftest.py)."""
     missing = available()
     if missing is not None:
         pytest.skip(missing)
@@ -18,7 +18,7 @@ def jdk() -> None:
 
 @pytest.fixture
 def new_jvm() -> Iterator[None]:
-    """The next request has to start a JVM, and none that was started under odd conditions stays."""
+    """Close the JVM before and after the test, so that the test starts a new one and leaves none."""
     jvm.close()
     yield
     jvm.close()

@@ -1,4 +1,4 @@
-"""A real broker and a real service, shared by these tests; each test has an application of its own."""
+"""A real broker and a real service, shared by these tests; each test has its own application."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = pytest.StashKey[list[Callable[[], list[Path]]]]()
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where everything of these tests is, logs included. pytest keeps it for the last three runs."""
+    """Return the folder of these tests, with all logs. pytest keeps it for the last three runs."""
     return tmp_path_factory.mktemp("kafka")
 
 
@@ -45,19 +45,20 @@ def service(folder: Path) -> Iterator[ServiceProcess]:
 
 @pytest.fixture(scope="session")
 def orders(broker: Broker) -> str:
-    """The topic of orders, which the plain example of deploy/ counts."""
+    """Return the topic of orders, which the plain example of deploy/ counts."""
     write_orders(broker)
     return "orders"
 
 
 @pytest.fixture
 def new_group(request: pytest.FixtureRequest, broker: Broker, service: ServiceProcess, folder: Path) -> Iterator[NewGroup]:
-    """Makes applications, with records in their topics, that end with the test; `url` is the common service's."""
+    """Yield a function that makes applications with records in their topics, which end with the test; `url` is the common
+    service's."""
     shown = request.node.stash.setdefault(_SHOWN, [lambda: [service.log]])
     with ExitStack() as stack:
 
         def make(name: str, **properties: object) -> StreamsApplication:
-            # On a busy machine the service may take its time, up to the session's; where it must not, the test says so.
+            # On a busy machine the service may be slow, up to the session's time-out; tests that need more say so.
             settings = {"optassign_url": service.url, "optassign_timeout_ms": 6_000, **PATIENT, **properties}
             group = stack.enter_context(StreamsApplication(broker, name, folder, **settings))
             shown.append(group.logs)
@@ -75,10 +76,10 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         error, _, tails = str(call.excinfo.value if call.excinfo else "").partition("\n---")
-        if not tails:  # what has waited in vain shows them itself
+        if not tails:  # an error of a wait shows the logs itself
             for logs in item.stash.get(_SHOWN, []):
                 report.sections.append(("logs", "\n".join(tail_logs(logs()))))
-        # Before the logs and after them: who sees only a part should know what is wrong.
+        # Before and after the logs, for readers who see only a part.
         wrong = ("what went wrong", error[:_LONGEST_ERROR])
         report.sections[:] = [wrong, *report.sections, wrong]
     return report

@@ -1,4 +1,4 @@
-"""Services that tests share: they ask them about applications of their own."""
+"""Services that tests share; each test uses its own applications."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +11,12 @@ _DENY = """
 import ctypes, os
 if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): open(os.environ["NO_SWITCH"], "w").close()
 """
-"""PR_SET_MDWE: no memory that is writable and executable, for this process and its children. Python runs it first."""
+"""PR_SET_MDWE: no memory that is both writable and executable, for this process and its children. Python runs it first."""
 
 
 @pytest.fixture(scope="session")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the shared service records."""
+    """Return the folder of the shared service's recordings."""
     return tmp_path_factory.mktemp("recordings")
 
 
@@ -30,7 +30,7 @@ def service(recordings: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def switch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for `one_worker`: a file `missing` is there where the kernel does not know the switch."""
+    """Return a folder for `one_worker`; it gets a file `missing` if the kernel does not know the switch."""
     folder = tmp_path_factory.mktemp("switch")
     (folder / "sitecustomize.py").write_text(_DENY, encoding="utf-8")
     return folder
@@ -38,19 +38,20 @@ def switch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def one_worker(switch: Path) -> Iterator[Service]:
-    """A service whose workers may be killed; without recordings, with the usual limits, under the unit's denial of memory."""
+    """Yield a service whose workers may be killed; without recordings, with the usual limits, under the unit's denial of
+    memory."""
     with run_service("--workers", "1", PYTHONPATH=str(switch), NO_SWITCH=str(switch / "missing")) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def held_recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where `here` records."""
+    """Return the folder of the recordings of `here`."""
     return tmp_path_factory.mktemp("held_recordings")
 
 
 @pytest.fixture(scope="session")
 def here(held_recordings: Path) -> Iterator[ServiceHere]:
-    """A service in this process, whose clock goes by hand and whose worker can be held."""
+    """Yield a service in this process, whose clock the test advances and whose worker can be held."""
     with run_service_here("--workers", "1", "--recordings", str(held_recordings)) as started:
         yield started

@@ -1,4 +1,4 @@
-"""A real standalone cluster for all tests here, started once."""
+"""A real standalone cluster for all tests of this folder, started once."""
 
 import shutil
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 
 @pytest.fixture(scope="session")
 def spark(java: None) -> "Iterator[SparkSession]":
-    """A session in this process, on one core."""
+    """Yield a session in this process, on one core."""
     from optassign_benchmarks.spark.session import open_session
 
     with open_session("local[1]", QUICK) as started:

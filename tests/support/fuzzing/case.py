@@ -1,4 +1,4 @@
-"""A case of the fuzzer, and what a kind of cases has to do."""
+"""Cases of the fuzzer, and the interface of a kind of cases."""
 
 from dataclasses import dataclass
 from random import Random
@@ -7,7 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Case:
-    """Bytes, and what goes with them."""
+    """The bytes and arguments of a case."""
 
     content: bytes
     arguments: tuple[str, ...] = ()
@@ -17,9 +17,9 @@ class Kind(Protocol):
     """A kind of cases."""
 
     def make(self, random: Random) -> Case:
-        """A case."""
+        """Return a random case."""
         ...
 
     def check(self, case: Case) -> str | None:
-        """What is wrong with how it is taken; None: nothing."""
+        """Return the fault that a case shows, or None."""
         ...

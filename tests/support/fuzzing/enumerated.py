@@ -1,4 +1,5 @@
-"""Tiny groups with random weights, orders, limits, tags and racks: no enumerated plan is better than the plan of the answer."""
+"""Tiny groups with random weights, orders, limits, tags and racks: the plan of the answer is the best of all enumerated
+plans."""
 
 import sys
 from collections.abc import Iterator
@@ -23,12 +24,12 @@ from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.spread import count_rack_crossings, count_tag_values
 
 _BY_COUNTING = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
-"""Goals whose values enumeration knows, in its order."""
+"""Goals whose values the enumeration computes, in its order."""
 _MOST_COMBINATIONS = 300
 
 
 def draw_tiny_group(random: Random) -> ApplicationState:
-    """A tiny group with racks or tags, limits, and weights or an order of goals."""
+    """Return a tiny group with racks or tags, limits, and weights or an order of goals."""
     state = tiny_state(random.getrandbits(30), most=_MOST_COMBINATIONS)
     configs: dict[str, Any] = {}
     options: dict[str, Any] = {}
@@ -69,14 +70,15 @@ def _draw_limit(random: Random, state: ApplicationState) -> dict[str, Any]:
 
 
 class Enumerated:
-    """A tiny group: the plan of cp-sat's answer has the least cost, or values in their order, of all that keep the limits."""
+    """Tiny groups: the plan of cp-sat's answer has the least cost, or values in their order, of all plans that keep the
+    limits."""
 
     def make(self, random: Random) -> Case:
-        """A tiny group."""
+        """Return the snapshot of a random tiny group."""
         return Case(draw_tiny_group(random).model_dump_json().encode())
 
     def check(self, case: Case) -> str | None:
-        """What is wrong; None: nothing."""
+        """Return the fault of the answer, or None."""
         state = ApplicationState.model_validate_json(case.content)
         answer = assign(state)
         if answer.report.termination.reason == "fallback":
@@ -123,7 +125,7 @@ def _compare_costs(tiny: Tiny, allowed: list[Copies], plan: Copies) -> str | Non
 
 
 def _weigh(tiny: Tiny, copies: Copies) -> Fraction:
-    """The one sum, as docs/reference/rules.md states it."""
+    """Return the weighted sum, as docs/reference/rules.md defines it."""
     weights, state = tiny.state.options.weights, tiny.state
     ends = [tiny.end(task) for task in state.tasks if task.logged]
     mean = max(1.0, sum(ends) / len(ends)) if ends else 1.0
@@ -136,7 +138,7 @@ def _weigh(tiny: Tiny, copies: Copies) -> Fraction:
 
 
 def _count_hundredths(tiny: Tiny, copies: Copies, mean: float) -> int:
-    """The restore work on the way to a plan, in hundredths of the mean changelog, each copy rounded up."""
+    """Return the restore work until a plan is reached, in hundredths of the mean changelog, rounded up for each copy."""
     total = 0
     for task in tiny.state.tasks:
         active, standbys = copies[task.id]

@@ -1,4 +1,4 @@
-"""Groups with random options: they come to rest and stay there, and changes that mean nothing alter no answer."""
+"""Groups with random options: they become stable and stay so, and changes without meaning do not affect the answer."""
 
 from collections.abc import Callable
 from random import Random
@@ -26,13 +26,13 @@ _GOALS = (
 _PLACES = ("tag_spread", "rack_traffic", "disk")
 _OURS = ("cp-sat", "cp-sat", "greedy")
 _REBALANCES = 4
-"""So many rebalances in a row see each change that means nothing."""
+"""Number of consecutive rebalances in which each change without meaning is tried."""
 _NO_HURRY_S = 120.0
-"""Seconds for an answer that is compared with another one: work limits a solver (R9), however busy the machine is."""
+"""Seconds for an answer that is compared with another one, so that work and not time limits the solver (R9)."""
 
 
 def draw_group(random: Random) -> ApplicationState:
-    """A small group whose operator asks for anything that can be asked for."""
+    """Return a small group with random requests of its operator."""
     racks = random.choice((0, 0, 2, 3))
     state = generate(
         random.choice(SHAPES),
@@ -63,7 +63,7 @@ def draw_group(random: Random) -> ApplicationState:
 
 
 def _draw_goals(random: Random) -> dict[str, Any]:
-    """A preset with its weights, or an order of goals, or neither."""
+    """Return a preset with its weights, an order of goals, or neither."""
     drawn = random.random()
     if drawn < 0.3:
         names = ("instance", "subtopology", "stickiness")
@@ -75,7 +75,7 @@ def _draw_goals(random: Random) -> dict[str, Any]:
 
 
 def _draw_operator(random: Random, state: ApplicationState) -> dict[str, Any]:
-    """What an operator sets for the time being."""
+    """Return random options that an operator sets temporarily."""
     ids = [client.process_id for client in state.clients]
     drawn: dict[str, Any] = {"balance_factor": random.choice((1, 1, 2)), "followup": random.choice(("estimate", "interval"))}
     if random.random() < 0.2:
@@ -102,14 +102,14 @@ def _draw_limit(random: Random, state: ApplicationState) -> dict[str, Any]:
 
 
 class Rest:
-    """A group with random options, assigned until it rests: no fallback, no broken rule, and it stays as it is."""
+    """Groups with random options, assigned until they are stable: no fallback, no broken rule, and no later change."""
 
     def make(self, random: Random) -> Case:
-        """A group, and who assigns it."""
+        """Return a group, and the name of its assignor."""
         return Case(draw_group(random).model_dump_json().encode(), (random.choice(_OURS),))
 
     def check(self, case: Case) -> str | None:
-        """What is wrong; None: nothing."""
+        """Return the fault of the convergence, or None."""
         state = ApplicationState.model_validate_json(case.content)
         (assignor,) = case.arguments
         first = assign(state, assignor)
@@ -124,15 +124,15 @@ class Rest:
 
 
 class Changes:
-    """A change that means nothing, on a group with random options: it alters no answer, over several rebalances."""
+    """Changes without meaning on groups with random options: over several rebalances no answer changes."""
 
     def make(self, random: Random) -> Case:
-        """A group, who assigns it, and what is changed."""
+        """Return a group, the name of its assignor, and the name of the change."""
         change = random.choice(sorted(_CHANGES))
         return Case(draw_group(random).model_dump_json().encode(), (random.choice(_OURS), change))
 
     def check(self, case: Case) -> str | None:
-        """What is wrong; None: nothing."""
+        """Return the fault of the changed answers, or None."""
         state = ApplicationState.model_validate_json(case.content)
         assignor, name = case.arguments
         for number in range(_REBALANCES):
@@ -155,7 +155,7 @@ def _with_options(state: ApplicationState, **options: Any) -> ApplicationState:
 
 
 def _add_loose_limit(state: ApplicationState) -> ApplicationState:
-    """A limit that every placement keeps."""
+    """Return the group with a limit that every placement keeps."""
     ids = [client.process_id for client in state.clients]
     copies = len(state.tasks) * (state.configs.num_standby_replicas + 1)
     loose = {"kind": "most_copies", "most": copies, "clients": ids, "name": "loose"}

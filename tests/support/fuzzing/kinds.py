@@ -1,4 +1,4 @@
-"""The kinds of cases that need nothing but this process: readers, commands, assignors against the validator, and groups."""
+"""Kinds of cases that need only this process: readers, commands, assignors with the validator, and groups."""
 
 import contextlib
 import gzip
@@ -37,13 +37,13 @@ _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability"
 
 
 def describe_error(error: InputError) -> str | None:
-    """What is wrong with an error: it has to be one line that can be printed, and not a long one."""
+    """Return the fault of an error, or None: an error must be one printable line of limited length."""
     line = str(error)
     return None if line.isprintable() and len(line) <= _LONGEST_ERROR else f"an error that is no line: {line[:200]!a}"
 
 
 class Snapshots:
-    """Spoiled snapshots, to the reader: what it takes is written as it was read, what it refuses it refuses in one line."""
+    """Spoiled snapshots for the reader: accepted ones survive writing and reading, and refused ones get a one-line error."""
 
     def make(self, random: Random) -> Case:
         return Case(spoil(random, dump_known_state(random.randrange(KNOWN))))
@@ -66,7 +66,7 @@ class Snapshots:
 
 
 class Answers:
-    """Spoiled answers, to the reader, the validator and the measures; what the validator says is printable, too."""
+    """Spoiled answers for the reader, the validator and the measures; the validator's messages are printable."""
 
     def make(self, random: Random) -> Case:
         number = random.randrange(KNOWN)
@@ -90,7 +90,7 @@ class Answers:
 
 @cache
 def pack_known_recording(number: int) -> tuple[bytes, str]:
-    """A recording of a known group, packed and not."""
+    """Return a recording of a known group, packed and unpacked."""
     state = make_known_state(number)
     answer = TaskAssignment.model_validate_json(dump_known_answer(number))
     head = RecordingHead(
@@ -102,7 +102,7 @@ def pack_known_recording(number: int) -> tuple[bytes, str]:
 
 
 class Recordings:
-    """Spoiled recordings, before or after they are packed."""
+    """Spoiled recordings, spoiled before or after packing."""
 
     def make(self, random: Random) -> Case:
         packed, text = pack_known_recording(random.randrange(KNOWN))
@@ -119,7 +119,7 @@ class Recordings:
 
 
 class Commands:
-    """Spoiled snapshots on standard input of commands, with options that fit or do not."""
+    """Spoiled snapshots on standard input of commands, with valid or invalid options."""
 
     def make(self, random: Random) -> Case:
         command = random.choice(_COMMANDS)
@@ -153,9 +153,9 @@ class Commands:
 
 
 class Assignors:
-    """One of ours, asked for several rebalances of a group, each after the one before: every answer keeps all rules.
+    """An assignor of optassign, called for several consecutive rebalances of a group: every answer keeps all rules.
 
-    Now and then one of those that we compare with: of it Kafka's own demands are checked, which `assign` does.
+    Some cases use a baseline instead, for which only Kafka's own conditions are checked, by `assign`.
     """
 
     def make(self, random: Random) -> Case:
@@ -195,10 +195,10 @@ KINDS: dict[str, Kind] = {
 
 
 def shrinks(kind: str, case: Case) -> bool:
-    """Whether a shorter input of the kind can be looked for: it has to be all that the case is about."""
+    """Return whether a shorter input of the kind can be searched: the case must consist of its content."""
     return kind in KINDS and bool(case.content)
 
 
 def dump_case(case: Case) -> str:
-    """A case as JSON, for a file."""
+    """Return a case as JSON for a file."""
     return json.dumps({"arguments": case.arguments, "content": case.content.decode("latin-1")}, indent=1) + "\n"

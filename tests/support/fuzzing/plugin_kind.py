@@ -1,4 +1,4 @@
-"""Cases of the properties of planner and client: jqwik makes and shrinks them and prints its seeds; they need Maven."""
+"""Properties of planner and client: jqwik makes and shrinks their cases and prints its seeds; they need Maven."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ _COMMAND = (
 
 
 def run_plugin(until: float) -> tuple[int, list[str]]:
-    """Try the properties again and again until a time, by time.monotonic: how many cases, and what is wrong."""
+    """Try the properties repeatedly until a time by time.monotonic; return the number of cases and the faults."""
     cases = 0
     while True:
         ended = subprocess.run(_COMMAND, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The kinds of cases that need a running service: spoiled requests, and requests by its OpenAPI description."""
+"""Kinds of cases that need a running service: spoiled requests, and requests from its OpenAPI description."""
 
 import re
 import subprocess
@@ -17,17 +17,17 @@ _PAGES = ("/v1/assign",) * 6 + ("/v1/applied",) * 2 + ("/", "/metrics", "/v1/ass
 _SPOILED = ("Optassign-Protocol", "Optassign-Mode", "Content-Encoding", "Content-Type", "Optassign-Remembered-At")
 _VALUES = ("", "1", "shadow", "gzip", "application/json", "9" * 19, "9" * 30, "\x7f", "-1")
 _SLOW_PAGE = "/v1/compare"
-"""Each comparison starts a process of its own: it gets a few requests only."""
+"""A page whose requests each start a process, so that it gets only a few."""
 _EXAMPLES, _SLOW_EXAMPLES = 20, 10
-"""Of a run of schemathesis, for each page: few, since it ends in time only between two runs."""
+"""Examples of a run of schemathesis for each page; few, since the time is checked only between runs."""
 _SETTINGS = Path(__file__).with_name("schemathesis.toml")
 _CHECKS = "status_code_conformance,content_type_conformance,response_schema_conformance"
-"""503 is an answer: whether anything broke the log says."""
+"""Status 503 is a valid answer; the log shows faults."""
 _BROKEN = ("bug", "worker_died")
 
 
 class Requests:
-    """Requests to a service, most of them with something wrong: it answers each, in words, and goes on."""
+    """Requests to a service, most of them spoiled: it answers each in words, and continues."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -65,7 +65,7 @@ class Requests:
 
 
 def run_schemathesis(service: Service, seed: int, until: float) -> tuple[int, list[str]]:
-    """Requests by the OpenAPI description, again and again with another seed: how many, and what was wrong."""
+    """Send requests from the OpenAPI description repeatedly with new seeds; return their number and the faults."""
     cases, wrong = _run_once(service, seed, ["--include-path", _SLOW_PAGE], _SLOW_EXAMPLES)
     while time.monotonic() < until:
         more, found = _run_once(service, seed, ["--exclude-path", _SLOW_PAGE], _EXAMPLES)

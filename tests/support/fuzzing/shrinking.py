@@ -1,4 +1,4 @@
-"""A shorter input with which the same is wrong."""
+"""The search for a shorter input with the same fault."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ _MOST_TRIES = 3_000
 
 
 def shrink(content: bytes, still: Callable[[bytes], bool]) -> bytes:
-    """Leave out fields and elements, where it is JSON, then bytes, as long as it is `still` wrong."""
+    """Return a shorter input that is `still` faulty, without JSON fields and elements or bytes that the fault does not need."""
     tries = iter(range(_MOST_TRIES))
 
     def try_one(shorter: bytes) -> bool:
@@ -34,7 +34,7 @@ def _shrink_json(content: bytes, still: Callable[[bytes], bool]) -> bytes:
 
 
 def _leave_one_out(value: Any) -> Iterator[Any]:
-    """The value without one of the elements or fields in it, in every way."""
+    """Yield the value without one of its elements or fields, for each of them."""
     if isinstance(value, list):
         for i, element in enumerate(value):
             yield value[:i] + value[i + 1 :]

@@ -1,4 +1,4 @@
-"""Random groups, and what is well-formed made wrong in one or several places."""
+"""Random groups, and changes that spoil well-formed documents in one or several places."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from optassign.generating import generate
 from optassign.generating.snapshots import Shape
 
 KNOWN = 300
-"""Groups that are made once, for cases in which what is spoiled matters more than what there was."""
+"""Number of groups that are made once, for cases in which the fault matters more than the group."""
 _NASTY: tuple[Any, ...] = (
     None, True, False, 0, -1, -2, -3, 1.5, 1e308, 1e999, 2**31, 2**63 - 1, 2**63, 10**400, "", "0_0", "0_00", "9_9", "a__0_1",
     "\u2028", "\u202e", "\x85", "\ud800", "\x00", "x" * 3000, [], {}, [[]], {"": 0}, [0, 0], ["0_0", "0_0"], {"0_0": -1},
@@ -22,12 +22,12 @@ _BYTES = (
     *(b"", b"", b"\x00", b"\xff", b'"', b"{", b"}", b",", b"[" * 2000, b"9" * 5000, b"\\ud800"),
     *(b"\xe2\x80\xa8", b"\xc2\x85"),
 )
-"""The last two: U+2028 and U+0085."""
+"""The last two are U+2028 and U+0085."""
 _SHAPES: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
 
 
 def make_state(random: Random, most_tasks: int = 30) -> ApplicationState:
-    """A small group, in one of several moments of its life."""
+    """Return a small group of a random shape."""
     return generate(
         random.choice(_SHAPES),
         random.randint(2, most_tasks),
@@ -44,24 +44,24 @@ def make_state(random: Random, most_tasks: int = 30) -> ApplicationState:
 
 @cache
 def make_known_state(number: int) -> ApplicationState:
-    """One of a few groups of up to 12 tasks."""
+    """Return a group of up to 12 tasks, the same for each number."""
     return make_state(Random(number), 12)
 
 
 @cache
 def dump_known_state(number: int) -> str:
-    """The same as JSON."""
+    """Return the known group as JSON."""
     return make_known_state(number).model_dump_json()
 
 
 @cache
 def dump_known_answer(number: int) -> str:
-    """Greedy's answer to it, as JSON."""
+    """Return greedy's answer to the known group as JSON."""
     return assign(make_known_state(number), "greedy").model_dump_json()
 
 
 def _walk(value: Any) -> Iterator[tuple[Any, Any]]:
-    """(holder, key) of every value below."""
+    """Yield (holder, key) of every nested value."""
     for key in list(value) if isinstance(value, dict) else range(len(value)):
         yield value, key
         if isinstance(value[key], dict | list):
@@ -69,7 +69,7 @@ def _walk(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def spoil(random: Random, text: str) -> bytes:
-    """A document, given as JSON, with some things wrong with it, or nothing: fields first, then bytes."""
+    """Return a JSON document with random faults, or none: first in fields, then in bytes."""
     changes = random.choice((0, 1, 1, 1, 2, 5))
     if changes:
         data = json.loads(text)
@@ -82,7 +82,7 @@ def spoil(random: Random, text: str) -> bytes:
 
 
 def spoil_bytes(random: Random, content: bytes, changes: int) -> bytes:
-    """Some bytes left out or replaced by others."""
+    """Return the content with some bytes removed or replaced."""
     for _ in range(changes):
         at, width = random.randrange(len(content) + 1), random.randrange(4)
         content = content[:at] + random.choice(_BYTES) + content[at + width :]

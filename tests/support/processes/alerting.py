@@ -1,4 +1,4 @@
-"""Scrapes of a service, and Prometheus's own answer to which alerts fire with them."""
+"""Scrapes of a service, and checks by promtool of the alerts that fire on them."""
 
 import re
 import shutil
@@ -17,12 +17,12 @@ _SAMPLE = re.compile(r"^((optassign_\w+)(?:\{.*\})?) (\S+)$", re.MULTILINE)
 
 
 def list_alerts() -> list[str]:
-    """List the names of all alerts."""
+    """Return the names of all alerts."""
     return re.findall(r"alert: (\w+)", RULES.read_text(encoding="utf-8"))
 
 
 def run_promtool(*arguments: str) -> None:
-    """Run Prometheus's own tool in the folder of the rules, and assert that it finds nothing wrong."""
+    """Run promtool in the folder of the rules, and assert that it reports no fault."""
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is missing: apt-get install prometheus")
@@ -31,7 +31,8 @@ def run_promtool(*arguments: str) -> None:
 
 
 class Scrapes:
-    """Samples of the metrics that alerts use, one a minute. day: the first minute, seconds since 1970, where promtool has 0."""
+    """Samples of the metrics that alerts use, one per minute. day: the first minute in seconds since 1970, which is 0 for
+    promtool."""
 
     def __init__(self, service: ServiceHere, day: float) -> None:
         self._service, self._day = service, day
@@ -40,10 +41,10 @@ class Scrapes:
         self.scrape()
 
     def scrape(self) -> None:
-        """Scrape the service, which may be away."""
+        """Scrape the service, which may be down."""
         try:
             text = self._service.client.get("/metrics").text
-        except (httpx.TransportError, RuntimeError):  # it has ended, and the client is closed
+        except (httpx.TransportError, RuntimeError):  # the service has ended, and the client is closed
             text = ""
         self._add('up{job="optassign"}', "1" if text else "0")
         for series, name, value in _SAMPLE.findall(text):
@@ -51,19 +52,19 @@ class Scrapes:
                 self._add(series, self._shift(name, float(value)))
 
     def pass_minutes(self, minutes: int) -> None:
-        """Put the clocks forward, and scrape each minute."""
+        """Advance the clocks, and scrape each minute."""
         for _ in range(minutes):
             self._service.pass_seconds(60)
             self.minute += 1
             self.scrape()
 
     def pass_unseen(self, minutes: int) -> None:
-        """Put the clocks forward without a scrape."""
+        """Advance the clocks without a scrape."""
         self._service.pass_seconds(60 * minutes)
         self.minute += minutes
 
     def check(self, folder: Path, alert: str, *, silent: int, fires: int) -> None:
-        """Assert that an alert does not fire at one minute, and fires once at another, by promtool."""
+        """Assert by promtool that an alert does not fire at one minute, and fires once at another."""
         expression = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}}) or vector(0)'
         tests = [
             {"expr": expression, "eval_time": f"{minute}m", "exp_samples": [{"labels": "{}", "value": value}]}

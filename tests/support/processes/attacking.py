@@ -1,4 +1,4 @@
-"""What attackers do to a service, and what an innocent plug-in notices of it meanwhile."""
+"""Attacks on a service, and their effect on a regular plug-in."""
 
 import multiprocessing
 import os
@@ -27,7 +27,7 @@ INNOCENT_DEADLINE = 2.0
 
 
 def read_address(service: Running) -> tuple[str, int]:
-    """Where the service listens."""
+    """Return the address of the service."""
     parts = urlsplit(str(service.client.base_url))
     assert parts.hostname is not None
     assert parts.port is not None
@@ -35,7 +35,7 @@ def read_address(service: Running) -> tuple[str, int]:
 
 
 def open_connections(service: Running, count: int, first: bytes) -> list[socket.socket]:
-    """So many connections on which `first` has been sent; those that are refused at once are left out."""
+    """Return up to `count` connections on which `first` has been sent, without those refused at once."""
     address = read_address(service)
     found = []
     for _ in range(count):
@@ -49,7 +49,7 @@ def open_connections(service: Running, count: int, first: bytes) -> list[socket.
 
 
 def count_open(connections: list[socket.socket]) -> int:
-    """How many of the connections the service has not closed."""
+    """Return the number of connections that the service has not closed."""
     number = 0
     for connection in connections:
         connection.setblocking(False)
@@ -64,13 +64,13 @@ def count_open(connections: list[socket.socket]) -> int:
 
 
 class Innocent:
-    """A plug-in with a small group that asks again and again, as long as the context lasts."""
+    """A plug-in with a small group that sends requests repeatedly within the context."""
 
     def __init__(self, service: Running, pause: float = 0.05, deadline: float = INNOCENT_DEADLINE) -> None:
         self.seconds: list[float] = []
-        """Of each request, whether it was answered or not."""
+        """Seconds of each request, answered or not."""
         self.missed = 0
-        """Requests without an answer in time."""
+        """Number of requests without an answer in time."""
         self._service, self._pause, self._deadline = service, pause, deadline
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._ask, daemon=True)
@@ -85,7 +85,7 @@ class Innocent:
 
     @property
     def p99(self) -> float:
-        """Seconds within which 99 of 100 requests were over."""
+        """Return the seconds within which 99 of 100 requests ended."""
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
 
@@ -104,7 +104,7 @@ class Innocent:
 
 
 class MemoryWatch:
-    """The most memory of a process and of all that it started, each by itself, while the context lasts."""
+    """A watch on the peak memory of a process and of each of its children, within the context."""
 
     def __init__(self, pid: int) -> None:
         self.most: dict[int, int] = {}
@@ -127,7 +127,7 @@ class MemoryWatch:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process, and not only its exit code."""
+    """Return whether the process runs; an ended process whose exit code is unread does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -135,7 +135,7 @@ def is_running(pid: int) -> bool:
 
 
 def kill_with_stuck_workers(service: Service) -> list[int]:
-    """Kill the service while its workers are stuck, here stopped, so that they cannot see that it has gone; their ids."""
+    """Kill the service while its workers are stopped, so that they cannot notice its end; return their ids."""
     pids = service.worker_pids()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -146,9 +146,10 @@ def kill_with_stuck_workers(service: Service) -> list[int]:
 
 @contextmanager
 def flood(service: Service, body: bytes, threads: int, deadline_ms: int = 10_000) -> Iterator[list[int]]:
-    """The body again and again, from so many threads, as long as the context lasts; then the statuses (0: none).
+    """Send the body repeatedly from `threads` threads within the context; afterwards the yielded list has the statuses (0:
+    none).
 
-    They are in a process of their own that stands back, as attackers have machines of their own.
+    The threads are in a separate process with low priority, as attackers have their own machines.
     """
     ours, theirs = _SPAWN.Pipe()
     headers = {**HEADERS, "Optassign-Deadline-Ms": str(deadline_ms)}
@@ -157,7 +158,7 @@ def flood(service: Service, body: bytes, threads: int, deadline_ms: int = 10_000
     process.start()
     statuses: list[int] = []
     try:
-        ours.recv()  # it has begun
+        ours.recv()  # the process has begun
         yield statuses
     finally:
         ours.send(None)
@@ -190,12 +191,12 @@ def _send_until_told(url: str, body: bytes, headers: dict[str, str], threads: in
 
 
 def begin_bodies(service: Running, count: int, length: int = 1000) -> list[socket.socket]:
-    """Requests whose body never gets beyond its first byte."""
+    """Return connections with requests whose bodies never get beyond their first byte."""
     return open_connections(service, count, write_request_head("/v1/assign", length) + b"{")
 
 
 def start_unread_service(*options: str) -> tuple[subprocess.Popen[bytes], int]:
-    """A service whose log nobody reads, and its port. The pipe is as small as it can be."""
+    """Start a service whose log is never read, and return its process and port. The pipe is as small as possible."""
     import fcntl
 
     (port,) = find_free_ports(1)
@@ -205,5 +206,5 @@ def start_unread_service(*options: str) -> tuple[subprocess.Popen[bytes], int]:
     arguments = ["serve", "--port", str(port), "--log-format", "json", *options]
     process = subprocess.Popen([sys.executable, "-m", "optassign.cli", *arguments], stderr=write_end)
     os.close(write_end)
-    process.unread = read_end  # type: ignore[attr-defined] # stays open, else the log would fail and not wait
+    process.unread = read_end  # type: ignore[attr-defined] # stays open, otherwise the log would fail instead of waiting
     return process, port

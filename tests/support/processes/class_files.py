@@ -1,4 +1,4 @@
-"""Which classes and members a jar uses, and whether other jars have them: the linking of the JVM, without running anything.
+"""The classes and members that a jar uses, and whether other jars have them: the linking of the JVM, without running it.
 
 Source of the format: The Java Virtual Machine Specification, chapter 4.
 """
@@ -24,7 +24,7 @@ class Member:
     owner: str
     """With slashes, such as org/apache/kafka/streams/KafkaStreams."""
     name: str
-    """Empty: the class."""
+    """Empty for the class itself."""
     descriptor: str
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class Member:
 
 @dataclass(frozen=True)
 class ClassFile:
-    """What linking needs of a class."""
+    """The parts of a class that linking needs."""
 
     name: str
     parents: tuple[str, ...]
@@ -44,7 +44,7 @@ class ClassFile:
 
 
 def parse_class(data: bytes) -> ClassFile:
-    """The class in these bytes."""
+    """Return the class in these bytes."""
     pool, at = _parse_pool(data)
     _, this, parent, count = struct.unpack_from(">4H", data, at)
     at += 8
@@ -63,14 +63,14 @@ def parse_class(data: bytes) -> ClassFile:
 
 
 def read_jar(jar: Path) -> dict[str, ClassFile]:
-    """Name -> class, of all classes of a jar but those of other Java versions."""
+    """Return name → class, for all classes of a jar except those of other Java versions."""
     with zipfile.ZipFile(jar) as archive:
         names = [name for name in archive.namelist() if name.endswith(".class") and not name.startswith("META-INF/")]
         return {found.name: found for name in names for found in [parse_class(archive.read(name))]}
 
 
 def find_missing(using: Iterable[ClassFile], there: dict[str, ClassFile], prefix: str) -> dict[str, set[Member]]:
-    """Class that uses something -> what it uses of the classes with this prefix and is not there."""
+    """Return name of a using class → its uses of classes with this prefix that `there` lacks."""
     missing: dict[str, set[Member]] = {}
     for each in using:
         for use in each.uses:
@@ -80,7 +80,7 @@ def find_missing(using: Iterable[ClassFile], there: dict[str, ClassFile], prefix
 
 
 def _is_there(use: Member, there: dict[str, ClassFile]) -> bool:
-    """Whether the class or an ancestor has the member. Ancestors that are not at hand, such as Java's own, may have it."""
+    """Return whether the class or an ancestor has the member. Ancestors outside `there`, such as Java's own, may have it."""
     found = there.get(use.owner)
     if found is None:
         return False
@@ -92,7 +92,7 @@ def _is_there(use: Member, there: dict[str, ClassFile]) -> bool:
 
 
 def _parse_pool(data: bytes) -> tuple[dict[int, tuple[int, bytes]], int]:
-    """Index -> (kind, content) of the constant pool; and where what follows it begins."""
+    """Return index → (kind, content) of the constant pool, and the position after it."""
     (count,) = struct.unpack_from(">H", data, 8)
     pool: dict[int, tuple[int, bytes]] = {}
     at, index = 10, 1

@@ -1,4 +1,4 @@
-"""Running the command line: in this process, in one of its own, in a terminal. And odd assignors for it to ask."""
+"""Runs of the command line, in this process, in a separate one or in a terminal, and unusual assignors for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from optassign.utilities import AssignmentError, identity_assignment
 
 
 class KeepingAssignor:
-    """Every client keeps the tasks that it has; those below do something odd in its place."""
+    """An assignor that keeps every client's tasks; the base of the unusual ones below."""
 
     def __init__(self, time_limit: float = 10.0) -> None:
         self.time_limit = time_limit
@@ -38,7 +38,7 @@ class KeepingAssignor:
 
 
 class DoublingAssignor(KeepingAssignor):
-    """Every task active on every client, which Kafka refuses."""
+    """An assignor that makes every task active on every client, which Kafka refuses."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         all_tasks = tuple(state.all_tasks)
@@ -47,7 +47,7 @@ class DoublingAssignor(KeepingAssignor):
 
 
 class ColdAssignor(KeepingAssignor):
-    """Everything on the last client, where nothing is caught up: breaks R3."""
+    """An assignor that gives all tasks to the last client, where no copy is caught up, which breaks R3."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         last = state.clients[-1].process_id
@@ -61,7 +61,7 @@ class ColdAssignor(KeepingAssignor):
 
 
 class SlowAssignor(KeepingAssignor):
-    """Takes as long as `wait` does, which the test sets."""
+    """An assignor that takes as long as `wait`, which the test sets."""
 
     wait: Callable[[], None]
 
@@ -71,18 +71,18 @@ class SlowAssignor(KeepingAssignor):
 
 
 def write_snapshot(path: Path, state: ApplicationState) -> str:
-    """Write it as JSON and return the path, as the command line takes it."""
+    """Write the snapshot as JSON, and return the path for the command line."""
     path.write_text(state.model_dump_json(), encoding="utf-8")
     return str(path)
 
 
 def leave_out_progress(said: str) -> str:
-    """Standard error without what a command says after a second, as it may on a busy machine."""
+    """Return standard error without the progress line that a command prints after a second, as it may on a busy machine."""
     return re.sub(r"^optassign: .* \(\d+ s\)\n", "", said, flags=re.MULTILINE)
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error of a command in this process; progress is left out."""
+    """Run a command in this process; return exit code, standard output and standard error without progress."""
     try:
         code = main(arguments)
     except SystemExit as end:
@@ -92,7 +92,7 @@ def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
 
 
 def run_process(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own; progress is left out."""
+    """Run a command in a separate process; return its result without progress."""
     result = subprocess.run(
         [sys.executable, "-m", "optassign.cli", *arguments],
         input=stdin,
@@ -107,7 +107,7 @@ def run_process(*arguments: str, stdin: str = "", **environment: str) -> subproc
 
 
 def run_in_terminal(*arguments: str) -> tuple[int, str]:
-    """Exit code and what a terminal shows, standard error included."""
+    """Run a command in a terminal; return its exit code and the shown text, standard error included."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "optassign.cli", *arguments],

@@ -1,4 +1,4 @@
-"""The panels of the Grafana dashboard drawn from Prometheus, to be looked at where there is no Grafana."""
+"""Charts of the Grafana dashboard's panels from Prometheus, for machines without Grafana."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Series = Sequence[Mapping[str, Any]]
 def draw_dashboard(dashboard: Mapping[str, Any], ask: Callable[[str], Series], file: Path) -> set[str]:
     """Draw each panel at its place into a PNG, and return the titles of those without data.
 
-    ask: the series of a query over time, as Prometheus's `query_range` returns them.
+    ask: returns the series of a query over time, in the form of Prometheus's `query_range`.
     """
     panels = dashboard["panels"]
     figure = Figure(figsize=(13, 3.4 * ((len(panels) + 1) // 2)), layout="constrained")
@@ -33,7 +33,7 @@ def draw_dashboard(dashboard: Mapping[str, Any], ask: Callable[[str], Series], f
                 if panel["type"] == "state-timeline":
                     axis.plot(at, [drawn] * len(at), "s", label=_label(target, series))
                 else:
-                    axis.plot(at, values, ".", label=_label(target, series))  # no line: a gap has to be seen
+                    axis.plot(at, values, ".", label=_label(target, series))  # no line, so that gaps are visible
                 drawn += bool(points)
         axis.set_title(panel["title"])
         if drawn:
@@ -46,6 +46,6 @@ def draw_dashboard(dashboard: Mapping[str, Any], ask: Callable[[str], Series], f
 
 
 def _label(target: Mapping[str, Any], series: Mapping[str, Any]) -> str:
-    """Return the legend as Grafana writes it."""
+    """Return the legend in Grafana's format."""
     labels: Mapping[str, str] = series["metric"]
     return re.sub(r"\{\{(\w+)\}\}", lambda match: labels.get(match[1], ""), target.get("legendFormat", ""))

@@ -1,4 +1,4 @@
-"""Tools that check files of deploy/: Helm, and the schemas of Kubernetes and of compose files."""
+"""Tools that check the files of deploy/: Helm, and the schemas of Kubernetes and of compose files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parents[3]
 _TOOLS = ROOT / "build" / "tools"
 _HELM = "helm.sh/helm/v3/cmd/helm@v3.19.5"
 _KUBERNETES = ("kubernetes-validate==1.37.0", "kubernetes_validate/kubernetes-json-schema/v{version}-local-strict")
-"""Package, and where it has the schemas of a version, which refuse unknown fields."""
+"""Package, and the place of a version's schemas, which refuse unknown fields, in it."""
 _COMPOSE = ("check-jsonschema==0.39.0", "check_jsonschema/builtin_schemas/vendor/compose-spec.json")
 
 
 @cache
 def find_helm() -> Path:
-    """Return Helm, built by Go from its sources where there is none; the test is skipped without either."""
+    """Return Helm, built by Go from its sources if it is missing; skip the test without either."""
     found = shutil.which("helm")
     if found is not None:
         return Path(found)
@@ -45,7 +45,7 @@ def find_helm() -> Path:
 
 @cache
 def _open_wheel(package: str) -> zipfile.ZipFile:
-    """Open the wheel of a package. It is read and not installed: one of them has ten thousand files."""
+    """Return the opened wheel of a package. It is not installed, since one of them has ten thousand files."""
     pattern = f"{package.replace('-', '_').replace('==', '-')}-*.whl"
     if not any(_TOOLS.glob(pattern)):
         _TOOLS.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def _open_wheel(package: str) -> zipfile.ZipFile:
 
 
 def check_manifest(document: dict[str, Any], version: str) -> None:
-    """AssertionError if Kubernetes of that version does not know the kind, or refuses a field."""
+    """Raise AssertionError if that version of Kubernetes does not know the kind, or refuses a field."""
     package, folder = _KUBERNETES
     wheel = _open_wheel(package)
     group, _, api = document["apiVersion"].rpartition("/")
@@ -72,7 +72,7 @@ def check_manifest(document: dict[str, Any], version: str) -> None:
 
 
 def _make_registry(wheel: zipfile.ZipFile, name: str) -> Any:
-    """Resolve references of a schema to files next to it."""
+    """Return a registry that resolves references of a schema to files next to it."""
     from referencing import Registry, Resource
     from referencing.jsonschema import DRAFT7
 
@@ -86,7 +86,7 @@ def _make_registry(wheel: zipfile.ZipFile, name: str) -> Any:
 
 
 def check_compose(document: dict[str, Any]) -> None:
-    """AssertionError if a compose file does not fit the Compose Specification."""
+    """Raise AssertionError if a compose file does not fit the Compose Specification."""
     package, name = _COMPOSE
     schema = json.loads(_open_wheel(package).read(name))
     errors = [
@@ -97,7 +97,7 @@ def check_compose(document: dict[str, Any]) -> None:
 
 
 def render_chart(*options: str) -> list[dict[str, Any]]:
-    """Return the manifests of the chart; AssertionError with what Helm says."""
+    """Return the manifests of the chart. AssertionError with Helm's output if it fails."""
     command = [
         str(find_helm()),
         "template",

@@ -1,4 +1,4 @@
-"""The applications of deploy/examples, built as their users build them, and instances of the plain one."""
+"""The applications of deploy/examples, built as users build them, and instances of the plain one."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from optassign_benchmarks.kafka.processes import ChildProcess, await_condition
 
 EXAMPLES = JAVA.parent / "deploy" / "examples"
 ORDER_PARTITIONS = 12
-"""Tasks of the plain example."""
+"""Number of tasks of the plain example."""
 ORDERS, _CUSTOMERS = 2_400, 240
 _LINE = re.compile(r"optassign: application=\S+ (?:shadow: )?tasks=(\d+) clients=(\d+) answered_by=([\w-]+)")
 
 
 def install_plugin() -> None:
-    """Put the plug-in into the local Maven repository, as docs/get-started/install.md says."""
+    """Install the plug-in into the local Maven repository, as docs/get-started/install.md describes."""
     maven.build(JAVA / "plugin")
     target = JAVA / "plugin" / "target"
     file, pom = target / "optassign-streams-0.1.0.jar", target / "optassign-streams.pom"
@@ -55,7 +55,7 @@ def write_orders(broker: Broker) -> None:
 
 
 class ExampleApplication:
-    """Instances of the example, and what their leaders have logged."""
+    """Instances of the example, and the rebalances that their leaders have logged."""
 
     def __init__(self, command: list[str], folder: Path, settings: Mapping[str, object]) -> None:
         self.processes: dict[str, ChildProcess] = {}
@@ -74,7 +74,7 @@ class ExampleApplication:
         self.processes.pop(name).kill()
 
     def read_rebalances(self) -> list[tuple[str, str, str]]:
-        """(tasks, clients, who answered) of each rebalance, those of one instance in order."""
+        """Return (tasks, clients, answering component) of each rebalance, in order for each instance."""
         logs = [file.read_text(encoding="utf-8", errors="replace") for file in sorted(self._folder.glob("*/log"))]
         return [match.groups() for log in logs for match in _LINE.finditer(log)]  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""Assignors that fail, each in a way of its own; tests of Spark send this file to executors by --py-files."""
+"""Assignors that fail in different ways; tests of Spark send this file to executors by --py-files."""
 
 import os
 import time
@@ -20,7 +20,7 @@ class Raises(GreedyAssignor):
 
 
 class Eats(GreedyAssignor):
-    """Reserves memory without touching it, so that a test of it costs none."""
+    """An assignor that reserves memory without touching it, so that its test needs none."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         eaten = []
@@ -40,7 +40,7 @@ class Crashes(GreedyAssignor):
 
 
 class Waits(GreedyAssignor):
-    """Makes a file `begun-…` in $OPTASSIGN_TEST_FOLDER, and answers when the file `go` is there."""
+    """An assignor that creates a file `begun-…` in $OPTASSIGN_TEST_FOLDER, and answers when the file `go` exists."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         folder = Path(os.environ["OPTASSIGN_TEST_FOLDER"])
@@ -51,7 +51,7 @@ class Waits(GreedyAssignor):
 
 
 class Mends(GreedyAssignor):
-    """Fails until the file `go` is in $OPTASSIGN_TEST_FOLDER."""
+    """An assignor that fails until the file `go` is in $OPTASSIGN_TEST_FOLDER."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         if not Path(os.environ["OPTASSIGN_TEST_FOLDER"], "go").exists():
@@ -60,7 +60,7 @@ class Mends(GreedyAssignor):
 
 
 class ProvesLittle(CpSatAssignor):
-    """Knows half of its real bound."""
+    """An assignor that reports half of its bounds."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         answer = super().assign(state)
@@ -69,7 +69,7 @@ class ProvesLittle(CpSatAssignor):
 
 
 class NeverEnds:
-    """A job for a worker, which never ends."""
+    """A worker's job that never ends."""
 
     def run(self, send: Callable[[Any], None]) -> None:
         while True:

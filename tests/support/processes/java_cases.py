@@ -1,4 +1,4 @@
-"""Has tests of the client module write what it did, for tests that hold it against ours."""
+"""Cases that tests of the client module in Java write, for comparison with Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ MODULE = Path(__file__).parents[3] / "java" / "client"
 
 
 def write_cases(test: str, name: str) -> Path:
-    """Run a test that writes cases; the file in its folder `target`. Offline, if everything is there."""
+    """Run a test that writes cases, and return their file in the folder `target`. Works offline if all dependencies are
+    present."""
     if shutil.which("mvn") is None:
         pytest.skip("tests in Java need Maven: found no mvn on PATH")
     # The planner, which is built first, has no such test.

@@ -1,4 +1,4 @@
-"""What must be true of a real application after every rebalance."""
+"""Conditions that a real application must meet after every rebalance."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PATIENT: dict[str, object] = {
     "main_consumer_session_timeout_ms": 10_000,
     "producer_transaction_timeout_ms": 12_000,
 }
-"""Of a group on a busy machine: nobody is missed, or has a transaction aborted, who is only slow."""
+"""Settings for a group on a busy machine, so that no slow member is removed or has its transaction aborted."""
 
 
 def assert_sound(group: StreamsApplication, *, most_probes: int, assignor: str | None = "cp-sat") -> None:
     """Check that the application settles, is balanced, and has processed every record once; then let records flow again.
 
-    Settling takes at most `most_probes` follow-ups. In between every task has to be active exactly once, all processes have to
-    run, and no task may come back to an instance that had given it away. `assignor`: who has to have
-    answered last; None: anybody.
+    Settling takes at most `most_probes` follow-ups. In that time every task must be active exactly once, all processes must
+    run, and no task may return to an instance that had given it away. `assignor`: the assignor that must have answered last;
+    None for any.
     """
     group.settle(most_probes)
     group.await_complete().assert_balanced(standbys=1)
@@ -33,9 +33,9 @@ def assert_sound(group: StreamsApplication, *, most_probes: int, assignor: str |
 
 
 def assert_nothing_cold_ran(group: StreamsApplication, name: str) -> None:
-    """Check that an instance that joined without state warmed its tasks up before it ran them: a user would wait otherwise.
+    """Check that an instance that joined without state warmed up its tasks before running them.
 
-    What a task restores between being given and running is no more than acceptable.recovery.lag.
+    A task restores at most acceptable.recovery.lag between its assignment and its start.
     """
     stateful = {task for task, owners in group.owners().items() if task.startswith("0_") and name in owners}
     restored = group.instances[name].status().restored_active
@@ -43,7 +43,7 @@ def assert_nothing_cold_ran(group: StreamsApplication, name: str) -> None:
 
 
 def await_recordings(service: ServiceProcess, group: StreamsApplication) -> list[Recording]:
-    """The recordings of a group, once there is one of each rebalance."""
+    """Return the recordings of a group, after waiting for one of each rebalance."""
 
     def read() -> list[Recording]:
         return [read_recording(entry.path) for entry in sorted(find_recordings(service.recordings, group.application))]

@@ -1,4 +1,4 @@
-"""What tests of the pages share: hostile names, tokens, and which pages there are."""
+"""Common parts of the tests of pages: hostile names, tokens, and lists of pages."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from optassign.service.demo import record_day
 
 OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"
 OWNER = "a-token-that-may-operate-0123456789"
-"""To be followed by `may=operate` in a file of tokens."""
+"""A token, to be followed by `may=operate` in a file of tokens."""
 CONTROLS = "Pause, drain, replan"
-"""What opens the form that only such a token shows."""
+"""The control that opens the form for operators, shown only with such a token."""
 REBALANCES_ON_A_PAGE = 50
 SCRIPT = "<script>window.hacked=1</script>"
 TURNED = "\u202egnp.exe\u2066"
 ATTRIBUTE = '" onmouseover="window.hacked=1" x=\''
 LONGEST = "<b>" + "w" * 252
 HOSTILE = (SCRIPT, TURNED, ATTRIBUTE, LONGEST, "{{ 7 * 7 }}", "../../etc/passwd", "a b%2Fc?d#e")
-"""Names of applications, clients, tags and whatever else comes from outside."""
+"""Hostile names of applications, clients, tags and other texts from outside."""
 
 
 def record_hostile(folder: Path) -> None:
-    """Recordings in which every name is hostile, one application for each, and one called `harmless`."""
+    """Write recordings in which every name is hostile, one application for each, and one named `harmless`."""
     for place, name in enumerate((*HOSTILE, "harmless")):
         state = generate("scale-out", 24, 4, 1, seed=place + 1)
         names = {client.process_id: f"{HOSTILE[n % len(HOSTILE)][:240]}{n}" for n, client in enumerate(state.clients)}
@@ -45,7 +45,7 @@ def record_hostile(folder: Path) -> None:
 
 
 def record_more_than_a_page(folder: Path) -> None:
-    """The demonstration's day, and before it the same day as often as `orders` needs for a second page of rebalances."""
+    """Record the demonstration's day, and earlier copies of it until `orders` has a second page of rebalances."""
     end = datetime.now(UTC)
     while len(list((folder / "orders").rglob("*.json.gz"))) <= REBALANCES_ON_A_PAGE:
         record_day(folder, end)
@@ -53,7 +53,7 @@ def record_more_than_a_page(folder: Path) -> None:
 
 
 def write_recording(folder: Path, state: ApplicationState, at: datetime, why: str = "", assignor: str = "greedy") -> Path:
-    """One recording, as the service writes it."""
+    """Write a recording as the service does, and return its path."""
     answer = assign(state, assignor, 5.0)
     head = RecordingHead(
         format=1,
@@ -74,7 +74,7 @@ def write_recording(folder: Path, state: ApplicationState, at: datetime, why: st
 
 
 def list_pages(client: httpx.Client) -> list[str]:
-    """A page of every kind, of every application."""
+    """Return the paths of pages of every kind, for every application."""
     pages = ["/"]
     for row in client.get("/v1/history").json()["applications"]:
         here = f"/applications/{quote(row['folder'], safe='')}"

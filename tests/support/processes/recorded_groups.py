@@ -19,7 +19,7 @@ def load_bytes(name: str) -> dict[str, Any]:
 
 
 def read_recorded_group(name: str) -> GroupReading:
-    """The reading that `optassign inspect` made of that group."""
+    """Return the reading of that group in the form of `optassign inspect`."""
     data = load_bytes(name)
     members = [
         SimpleNamespace(

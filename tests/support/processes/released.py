@@ -1,4 +1,4 @@
-"""Releases in folders, environments and applications that take all of optassign from such a folder."""
+"""Releases in folders, and environments and applications that install optassign from such a folder only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ADOPT = ROOT / "docs" / "how-to" / "adopt.md"
 
 
 def run(*command: str | Path, folder: Path) -> str:
-    """Run a command to its end, and return what it printed; what it printed is the error, if it fails."""
+    """Run a command to its end, and return its output. AssertionError with the output if it fails."""
     environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
@@ -34,7 +34,7 @@ def run(*command: str | Path, folder: Path) -> str:
 
 
 def copy_checkout(folder: Path) -> Path:
-    """Copy the files of the checkout alone, without what builds left in it."""
+    """Copy the files of the checkout, without build outputs."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in filter(None, run(*command, folder=ROOT).split("\0")):
         if (ROOT / name).is_file():
@@ -46,7 +46,7 @@ def copy_checkout(folder: Path) -> Path:
 def build_release(folder: Path, version: str = VERSION) -> Path:
     """Build a release into `folder/release`, from a copy of the checkout with this version.
 
-    The environment needs what `make release` installs.
+    The environment needs the packages that `make release` installs.
     """
     copy = copy_checkout(folder / "copy")
     for name in _VERSIONED:
@@ -61,7 +61,7 @@ def build_release(folder: Path, version: str = VERSION) -> Path:
 
 
 def install_service(release: Path, folder: Path) -> Path:
-    """Install the wheel with service and inspection from the release folder, as documented; returns the command."""
+    """Install the wheel with service and inspection from the release folder, as documented; return the command."""
     run(sys.executable, "-m", "venv", folder, folder=release)
     pinned = ("--constraint", "constraints.txt", "--disable-pip-version-check", "--quiet")
     run(folder / "bin" / "pip", "install", "--find-links", ".", "optassign[service,inspect,plots]", *pinned, folder=release)
@@ -69,15 +69,15 @@ def install_service(release: Path, folder: Path) -> Path:
 
 
 def read_repositories(release: Path) -> str:
-    """The repository's lines of docs/get-started/install.md, for this release folder."""
+    """Return the repository's lines of docs/get-started/install.md for this release folder."""
     (found,) = re.findall(r"<repositories>.*?</repositories>", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return str(found).replace("file:///FOLDER", release.as_uri())
 
 
 def build_application(release: Path, version: str, folder: Path, local: Path) -> Path:
-    """Build the plain example in a folder of its own with the plug-in from the release; returns its folder `target`.
+    """Build the plain example in its own folder with the plug-in from the release; return its folder `target`.
 
-    `local`: Maven's local repository, in which nothing of optassign is.
+    `local`: Maven's local repository, without any part of optassign.
     """
     shutil.rmtree(local / "io" / "github" / "optassign", ignore_errors=True)
     shutil.copytree(EXAMPLES / "plain", folder, ignore=shutil.ignore_patterns("target"))
@@ -92,7 +92,8 @@ def build_application(release: Path, version: str, folder: Path, local: Path) ->
 
 
 def _take_the_line_from_the_file(source: str) -> str:
-    """The application as docs/how-to/adopt.md has it: a file names the assignor, and `check` is called while it is named."""
+    """Return the application with the changes of docs/how-to/adopt.md: a file names the assignor, and `check` runs only if it
+    does."""
     (guarded,) = re.findall(r"```java\n(if .*?)```", _ADOPT.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for line in source.splitlines() if "TASK_ASSIGNOR_CLASS_CONFIG" not in line]
     return "\n".join(lines).replace("OptassignTaskAssignor.check(properties);", guarded) + "\n"

@@ -1,4 +1,4 @@
-"""`optassign serve` as a process of its own, a client that speaks to it as the plug-in does, and what its tests share."""
+"""`optassign serve` as a separate process, a client that behaves like the plug-in, and common parts of the tests."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from optassign.generating import generate
 from optassign.service.settings import count_default_workers
 
 SUPPORT = Path(__file__).parent
-"""For PYTHONPATH, where a service is to register an assignor of `failing_assignors`."""
+"""The folder for PYTHONPATH, if a service registers an assignor of `failing_assignors`."""
 AT_REST = ("--idle-followup", "0")
-"""Options before all others: answers are those of the library, which has no operator who may want something at rest."""
+"""Options before all others, with which answers equal those of the library, which has no follow-ups for operators' requests."""
 MOST_SECONDS = 300.0
-"""After which what is waited for will not come: generous, since the machine may be busy."""
+"""Seconds after which a wait fails: many, since the machine may be busy."""
 MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
-"""Limits of the service that most tests share."""
+"""Limits of the service in most tests."""
 HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "60000"}
-"""With the latest deadline there is: where none is tested, a busy machine must not miss it."""
+"""Headers with the latest possible deadline, so that a busy machine does not miss it."""
 
 
 class Running:
@@ -46,22 +46,22 @@ class Running:
         self._new_line = threading.Condition()
 
     def connect(self) -> None:
-        """Have a client, once it listens."""
+        """Create a client when the service listens."""
         url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
         limits = httpx.Limits(max_connections=None)
         self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=self.verify, limits=limits)
 
     def is_ready(self) -> bool:
-        """Whether its workers have come up, and the log has said so of all of them."""
+        """Return whether its workers are ready, and the log has reported all of them."""
         return self.client.get("/readyz").status_code == 200 and len(self.worker_pids()) == self._workers
 
     def events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
-        """The events of that name with those fields, the oldest first."""
+        """Return the events of that name with those fields, the oldest first."""
         with self._new_line:
             return [e for e in self.log if e["event"] == name and all(e.get(key) == value for key, value in fields.items())]
 
     def wait_for(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
-        """The newest of the events of that name, once there are so many."""
+        """Wait for `count` events of that name, and return the newest."""
         with self._new_line:
             self._new_line.wait_for(lambda: len(self.events(name, **fields)) >= count, MOST_SECONDS)
         found = self.events(name, **fields)
@@ -69,30 +69,30 @@ class Running:
         return found[-1]
 
     def assign(self, state: ApplicationState | bytes, **headers: str | None) -> httpx.Response:
-        """POST /v1/assign; headers in Python's spelling, None takes one away."""
+        """Send a POST to /v1/assign; names of headers in Python's spelling, and None removes a header."""
         content = state if isinstance(state, bytes) else state.model_dump_json().encode()
         return self.client.post("/v1/assign", content=content, headers=make_headers(headers))
 
     def report(self, body: bytes, rebalance: str, applied_at: int, **headers: str | None) -> httpx.Response:
-        """POST /v1/applied, with a body of `make_report`; headers as in `assign`."""
+        """Send a POST to /v1/applied with a body of `make_report`; headers as in `assign`."""
         named = {"optassign_rebalance": rebalance, "optassign_applied_at": str(applied_at), **headers}
         return self.client.post("/v1/applied", content=body, headers=make_headers(named))
 
     def metric(self, name: str, **labels: str) -> float | None:
-        """The value of a metric with exactly these labels; None if it is not there."""
+        """Return the value of a metric with exactly these labels, or None if it is missing."""
         inside = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
         full = f"{name}{{{inside}}}" if labels else name
         found = re.search(rf"^{re.escape(full)} (\S+)$", self.client.get("/metrics").text, re.MULTILINE)
         return float(found[1]) if found else None
 
     def worker_pids(self) -> list[int]:
-        """The processes that solve and have not died, the newest last."""
+        """Return the ids of the solver processes that have not died, the newest last."""
         gone = {event["pid"] for event in self.events("worker_died")}
         return [event["pid"] for event in self.events("worker_ready") if event["pid"] not in gone]
 
 
 class Service(Running):
-    """A service in processes of its own."""
+    """A service in separate processes."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Service(Running):
         assert self.process.stderr is not None
         for line in self.process.stderr:
             with self._new_line:
-                self.log.append(json.loads(line))  # a line that is no JSON ends the reading, and so the test
+                self.log.append(json.loads(line))  # a line that is not JSON ends the reading, and so the test
                 self._new_line.notify_all()
 
     def stop(self) -> int:
@@ -139,7 +139,7 @@ class Service(Running):
 
 @contextmanager
 def run_service(*options: str, **settings: Any) -> Iterator[Service]:
-    """A service for as long as the context lasts."""
+    """Yield a service that runs within the context."""
     service = Service(*options, **settings)
     try:
         yield service
@@ -149,7 +149,7 @@ def run_service(*options: str, **settings: Any) -> Iterator[Service]:
 
 
 def wait_until(condition: Callable[[], Any]) -> Any:
-    """Wait until the condition gives something true, and return that."""
+    """Wait until the condition returns a true value, and return that value."""
     end = time.monotonic() + MOST_SECONDS
     while not (found := condition()):
         assert time.monotonic() < end, "it did not come"
@@ -159,7 +159,7 @@ def wait_until(condition: Callable[[], Any]) -> Any:
 
 @contextmanager
 def freeze(*pids: int) -> Iterator[None]:
-    """Stop the processes while in the context, so that whatever they do stays in the middle."""
+    """Suspend the processes within the context."""
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     try:
@@ -171,24 +171,24 @@ def freeze(*pids: int) -> Iterator[None]:
 
 
 def make_headers(named: Mapping[str, str | None]) -> dict[str, str]:
-    """Headers of a request: those of all, and some by their names in Python's spelling; None takes one away."""
+    """Return the headers of a request: the common ones and `named`, in Python's spelling; None removes a header."""
     spelt = {("-".join(part.capitalize() for part in key.split("_"))): value for key, value in named.items()}
     return {key: value for key, value in {**HEADERS, **spelt}.items() if value is not None}
 
 
 def make_report(state: ApplicationState, applied: TaskAssignment, why: str = "no connection") -> bytes:
-    """A plug-in's report of what was applied."""
+    """Return a plug-in's report of an applied answer."""
     parts = {"snapshot": json.loads(state.model_dump_json()), "applied": json.loads(applied.model_dump_json())}
     return json.dumps({"application": state.application, "why": why, **parts}).encode()
 
 
 def list_files(folder: Path) -> list[Path]:
-    """All files below a folder that are not hidden, sorted."""
+    """Return all visible files below a folder, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
 
 
 def make_state(application: str | None, tasks: int = 24) -> ApplicationState:
-    """A group that scales out: something to solve, and to solve again."""
+    """Return a group that scales out, so that several rebalances have work."""
     return generate("scale-out", tasks, 4, 1, seed=3).model_copy(update={"application": application})
 
 
@@ -202,7 +202,7 @@ def dump_without_times(answer: TaskAssignment) -> str:
 
 
 def write_request_head(page: str, length: int) -> bytes:
-    """What comes before the body of a POST, for tests that send the body themselves."""
+    """Return the head of a POST, for tests that send the body themselves."""
     headers = {**HEADERS, "Content-Length": length, "Host": "x"}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"POST {page} HTTP/1.1\r\n{lines}\r\n".encode()

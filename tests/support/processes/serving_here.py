@@ -1,6 +1,6 @@
-"""The service in this process: its own loop in a thread, workers that are threads, and a clock that only the test moves.
+"""The service in this process: its loop in a thread, threads as workers, and a clock that only the test advances.
 
-However busy the machine is, no deadline comes by itself.
+Even on a busy machine, no deadline passes by itself.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ from optassign.service.workers.messages import Outcome, Spare
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec, run_one_job
 
 Place = Literal["starting", "unread", "read", "spare"]
-"""Where a worker can be held: before it is ready; before it has read a job; before its spare answer; before its outcome."""
+"""Places at which a worker can be held: before it is ready, before it has read a job, before its spare answer, before its
+outcome."""
 _CREWS = {5: "solvers", 10: "others"}
-"""By how far they stand back; others make pages and comparisons."""
+"""Niceness → crew; the others make pages and comparisons."""
 _WHOSE: contextvars.ContextVar[ServiceHere | None] = contextvars.ContextVar("whose", default=None)
 _LOGGER = logging.getLogger("optassign")
 _PIDS = itertools.count(1)
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """A loop whose clock stands still, and can be put forward."""
+    """A loop with a clock that stands still and can be advanced."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
         self.still_at: float | None = time.monotonic()
-        """None: it goes on, as for the last moments of the service."""
+        """None: the clock runs, as during the shutdown of the service."""
         super().__init__()
 
     def time(self) -> float:
@@ -56,14 +57,14 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class _Places:
-    """Where workers are held."""
+    """The places at which workers are held."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.held: set[tuple[str, Place]] = set()
 
     def pass_by(self, worker: WorkerHere, place: Place) -> None:
-        """Return at once, or when nobody is held there any more. WorkerDiedError if the worker is killed."""
+        """Return when no worker is held at the place. WorkerDiedError if the worker is killed."""
         with self.changed:
             worker.at = place
             self.changed.notify_all()
@@ -74,7 +75,7 @@ class _Places:
 
 
 class WorkerHere(Worker):
-    """A worker that does its jobs in the thread of whoever waits for it."""
+    """A worker that does its jobs in the thread of its caller."""
 
     def __init__(self, spec: WorkerSpec, places: _Places) -> None:
         super().__init__(spec)
@@ -94,7 +95,7 @@ class WorkerHere(Worker):
     def start(self) -> None:
         self._pid, self._running, self.killed = next(_PIDS), True, False
         for name, place in self._spec.registered:
-            register(name, place, replace=True)  # this process has read the options, too
+            register(name, place, replace=True)  # this process has also read the options
         self._places.pass_by(self, "starting")
 
     def run_job(
@@ -146,7 +147,7 @@ class WorkerHere(Worker):
 
 
 class _Log(logging.Handler):
-    """What one service logs; what its threads beside the loop log goes to every service that runs."""
+    """A handler for the log of one service. Lines from threads outside the loop go to every running service."""
 
     def __init__(self, service: ServiceHere) -> None:
         super().__init__(logging.INFO)
@@ -161,7 +162,8 @@ class _Log(logging.Handler):
 class ServiceHere(Running):
     """A service in this process; its options are those of `optassign serve`.
 
-    `held`: where its workers are held while it starts. `day`: seconds since 1970, where the clock of the day stands still.
+    `held`: places at which its workers are held during the start. `day`: seconds since 1970, at which the clock of the day
+    stands.
     """
 
     def __init__(
@@ -216,7 +218,7 @@ class ServiceHere(Running):
 
     @contextmanager
     def hold(self, place: Place, crew: str = "solvers") -> Iterator[None]:
-        """Hold the workers of a crew where they come by that place."""
+        """Hold the workers of a crew at a place within the context."""
         with self._places.changed:
             self._places.held.add((crew, place))
         try:
@@ -225,13 +227,13 @@ class ServiceHere(Running):
             self.let_go(place, crew)
 
     def let_go(self, place: Place, crew: str = "solvers") -> None:
-        """Hold nobody of that crew there any more."""
+        """Release the workers of a crew at a place."""
         with self._places.changed:
             self._places.held.discard((crew, place))
             self._places.changed.notify_all()
 
     def await_held(self, place: Place, crew: str = "solvers") -> WorkerHere:
-        """A worker of the crew that is held there, once there is one."""
+        """Wait for a worker of the crew that is held at the place, and return it."""
 
         def find() -> WorkerHere | None:
             return next((each for each in self.workers if (each.crew, each.at) == (crew, place) and not each.killed), None)
@@ -243,17 +245,17 @@ class ServiceHere(Running):
         return found
 
     def await_idle(self) -> None:
-        """Wait until no solver has a job: it still makes the details after it has sent an answer."""
+        """Wait until no solver has a job, since a solver computes the details after sending an answer."""
         wait_until(lambda: self.metric("optassign_workers_busy") == 0)
 
     def pass_seconds(self, seconds: float) -> None:
-        """Put the clocks forward, the loop's and that of the day; what the loop has to do then is done."""
+        """Advance the clocks of the loop and of the day, and let the loop run its due callbacks."""
         self._call(lambda: setattr(self._loop, "ahead", self._loop.ahead + seconds))
         for _ in range(10):
             self._call(lambda: None)
 
     def await_look(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
-        """The newest of the events of that name, once the service has looked at its files so often."""
+        """Let the service check its files until `count` events of that name are logged, and return the newest."""
 
         def look() -> bool:
             self.pass_seconds(2)
@@ -273,13 +275,13 @@ class ServiceHere(Running):
         assert done.wait(MOST_SECONDS)
 
     def begin_to_stop(self) -> None:
-        """Have it stop as at a signal; its clock goes on."""
+        """Begin the shutdown as on a signal, with a running clock."""
         self._stopping = True
         self._call(lambda: setattr(self._loop, "still_at", None))
         self._loop.call_soon_threadsafe(self._service.stop, context=self._context)
 
     def stop(self) -> int | None:
-        """Stop it and wait; the exit code."""
+        """Stop the service, wait for its end, and return the exit code."""
         self.client.close()
         if self._thread.is_alive() and not self._stopping:
             self.begin_to_stop()
@@ -292,7 +294,7 @@ class ServiceHere(Running):
 
 @contextmanager
 def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
-    """A service in this process, for as long as the context lasts."""
+    """Yield a service in this process that runs within the context."""
     service = ServiceHere(*options, **settings)
     try:
         yield service
@@ -301,7 +303,7 @@ def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
 
 
 def assign_late(service: ServiceHere, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
-    """The answer to a request that comes after its deadline: that of greedy inside cp-sat."""
+    """Return the answer to a request after its deadline, which is that of greedy inside cp-sat."""
     service.await_idle()
     with service.hold("read"), ThreadPoolExecutor(1) as thread:
         response = thread.submit(service.assign, state, optassign_deadline_ms="1", **headers)

@@ -17,24 +17,24 @@ import pytest
 from optassign_benchmarks.kafka.processes import find_free_ports
 
 FAILING_ASSIGNORS = str(Path(__file__).with_name("failing_assignors.py"))
-"""Assignors that fail, as a file for --py-files."""
+"""A file of failing assignors for --py-files."""
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.executor.memory": "512m"}
 """Settings that the tests need on a cluster."""
 QUICK = {
     "spark.driver.memory": "768m",
     "spark.sql.shuffle.partitions": "1",
-    # Nothing runs long enough here for what compiling it would save.
+    # No stage runs long enough to save the time of its compilation.
     "spark.sql.codegen.wholeStage": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
-"""Settings with which small runs take little time."""
+"""Settings with which small runs are fast."""
 PATIENCE = 600.0
-"""Seconds after which something that is waited for is taken to have failed."""
+"""Seconds after which a wait fails."""
 
 
 def wait_for(condition: Callable[[], object], what: str, process: "subprocess.Popen[str] | None" = None) -> None:
-    """Wait until the condition is true; the test fails, about `what`, if it never is, or if `process` ends before."""
+    """Wait until the condition is true. The test fails, naming `what`, if it never is, or if `process` ends before."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if process is not None and process.poll() is not None and not condition():
@@ -45,7 +45,7 @@ def wait_for(condition: Callable[[], object], what: str, process: "subprocess.Po
 
 
 class Cluster:
-    """A standalone cluster on loopback. Each worker leads a process group, which its executors belong to as well."""
+    """A standalone cluster on loopback. Each worker leads a process group that includes its executors."""
 
     def __init__(self, folder: Path) -> None:
         import pyspark
@@ -61,7 +61,7 @@ class Cluster:
         wait_for(lambda: self._count_workers() is not None, "the master answers")
 
     def add_worker(self) -> None:
-        """Start one more worker and wait until the master knows it."""
+        """Start one more worker, and wait until the master has registered it."""
         before = self._count_workers() or 0
         worker = self._start(
             "worker.Worker", "--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", self.master
@@ -71,7 +71,7 @@ class Cluster:
         wait_for(lambda: (self._count_workers() or 0) > before, "the worker is registered")
 
     def kill_worker(self) -> None:
-        """Kill a worker and its executors at once, and wait until the master has noticed."""
+        """Kill a worker and its executors, and wait until the master has noticed."""
         before = self._count_workers() or 0
         kill(self.workers.pop())
         wait_for(lambda: self._count_workers() == before - 1, "the worker is missed")
@@ -93,14 +93,14 @@ class Cluster:
             )
 
     def _count_workers(self) -> int | None:
-        """How many workers the master has; None while it does not answer."""
+        """Return the number of the master's workers, or None if it does not answer."""
         with suppress(OSError, ValueError), urllib.request.urlopen(f"http://127.0.0.1:{self._web}/json/", timeout=10) as answer:
             return int(json.load(answer)["aliveworkers"])
         return None
 
 
 def start_optassign(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[str]":
-    """Start the command as a process; it leads a process group, which its JVM belongs to as well."""
+    """Start the command as a process that leads a process group, which includes its JVM."""
     return subprocess.Popen(
         [sys.executable, "-m", "optassign.cli", *arguments],
         stdout=subprocess.PIPE,
@@ -112,7 +112,7 @@ def start_optassign(*arguments: str, env: dict[str, str] | None = None) -> "subp
 
 
 def wait_for_end(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, str]:
-    """Wait for the end of the command and check its exit code; returns its standard output and error."""
+    """Wait for the end of the command, check its exit code, and return its standard output and error."""
     try:
         out, err = process.communicate(timeout=PATIENCE)
     finally:
@@ -122,14 +122,14 @@ def wait_for_end(process: "subprocess.Popen[str]", code: int = 0) -> tuple[str, 
 
 
 def kill(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
-    """Kill the process and all that it has started, at once."""
+    """Kill the process and all processes that it has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def master_options(master: str, *more: str) -> Sequence[str]:
-    """The options that make a command run on this master."""
+    """Return the options with which a command runs on this master."""
     settings = QUICK if master.startswith("local") else {**QUICK, **LOOPBACK}
     options = ["--master", master]
     for name, value in settings.items():
@@ -138,7 +138,7 @@ def master_options(master: str, *more: str) -> Sequence[str]:
 
 
 def read_rows(folder: Path, table: str) -> list[dict[str, Any]]:
-    """All rows in the Parquet files of a table, read without Spark, in no order; a row that is there twice comes twice."""
+    """Return all rows in the Parquet files of a table, read without Spark, in no order and with duplicates."""
     import pyarrow.dataset as ds
 
     found = ds.dataset(folder / f"table={table}", format="parquet", partitioning="hive").to_table()

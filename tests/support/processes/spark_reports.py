@@ -1,4 +1,4 @@
-"""For tests/spark: what a user does with a report: pastes its queries into `spark-sql`, looks at its tables on a page."""
+"""For tests/spark: a user's steps with a report: pasting its queries into `spark-sql`, and viewing its tables on a page."""
 
 import html
 import os
@@ -10,16 +10,16 @@ from pathlib import Path
 from spark_cluster import PATIENCE, QUICK
 
 PAGE = 68 * 16
-"""Pixels of a report's page, 68rem."""
+"""Width of a report's page in pixels, 68rem."""
 _PADDING, _TEXT = 2 * 0.55 * 16, 13
-"""Pixels beside a cell's text, and of its letters; as the page's style has them."""
+"""Pixels at the sides of a cell's text, and of its letters, as in the page's style."""
 _LARGE = "123,456,789,012"
-"""What the offsets of a large application look like."""
+"""An example of a large application's offsets."""
 _SEPARATOR = "-- the next query --"
 
 
 def read_tables(markdown: str) -> dict[str, tuple[str, list[list[str]]]]:
-    """Title -> query, and the lines of the table with its head first."""
+    """Return title → query, and the lines of the table with its head first."""
     found = {}
     for section in markdown.split("\n## ")[1:]:
         query = re.search(r"```sql\n(.*?)\n```", section, re.DOTALL)
@@ -30,7 +30,7 @@ def read_tables(markdown: str) -> dict[str, tuple[str, list[list[str]]]]:
 
 
 def paste_queries(queries: list[str], folder: Path) -> list[list[list[str]]]:
-    """Paste queries into pip's `spark-sql`, as they stand, in an empty folder; for each its rows."""
+    """Run queries in pip's `spark-sql`, unchanged, in an empty folder; return the rows of each."""
     import pyspark
 
     script = folder / "pasted.sql"
@@ -52,9 +52,9 @@ def paste_queries(queries: list[str], folder: Path) -> list[list[list[str]]]:
 
 
 def measure_tables(page: str) -> dict[str, float]:
-    """Title -> least width in pixels of the table under it, with large numbers for its offsets.
+    """Return title → least width in pixels of its table, with large numbers as offsets.
 
-    Measured in DejaVu Sans, which is wider than what most systems use.
+    Measured in DejaVu Sans, which is wider than most systems' fonts.
     """
     found = {}
     for section in page.split("<h2 ")[1:]:

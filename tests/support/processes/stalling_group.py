@@ -1,4 +1,4 @@
-"""A group in a scale-out whose copies come nearer only when a test says so."""
+"""A group in a scale-out whose copies progress only when a test advances them."""
 
 import time
 from datetime import UTC, datetime
@@ -12,11 +12,11 @@ from optassign.formats.assignment import Report, TaskAssignment
 from optassign.formats.state import ApplicationState
 
 DAY = float(round(time.time()))
-"""The clock of the day stands there, until a test moves it: recordings far from now would be ignored."""
+"""The time at which the clock of the day stands until a test moves it; recordings far from the present would be ignored."""
 
 
 class Group:
-    """A group whose third instance is to take a third of the tasks and restores nothing, at a time that the test moves."""
+    """A group whose third instance should take a third of the tasks and restores nothing, at a time that the test advances."""
 
     def __init__(self, application: str, tasks: int = 36) -> None:
         self.application, self.at = application, 0.0
@@ -30,13 +30,13 @@ class Group:
         self._state = snapshot(dict.fromkeys(owned, 100_000), clients, num_standby_replicas=0, max_warmup_replicas=2)
 
     def rebalance(self, service: ServiceHere, lags: dict[str, int] | None = None) -> float:
-        """Have it assigned, and return the seconds until its follow-up."""
+        """Rebalance the group by the service, and return the seconds until its follow-up."""
         self._assign(lags or {})
         answer = read_answer(service.assign(self._state, optassign_deadline_ms="60000"))
         return next(c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None) / 1000
 
     def _assign(self, lags: dict[str, int]) -> None:
-        """Have the third instance join the rebalance with these lags."""
+        """Let the third instance join the rebalance with these lags."""
         client = self._state.clients[-1].model_copy(update={"lags": lags})
         state: ApplicationState = self._state.model_copy(
             update={
@@ -48,7 +48,7 @@ class Group:
         self._state = state
 
     def rebalance_in_shadow(self, service: ServiceHere, lags: dict[str, int]) -> None:
-        """Have Kafka's own assignor assign it, and the plug-in in shadow mode report that."""
+        """Let Kafka's own assignor assign the group, and report its answer as the plug-in in shadow mode does."""
         self._assign(lags)
         state = self._state.model_copy(update={"remembered": self.applied})
         answer = assign(state.model_copy(update={"remembered": None}), "high-availability")

@@ -1,4 +1,4 @@
-"""Answers as short texts, for tests that follow an assignor by hand: the way back from `judging.answer`."""
+"""Answers as short texts, for tests that follow an assignor by hand: the inverse of `judging.answer`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from optassign.formats.assignment import TaskAssignment
 
 
 def describe(found: TaskAssignment) -> dict[str, str]:
-    """What each client gets, as "active | standby | warm-ups" with empty ends left out; a final "!" asks for a follow-up."""
+    """Return client → its tasks as "active | standby | warm-ups" without empty ends; a final "!" stands for a follow-up."""
     return {
         client.process_id: " | ".join(" ".join(tasks) for tasks in (client.active, client.standby, client.warmup)).rstrip(" |")
         + ("!" if client.followup_rebalance_ms is not None else "")
@@ -15,5 +15,5 @@ def describe(found: TaskAssignment) -> dict[str, str]:
 
 
 def running(tasks: str) -> dict[str, object]:
-    """A client, for `judging.snapshot`, that runs these tasks, which have changelogs."""
+    """Return a client for `judging.snapshot` that runs these logged tasks."""
     return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}

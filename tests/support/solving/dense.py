@@ -1,7 +1,6 @@
-"""The judges once more: every task against every client, slow and plain, to be compared on small random cases.
+"""The judges again: every task against every client, slow and simple, for comparison on small random cases.
 
-Written from the sentences of docs/reference/rules.md and shared with nothing: it reads fields of the snapshot and the answer
-only.
+Written from docs/reference/rules.md without shared code: it reads only fields of the snapshot and the answer.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskInf
 
 MAX = 2**63 - 1
 Copies = set[tuple[str, str]]
-"""(task id, process id)."""
+"""Pairs of task id and process id."""
 Clients = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
 
@@ -61,7 +60,7 @@ def cost(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> 
 
 
 def in_transit(state: ApplicationState, task: TaskInfo) -> KafkaStreamsState | None:
-    """The remembered active client of a task in transit."""
+    """Return the remembered active client of a task in transit, or None."""
     if state.remembered is None or any(task.id in c.previous_active for c in state.clients):
         return None
     remembered = copies_in_role(state.remembered.clients, "active")
@@ -69,7 +68,7 @@ def in_transit(state: ApplicationState, task: TaskInfo) -> KafkaStreamsState | N
 
 
 def previous_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
-    """(actives, standbys) that were assigned before; None if that is not known."""
+    """Return the previous (actives, standbys), or None if they are unknown."""
     remembered = state.remembered
     was_active, was_standby = (
         (copies_in_role(remembered.clients, "active"), copies_in_role(remembered.clients, "standby"))
@@ -107,7 +106,7 @@ def previous_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
 
 
 def count_violations(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str, str | None]]:
-    """(rule, task) -> how often an answer breaks it; the form of the answer is not checked."""
+    """Return (rule, task) → number of violations in an answer; the format of the answer is not checked."""
     active, standby, warmup = (copies_in_role(answer.clients, role) for role in ("active", "standby", "warmup"))
     found = Counter(violations_of_copies(state, active, standby))
     every = [(t, c.process_id) for c in answer.clients for t in (*c.active, *c.standby, *c.warmup)]
@@ -123,12 +122,12 @@ def count_violations(state: ApplicationState, answer: TaskAssignment) -> Counter
             found.update(("R7", task) for task in {t for t, _ in now ^ was})
         found.update(("R7", task) for task, _ in warmup)
         found.update(("R7", None) for _ in asks)
-    # R2 is said once per client; a task may be doubled on several.
+    # R2 is reported once per task, though a task may be doubled on several clients.
     return Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
 
 
 def violations_of_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
-    """(rule, task) of each violation of R1 and R3 to R5 by these copies."""
+    """Yield (rule, task) of each violation of R1 and R3 to R5 by these copies."""
     configs = state.configs
     remembered_standby = copies_in_role(state.remembered.clients, "standby") if state.remembered else set()
     for task in state.tasks:
@@ -161,7 +160,7 @@ def violations_of_copies(state: ApplicationState, active: Copies, standby: Copie
 
 
 def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
-    """(actives, standbys) that have to come back unaltered (R7); None where R7 does not apply."""
+    """Return the (actives, standbys) that must return unchanged (R7), or None if R7 does not apply."""
     known = previous_copies(state)
     configs = state.configs
     racks = configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
@@ -183,7 +182,7 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
 
 
 def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fraction]:
-    """Process id -> share of `copies` copies of `tasks` tasks: capped, in rounds; first those that stay."""
+    """Return process id → share of `copies` copies of `tasks` tasks, capped in rounds, first for clients that stay."""
     size = {c.process_id: c.threads * round(c.capacity * 10**6) for c in state.clients}
     result: dict[str, Fraction] = {}
     left = copies
@@ -202,7 +201,7 @@ def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fractio
 
 
 def measure_imbalance(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
-    """Share -> imbalance."""
+    """Return share → imbalance."""
     factor = state.options.balance_factor
     per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
     subtopologies = {task.task_id.subtopology_key for task in state.tasks}
@@ -214,7 +213,7 @@ def measure_imbalance(state: ApplicationState, active: Copies, standby: Copies) 
         ups = len(ids) - sum(map(floor, shares.values()))
         ranked = sorted((exact - floor(exact) for exact in shares.values()), reverse=True)
         for process_id, exact in shares.items():
-            # Of the fractions the `ups` greatest go up; where the next one is as great, either may.
+            # The `ups` greatest fractions are rounded up; of equal fractions at the boundary, either may be.
             up = exact % 1 > 0 and (not nearest or (ups > 0 and exact % 1 >= ranked[ups - 1]))
             down = exact % 1 == 0 or not nearest or ups == 0 or exact % 1 <= ranked[min(ups, len(ranked) - 1)]
             least, most = floor(exact) if down or exact % 1 == 0 else ceil(exact), ceil(exact) if up else floor(exact)

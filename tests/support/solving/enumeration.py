@@ -1,6 +1,6 @@
-"""The optimum of tiny problems by trying everything: no solver, no flow, dictionaries and loops only.
+"""The optimum of tiny problems by enumeration: no solver, no flow, only dictionaries and loops.
 
-Written from docs/reference/rules.md, on the snapshot itself: it shares no code with the models, the arrays or the judge.
+Written from docs/reference/rules.md for the snapshot itself: it shares no code with the models, the arrays or the judge.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Copies = dict[str, tuple[str, frozenset[str]]]
 
 @dataclass(frozen=True)
 class Tiny:
-    """A snapshot of a few tasks and clients, and all that docs/reference/rules.md says of it."""
+    """A snapshot of a few tasks and clients, with the definitions of docs/reference/rules.md."""
 
     state: ApplicationState
 
@@ -59,7 +59,7 @@ class Tiny:
         ]
 
     def first_placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
-        """Those that keep R3 and R5."""
+        """Return the placements that keep R3 and R5."""
         if not task.logged:
             return self.placements_of(task)
         rank = {c: self.table[task.id, c][0] for c in self.clients}
@@ -80,7 +80,7 @@ class Tiny:
         return {c.process_id: c.threads * Fraction(round(c.capacity * 10**6)) for c in self.state.clients}
 
     def share(self, tasks: int, copies: int) -> dict[str, Fraction]:
-        """Each client's share of `copies` copies of each of `tasks` tasks, at most one copy of a task on a client."""
+        """Return each client's share of `copies` copies of each of `tasks` tasks, at most one copy of a task on a client."""
         drains = {c.process_id for c in self.state.clients if c.draining}
         tiers = [[c for c in self.clients if c not in drains], sorted(drains)]
         if not tiers[0]:
@@ -103,7 +103,7 @@ class Tiny:
         return share
 
     def find_nearest(self, shares: dict[str, Fraction]) -> dict[str, tuple[int, int]]:
-        """Least and greatest count of each client among those between floor and ceiling that are nearest to the shares."""
+        """Return the least and greatest count of each client among the roundings nearest to the shares."""
         total = sum(shares.values())
         roundings = [c for c in itertools.product(*((floor(s), ceil(s)) for s in shares.values())) if sum(c) == total]
 
@@ -120,7 +120,7 @@ class Tiny:
 
     @cached_property
     def shares(self) -> list[tuple[int, str, object, int, int]]:
-        """(family, client, subtopology, low, high)."""
+        """Return (family, client, subtopology, low, high) of each share."""
         found: list[tuple[int, str, object, int, int]] = []
         stateful = [t for t in self.state.tasks if t.stateful]
         logged = [t for t in self.state.tasks if t.logged]
@@ -145,7 +145,7 @@ class Tiny:
         return found
 
     def imbalance(self, copies: Copies) -> list[int]:
-        """Of the five families, in order."""
+        """Return the imbalances of the five families, in order."""
         imbalance = [0] * 5
         info = {t.id: t for t in self.state.tasks}
         for family, client, group, low, high in self.shares:
@@ -171,7 +171,7 @@ class Tiny:
         return moves
 
     def active_migrations(self, plan: Copies) -> int:
-        """Goal (e): owned tasks that move, and tasks without owner that are cold where they are to be active."""
+        """Return goal (e): owned tasks that move, and unowned tasks whose new owner is not caught up."""
         owned = {task for client in self.state.clients for task in client.previous_active}
         cold = sum(self.table[task, active][0] > 0 for task, (active, _) in plan.items() if task not in owned)
         return self.active_moves(plan) + cold
@@ -186,7 +186,7 @@ class Tiny:
         return moves
 
     def plan_values(self, plan: Copies) -> tuple[int, int, int, int, int]:
-        """Goals (b) to (f), (b) and (c) with the first answer that suits the plan best."""
+        """Return goals (b) to (f), with (b) and (c) for the first answer that suits the plan best."""
         work = cold = actives_not_caught_up = 0
         for task in self.state.tasks:
             active, standbys = plan[task.id]
@@ -210,7 +210,7 @@ class Tiny:
         return min(values, default=None)
 
     def best_now(self) -> int | None:
-        """Fewest active moves of an assignment that is balanced now and keeps R3 and R5."""
+        """Return the fewest active moves of an assignment that is balanced now and keeps R3 and R5, or None."""
         moves = [
             self.active_moves(copies)
             for copies in self.all_of([self.first_placements_of(t) for t in self.state.tasks])
@@ -219,7 +219,7 @@ class Tiny:
         return min(moves, default=None)
 
     def rebalance_values(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int, int]:
-        """Goals (i) to (v), the first and the third negated so that all are least."""
+        """Return goals (i) to (v), the first and the third negated so that all are minimised."""
         planned = off = led = 0
         for task, (active, standbys) in answer.items():
             p, s = plan[task]

@@ -1,4 +1,4 @@
-"""Groups with holds, drains and limits, played until nobody asks for another rebalance."""
+"""Groups with holds, drains and limits, played until the assignor asks for no further rebalance."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find_followups(answer: TaskAssignment) -> list[int]:
 
 
 def play(state: ApplicationState, assignor: str, most: int = 60) -> list[tuple[ApplicationState, TaskAssignment]]:
-    """Rebalance after rebalance, until nobody asks for another."""
+    """Return snapshot and answer of each rebalance, until the assignor asks for no further one."""
     played = []
     for _ in range(most):
         answer = assign(state, assignor)

@@ -1,4 +1,4 @@
-"""Short ways to write small snapshots and answers for the tests of the judges, and random ones of every kind."""
+"""Short notations for small snapshots and answers in the tests of the judges, and random ones of every kind."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def snapshot(
     options: Mapping[str, Any] | None = None,
     **configs: Any,
 ) -> ApplicationState:
-    """A snapshot from short forms; acceptable_recovery_lag is 10 unless given.
+    """Return a snapshot from short forms; acceptable_recovery_lag is 10 by default.
 
-    A task is its changelog's end offset, "stateless", "unlogged", or a dictionary of its fields. A client is a
-    dictionary of its fields, with `active` and `standby` for what it lists as previous, or only of its lags.
+    A task is its changelog's end offset, "stateless", "unlogged", or a dictionary of its fields. A client is a dictionary of
+    its fields, with `active` and `standby` for its previous tasks, or a dictionary of its lags.
     """
     return ApplicationState.model_validate(
         {
@@ -54,7 +54,7 @@ def _client(what: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def answer(clients: Mapping[str, str], plan: Mapping[str, str] | None = None) -> TaskAssignment:
-    """An answer, and its plan, from "active | standby | warm-ups" per client; a final "!" asks for a follow-up."""
+    """Return an answer with its plan, from "active | standby | warm-ups" per client; a final "!" stands for a follow-up."""
     return TaskAssignment(
         assignor="test",
         clients=tuple(assigned(process_id, text) for process_id, text in clients.items()),
@@ -68,7 +68,7 @@ def answer(clients: Mapping[str, str], plan: Mapping[str, str] | None = None) ->
 
 
 def assigned(process_id: str, text: str) -> KafkaStreamsAssignment:
-    """What one client gets, from the same text."""
+    """Return the assignment of one client from the same notation."""
     active, standby, warmup = _roles(text.rstrip("!"))
     return KafkaStreamsAssignment(
         process_id=process_id,
@@ -85,9 +85,9 @@ def _roles(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]
 
 
 def random_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
-    """A random small snapshot and an answer to it: sensible, slightly broken or nonsense, with and without memory.
+    """Return a random small snapshot and an answer to it: sensible, slightly broken or nonsensical, with and without memory.
 
-    "quiet": nothing keeps R7 from applying; "second pass": nobody owns a task any more, memory knows all.
+    "quiet": R7 applies; "second pass": no task has an owner, and the memory is complete.
     """
     rng = random.Random(seed)
     mode = rng.choice(["any", "any", "any", "quiet", "quiet", "second pass"])
@@ -137,7 +137,8 @@ def _tasks(rng: random.Random, equal_weights: bool) -> dict[str, dict[str, Any]]
 def _state_on_disk(
     rng: random.Random, mode: str, tasks: Mapping[str, Any], active: list[str], standby: list[str]
 ) -> dict[str, Any]:
-    """What a client lists and reports that had these copies: just them, more and less, or (second pass) no active."""
+    """Return the directories and lags of a client that had these copies: exactly these, with differences, or (second pass) none
+    active."""
     if mode == "quiet":
         return {"active": active, "standby": standby, "lags": dict.fromkeys(active, -2) | dict.fromkeys(standby, 0)}
     if mode == "second pass":
@@ -154,7 +155,7 @@ _Dealt = dict[str, dict[str, list[str]]]
 
 
 def _deal(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int) -> _Dealt:
-    """Role -> task -> clients, dealt out in turn, so that it is often balanced."""
+    """Return role → task → clients, dealt out in turn, so that the result is often balanced."""
     dealt: _Dealt = {"active": {}, "standby": {}, "warmup": {}}
     start = rng.randrange(len(names))
     for i, (task, fields) in enumerate(tasks.items()):
@@ -166,7 +167,7 @@ def _deal(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standb
 
 
 def _answer(rng: random.Random, tasks: Mapping[str, Any], names: list[str], standbys: int, before: _Dealt) -> TaskAssignment:
-    """The same again, dealt anew, or changed in some places; with a plan now and then."""
+    """Return the previous copies, newly dealt ones, or a changed version of either; in some cases with a plan."""
     dealt = rng.choice([before, before, _deal(rng, tasks, names, standbys)])
     dealt = {role: {task: list(clients) for task, clients in of.items()} for role, of in dealt.items()}
     for _ in range(rng.choice([0, 0, 1, 1, 3])):

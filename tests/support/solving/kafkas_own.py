@@ -1,4 +1,4 @@
-"""Kafka's own assignors, snapshots for them, and short ways to say what they answer."""
+"""Kafka's own assignors, snapshots for them, and a short notation for their answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SNAPSHOTS = {
 
 
 def roles(found: TaskAssignment) -> dict[str, str]:
-    """What each client gets, as `judging.answer` takes it."""
+    """Return client → its tasks in the notation of `judging.answer`."""
     told = {}
     for client in found.clients:
         text = " | ".join(" ".join(role) for role in (client.active, client.standby, client.warmup))

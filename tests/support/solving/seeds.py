@@ -1,4 +1,4 @@
-"""Seeds of random tests: a few in every run, the others before a release."""
+"""Seeds of random tests: a few for every run, the others before a release."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ _Value = TypeVar("_Value")
 
 
 def few_of(values: Iterable[_Value], first: int) -> list[_Value | ParameterSet]:
-    """The `first` values as they are, and all others as parameters of the second ring (`make test-long`)."""
+    """Return the `first` values unchanged, and all others as parameters of the long tests (`make test-long`)."""
     listed = list(values)
     return [*listed[:first], *(pytest.param(value, marks=pytest.mark.long) for value in listed[first:])]

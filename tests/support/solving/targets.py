@@ -1,4 +1,4 @@
-"""Questions to the program of the target, with the checks that a method has."""
+"""Questions to the target's program, with the judges that its methods need."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from optassign_models.target.weighing import compute_weighted_cost, express_in_c
 
 
 def take_turns(seed: int) -> Solver:
-    """The solvers in turn, so that each has a third of the seeds."""
+    """Return the solvers in turn, so that each has a third of the seeds."""
     return tuple(Solver)[seed % len(Solver)]
 
 
 def spend(solver: Solver = Solver.AUTO, seconds: float | None = None) -> Effort:
-    """The effort of a solver; without a deadline if `seconds` is None."""
+    """Return the effort of a solver; without a deadline if `seconds` is None."""
     return Effort(solver, Deadline.after(seconds))
 
 
@@ -35,7 +35,7 @@ def find_target(
     limits: Iterable[PlacementLimit] = (),
     effort: Effort | None = None,
 ) -> TargetAnswer:
-    """The best target inside the shares that keeps the limits, goal after goal."""
+    """Return the best target inside the shares that keeps the limits, goal after goal."""
     limits = tuple(limits)
 
     def judge(placed: Placement) -> tuple[int, ...] | None:
@@ -47,7 +47,7 @@ def find_target(
 
 
 def find_answer_now(case: Case, goals: Sequence[GoalModel], effort: Effort | None = None) -> TargetAnswer:
-    """The best answer that is balanced in this very rebalance, goal after goal."""
+    """Return the best answer that is balanced in this rebalance already, goal after goal."""
 
     def judge(placed: Placement) -> tuple[int, ...] | None:
         is_allowed = case.reaches_target(placed) and case.keeps_r3_to_r5(placed)
@@ -64,7 +64,7 @@ def find_least_sum(
     limits: Iterable[PlacementLimit] = (),
     effort: Effort | None = None,
 ) -> TargetAnswer:
-    """The least weighted sum of the placements that keep the limits."""
+    """Return the placement with the least weighted sum that keeps the limits."""
     limits = tuple(limits)
     scaled, forced = express_in_changelogs(problem)
 

@@ -1,4 +1,4 @@
-"""Tiny random snapshots: small enough to try everything, mean enough to meet every special case."""
+"""Tiny random snapshots: small enough for enumeration, varied enough for every special case."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from optassign.formats.state import ApplicationState
 
 
 def tiny_state(seed: int, most: int = 6000) -> ApplicationState:
-    """2–3 subtopologies, 1–4 clients, 0–3 standbys, mixed threads and capacities, unknown lags, clients that drain, tiny
-    changelogs, two owners; at most `most` combinations of copies."""
+    """Return a snapshot with 1–3 subtopologies, 1–4 clients, 0–3 standbys, mixed threads and capacities, unknown lags, draining
+    clients, tiny changelogs and two owners, with at most `most` combinations of copies."""
     while True:
         rng = random.Random(seed)
         seed += 1_000_000
@@ -74,7 +74,7 @@ def tiny_state(seed: int, most: int = 6000) -> ApplicationState:
 
 
 def put_in_racks(state: ApplicationState, rng: random.Random) -> ApplicationState:
-    """The snapshot with its clients in one of two racks, and a replica of each partition in one of three."""
+    """Return the snapshot with its clients in one of two racks, and a replica of each partition in one of three."""
     clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
 
     def place(topic: str) -> dict[str, Any]:

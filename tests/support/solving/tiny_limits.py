@@ -1,4 +1,4 @@
-"""Limits of tiny groups, and placements that enumeration names."""
+"""Limits of tiny groups, and placements from enumeration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign_models.problem import Placement, Problem, make_placement
 
 
 def draw_limits(dice: random.Random, problem: Problem) -> tuple[PlacementLimit, ...]:
-    """A pin, a forbidden place and a number of copies, some of them."""
+    """Return one to three limits: a pin, a forbidden place, a number of copies."""
     limits = []
     for kind in dice.sample(list(Kind), dice.randint(1, 3)):
         tasks = np.array([dice.random() < 0.3 for _ in range(problem.T)])

@@ -1,4 +1,4 @@
-"""What a program can see of the style in CONTRIBUTING.md: openings without a head, listed words, long sentences."""
+"""Measures of the style in CONTRIBUTING.md: openings without a head, listed words, long sentences."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 _OPENING = re.compile(
     r"(?:Who|Whoever|Whom|Whose|What|Whatever|Where|Of|Beside|Else|Towards|Without|So (?:many|much|long|soon|often))\b[^?]*$"
 )
-"""A clause without a head at the start of a sentence; questions are none."""
+"""A clause without a head at the start of a sentence; questions do not count."""
 _LISTED = re.compile(
     r"\b(?:nobody|anybody|everybody|somebody|ours|theirs|shall|else|beside|meanwhile|by and by|the less the better|as far as"
     r"|so many|those that|that which|of whom|by whom|of which|mend(?:ed|s)?|bury|looks? at)\b",
     re.IGNORECASE,
 )
 _LONG, _VERY_LONG = 25, 30
-"""Words: the style's limit, and what no reader follows."""
+"""Numbers of words: the style's limit, and the limit for readability."""
 _FEWEST = 4
-"""Words: less is a label."""
+"""Least number of words of a sentence; shorter texts are labels."""
 _NO_PROSE = (
     (re.compile(r"```.*?```|<!--.*?-->", re.DOTALL), " "),
     (re.compile(r"^\s*(?:\||#).*$", re.MULTILINE), " "),
@@ -34,15 +34,15 @@ class Style:
 
     sentences: int
     dialect: float
-    """With an opening without a head, or a listed word."""
+    """Sentences with an opening without a head, or a listed word."""
     long: float
-    """Of more than 25 words."""
+    """Sentences of more than 25 words."""
     very_long: float
-    """Of more than 30 words."""
+    """Sentences of more than 30 words."""
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The sentences of a Markdown text; code is one word, and tables, headings and fenced blocks are left out."""
+    """Yield the sentences of a Markdown text. Code counts as one word; tables, headings and fenced blocks are left out."""
     for pattern, replacement in _NO_PROSE:
         text = pattern.sub(replacement, text)
     for paragraph in re.split(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) ", text):
@@ -52,12 +52,12 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def is_dialect(sentence: str) -> bool:
-    """Whether a sentence opens without a head or has a listed word."""
+    """Return whether a sentence opens without a head or has a listed word."""
     return bool(_OPENING.match(sentence) or _LISTED.search(sentence))
 
 
 def measure(texts: Iterable[str], exceptions: Iterable[str] = ()) -> Style:
-    """The style of all sentences of some texts; an exception excuses the sentence that contains it."""
+    """Return the style of all sentences of some texts; an exception excuses the sentence that contains it."""
     excused = tuple(exceptions)
     found = [sentence for text in texts for sentence in split_sentences(text)]
     judged = [sentence for sentence in found if not any(words in sentence for words in excused)]
