@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "tests" / "support" / room) for room in ("fuzzing", "processes")]
 
 from case import Case, Kind  # noqa: E402
-from kinds import KINDS, dump_case, shrinks  # noqa: E402
+from kinds import KINDS, can_shrink, dump_case  # noqa: E402
 from plugin_kind import run_plugin  # noqa: E402
 from service_kinds import Requests, run_schemathesis  # noqa: E402
 from serving import run_service  # noqa: E402
@@ -57,7 +57,7 @@ def run_kind(name: str, kind: Kind, seed: int, until: float, most: int) -> Count
         count.cases += 1
         if why is not None:
             count.wrong += 1
-            if shrinks(name, case):
+            if can_shrink(name, case):
                 case = _shrink_case(kind, case, why)
             FOUND.mkdir(parents=True, exist_ok=True)
             (FOUND / f"{name}-{number}.json").write_text(dump_case(case), encoding="utf-8")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from enumeration import Copies, Tiny
-from judging import snapshot
-from tiny import put_in_racks, tiny_state
+from judging import make_snapshot
+from tiny import draw_tiny_state, put_in_racks
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -39,20 +39,20 @@ def placed(copies: Copies) -> TaskPlacement:
 
 def plans(tiny: Tiny) -> list[Copies]:
     """Every balanced plan."""
-    every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
-    return [copies for copies in every if tiny.balanced(copies)]
+    every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
+    return [copies for copies in every if tiny.is_balanced(copies)]
 
 
 # ------------------------------------------------------------------------------------------------- goals (a) by enumeration
 
 
 def racked(seed: int) -> ApplicationState:
-    state = put_in_racks(tiny_state(seed, most=800), random.Random(seed))
+    state = put_in_racks(draw_tiny_state(seed, most=800), random.Random(seed))
     return with_configs(state, rack_aware_assignment_strategy="min_traffic")
 
 
 def tagged(seed: int) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=800)
+    rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
     clients = [c.model_copy(update={"tags": {"zone": rng.choice(["a", "b"])}}) for c in state.clients]
     standbys = max(1, state.configs.num_standby_replicas)
     state = with_configs(state, rack_aware_assignment_tags=("zone",), num_standby_replicas=standbys)
@@ -92,7 +92,7 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
         result = converge(state)
         assert (result.settled, result.rests, result.violations) == (True, True, {}), f"seed {seed}\n{result}"
         final = TaskPlacement.of(state, result.final)
-        assert Tiny(state).balanced(copies_of(state, final))
+        assert Tiny(state).is_balanced(copies_of(state, final))
         assert value(state, final) <= best + spare, f"seed {seed}\n{result}"
     assert looked >= 3, "snapshots in which the goal makes a difference"
 
@@ -113,7 +113,7 @@ def test_a_goal_asked_for_in_the_options_disturbs_what_is_only_balanced() -> Non
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2", "capacity": 1.5}}
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), "unlogged")
     for goals, expected in ((None, [2, 1]), (["load", "active_moves"], [1, 2])):
-        state = snapshot(tasks, clients, options={"goals": goals, "balance_factor": 3})
+        state = make_snapshot(tasks, clients, options={"goals": goals, "balance_factor": 3})
         given = assign(state)
         assert [len(client.active) for client in given.clients] == expected
         assert validate(state, given) == []

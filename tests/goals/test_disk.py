@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from judging import snapshot
-from tiny import tiny_state
+from judging import make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.configs import GoalName, Limit, Options
@@ -58,7 +58,7 @@ def lopsided() -> ApplicationState:
         "a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}},
         "b": {"active": "0_2 0_3", "lags": {"0_2": -2, "0_3": -2}},
     }
-    return snapshot({"0_0": 900_000, "0_1": 900_000, "0_2": 100_000, "0_3": 100_000}, clients, max_warmup_replicas=4)
+    return make_snapshot({"0_0": 900_000, "0_1": 900_000, "0_2": 100_000, "0_3": 100_000}, clients, max_warmup_replicas=4)
 
 
 def test_two_large_states_do_not_stay_on_one_client() -> None:
@@ -116,12 +116,14 @@ def test_a_limit_of_state_counts_warmups() -> None:
 def test_the_plan_has_the_least_of_all_balanced_plans() -> None:
     looked = 0
     for seed in range(40):
-        rng, state = random.Random(seed), tiny_state(seed, most=800)
+        rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
         ends = {task.id: rng.randint(1, 9) * 100_000 for task in state.tasks if task.logged}
         tasks = [task.model_copy(update={"changelog_end_offset": ends.get(task.id)}) for task in state.tasks]
         state = ask_for_disk(state.model_copy(update={"tasks": tasks}))
         tiny = Tiny(state)
-        plans = [copies for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]) if tiny.balanced(copies)]
+        plans = [
+            copies for copies in tiny.combine([tiny.list_placements(task) for task in state.tasks]) if tiny.is_balanced(copies)
+        ]
         every = [measure_greatest_state(state, place(copies)) for copies in plans]
         looked += min(every) < max(every)
         given = assign(state)
@@ -164,10 +166,10 @@ def test_trades_leave_counts_as_they_are_and_the_fullest_client_less(standbys: i
 
 def test_no_plan_keeps_less_than_the_bound() -> None:
     for seed in range(30):
-        state = tiny_state(seed, most=400)
+        state = draw_tiny_state(seed, most=400)
         tiny, problem = Tiny(state), read_situation(state).problem
         clients, tasks = list(state.kafka_streams_states), list(state.all_tasks)
-        for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]):
+        for copies in tiny.combine([tiny.list_placements(task) for task in state.tasks]):
             active = np.array([clients.index(copies[task][0]) for task in tasks])
             keys = [t * problem.C + clients.index(c) for t, task in enumerate(tasks) for c in copies[task][1]]
             placed = make_placement(active, np.array(keys, dtype=np.int64), problem.C)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from enumeration import Tiny
-from tiny import tiny_state
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -38,7 +38,7 @@ def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) ->
     """Against enumeration, in those of 40 tiny snapshots that need a plan."""
     looked = 0
     for seed in range(40):
-        state = with_options(tiny_state(seed, most=300), goals=order)
+        state = with_options(draw_tiny_state(seed, most=300), goals=order)
         if len(state.tasks) * len(state.clients) <= 10:
             continue
         given = assign(state)
@@ -46,13 +46,13 @@ def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) ->
             continue
         tiny = Tiny(state)
         at = [DEFAULT.index(goal) for goal in order]
-        every = tiny.all_of([tiny.placements_of(task) for task in state.tasks])
-        best = min((tuple(tiny.plan_values(plan)[i] for i in at) for plan in every if tiny.balanced(plan)), default=None)
+        every = tiny.combine([tiny.list_placements(task) for task in state.tasks])
+        best = min((tuple(tiny.measure_plan(plan)[i] for i in at) for plan in every if tiny.is_balanced(plan)), default=None)
         if best is None:
             continue
         plan = planned_placement(state, given)
         copies = {task.id: (plan.active[task.id][0], frozenset(plan.standby[task.id])) for task in state.tasks}
-        values = tiny.plan_values(copies)
+        values = tiny.measure_plan(copies)
         assert tuple(values[i] for i in at) == best, f"seed {seed}"
         rows = [goal for goal in given.report.goals if goal.stage == "plan"][: len(order)]
         assert [goal.name for goal in rows] == list(order)

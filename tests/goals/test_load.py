@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from enumeration import Copies, Tiny
-from judging import snapshot
-from tiny import tiny_state
+from judging import make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
@@ -26,7 +26,7 @@ OURS = ("cp-sat", "greedy")
 
 
 def loaded(seed: int, **options: Any) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=800)
+    rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
     tasks = [task.model_copy(update={"weight": rng.choice([1.0, 2.0, 4.0, 9.5])}) for task in state.tasks]
     return state.model_copy(update={"tasks": tuple(tasks), "options": state.options.model_copy(update=options)})
 
@@ -46,7 +46,7 @@ def list_plans(state: ApplicationState) -> list[Copies]:
     tiny = Tiny(state)
     draining = {client.process_id for client in state.clients if client.draining}
     draining = draining if len(draining) < len(state.clients) else set()
-    plans = tiny.all_of([tiny.placements_of(task) for task in state.tasks])
+    plans = tiny.combine([tiny.list_placements(task) for task in state.tasks])
     return [plan for plan in plans if not any(active in draining for active, _ in plan.values())]
 
 
@@ -82,7 +82,7 @@ def test_load_is_within_its_tolerance_of_the_least_and_no_bound_is_too_great(ass
             inside = [p for p in plans if loads.find_greatest(placed(p)) <= allowed and not loads.count_idle_threads(placed(p))]
             if inside:
                 looked += 1
-                assert work.bound <= min(Tiny(state).plan_values(plan)[0] for plan in inside), f"seed {seed}"
+                assert work.bound <= min(Tiny(state).measure_plan(plan)[0] for plan in inside), f"seed {seed}"
     assert looked >= 3 or assignor == "greedy", "snapshots whose restore work has a bound"
 
 
@@ -192,9 +192,9 @@ def test_within_the_tolerance_a_group_is_at_rest_and_beyond_it_has_to_gain_enoug
 def test_the_validator_asks_for_rest_within_the_tolerance() -> None:
     """2.0 and 2.08, where 2.04 is an even spread; another answer swaps them."""
     tasks = stateless(1.0, 1.04, 1.0, 1.04)
-    state = snapshot(tasks, {"a": {"active": "0_0 0_2"}, "b": {"active": "0_1 0_3"}})
+    state = make_snapshot(tasks, {"a": {"active": "0_0 0_2"}, "b": {"active": "0_1 0_3"}})
     assert assign(state).report.termination.reason == "rest"
-    swapped = assign(snapshot(tasks, {"a": {"active": "0_1 0_3"}, "b": {"active": "0_0 0_2"}}))
+    swapped = assign(make_snapshot(tasks, {"a": {"active": "0_1 0_3"}, "b": {"active": "0_0 0_2"}}))
     assert {violation.rule for violation in validate(state, swapped)} == {"R7"}
     tight = with_options(state, load_tolerance=0.0)
     assert validate(tight, swapped) == [], "what is not balanced may move"
@@ -209,7 +209,7 @@ def stateless(*weights: float) -> dict[str, dict[str, object]]:
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_what_is_beside_an_oversized_task_is_balanced_all_the_same(assignor: str) -> None:
-    state = snapshot(stateless(1000.0, *[1.0, 1.1] * 12), {"a": {}, "b": {}, "c": {}})
+    state = make_snapshot(stateless(1000.0, *[1.0, 1.1] * 12), {"a": {}, "b": {}, "c": {}})
     given = assign(state, assignor)
     number = sorted(len(client.active) for client in given.clients)
     assert number == [1, 12, 12], "the oversized task is alone, the others share the rest"
@@ -221,7 +221,7 @@ def test_an_oversized_task_hides_no_load_of_others(assignor: str) -> None:
     """Beside 1,000 the 18 and the 6 of b and c look alike."""
     light = [f"0_{i}" for i in range(1, 25)]
     held = {"a": {"active": "0_0"}, "b": {"active": " ".join(light[:18])}, "c": {"active": " ".join(light[18:])}}
-    given = assign(snapshot(stateless(1000.0, *[1.0, 1.1] * 12), held), assignor)
+    given = assign(make_snapshot(stateless(1000.0, *[1.0, 1.1] * 12), held), assignor)
     assert given.clients[0].active == ("0_0",)
     assert min(len(client.active) for client in given.clients[1:]) >= 11
 
@@ -229,7 +229,7 @@ def test_an_oversized_task_hides_no_load_of_others(assignor: str) -> None:
 @pytest.mark.parametrize("assignor", OURS)
 def test_one_heavy_task_uses_one_thread(assignor: str) -> None:
     """Beside an oversized task, a client of two threads carries what another thread bears."""
-    state = snapshot(stateless(50.0, *[1.0, 1.01] * 10), {"a": {"threads": 2}, "b": {"threads": 1}})
+    state = make_snapshot(stateless(50.0, *[1.0, 1.01] * 10), {"a": {"threads": 2}, "b": {"threads": 1}})
     given = assign(state, assignor)
     with_oversized = next(client for client in given.clients if "0_0" in client.active)
     assert (with_oversized.process_id, len(with_oversized.active)) == ("a", 11)
@@ -238,7 +238,7 @@ def test_one_heavy_task_uses_one_thread(assignor: str) -> None:
 @pytest.mark.parametrize("assignor", OURS)
 def test_slow_threads_get_no_task_that_only_fast_ones_bear(assignor: str) -> None:
     clients = {"fast": {"threads": 4, "capacity": 1.0}, "slow": {"threads": 16, "capacity": 0.25}}
-    state = snapshot(stateless(6.0, 6.0, *[1.0] * 52), clients)
+    state = make_snapshot(stateless(6.0, 6.0, *[1.0] * 52), clients)
     given = {client.process_id: client for client in assign(state, assignor).clients}
     assert {"0_0", "0_1"} <= set(given["fast"].active)
 
@@ -249,7 +249,7 @@ def test_no_thread_is_idle_while_another_has_two(assignor: str) -> None:
     many = [1.0, 1.01] * 22
     names = [f"c{i:02}" for i in range(22)]
     held = {name: {"active": f"0_{2 * i} 0_{2 * i + 1}"} for i, name in enumerate(names)}
-    state = snapshot(stateless(*many), {**held, "new": {}})
+    state = make_snapshot(stateless(*many), {**held, "new": {}})
     given = assign(state, assignor)
     assert all(client.active for client in given.clients)
     before = previous_assignment(state).placement(state)

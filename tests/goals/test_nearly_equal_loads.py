@@ -12,7 +12,7 @@ import random
 from typing import Any
 
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -36,7 +36,7 @@ def make_group(noise: float, seed: int, **options: Any) -> ApplicationState:
         for task in names
     }
     clients = {name: {"active": names, "lags": dict.fromkeys(names, -2)} for name, names in owned.items()}
-    return snapshot(tasks, clients, options=options)
+    return make_snapshot(tasks, clients, options=options)
 
 
 def require_rest(state: ApplicationState, assignor: str) -> ApplicationState:

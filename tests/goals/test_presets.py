@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from enumeration import Copies, Tiny
-from judging import snapshot
-from tiny import tiny_state
+from judging import make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -45,8 +45,8 @@ def copies_of(state: ApplicationState, placed: TaskPlacement) -> Copies:
 
 def plans(tiny: Tiny) -> list[Copies]:
     """Every balanced plan."""
-    every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
-    return [copies for copies in every if tiny.balanced(copies)]
+    every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
+    return [copies for copies in every if tiny.is_balanced(copies)]
 
 
 # ------------------------------------------------------------------------------------------------------- the order of goals
@@ -65,14 +65,14 @@ def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) ->
     """Against enumeration, in those of 60 tiny snapshots that need a plan."""
     looked = 0
     for seed in range(60):
-        state = with_options(tiny_state(seed, most=800), goals=order)
+        state = with_options(draw_tiny_state(seed, most=800), goals=order)
         given = assign(state)
         if given.plan is None:
             continue
         tiny = Tiny(state)
         at = [DEFAULT.index(goal) for goal in order]
-        best = min(tuple(tiny.plan_values(plan)[i] for i in at) for plan in plans(tiny))
-        values = tiny.plan_values(copies_of(state, planned_placement(state, given)))
+        best = min(tuple(tiny.measure_plan(plan)[i] for i in at) for plan in plans(tiny))
+        values = tiny.measure_plan(copies_of(state, planned_placement(state, given)))
         assert tuple(values[i] for i in at) == best, f"seed {seed}"
         assert [goal.name for goal in given.report.goals if goal.stage == "plan"][: len(order)] == list(order)
         looked += 1
@@ -155,7 +155,7 @@ def test_weights_decide_between_balance_and_staying() -> None:
     assert ordered.plan is not None
     moves = [count_active_moves(state, TaskPlacement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
     assert moves[0] > 0
-    assert Tiny(state).balanced(copies_of(state, planned_placement(state, balances)))
+    assert Tiny(state).is_balanced(copies_of(state, planned_placement(state, balances)))
 
 
 @pytest.mark.parametrize("shape", ["cold", "steady", "scale-out", "scale-in", "restart", "partial"])
@@ -173,7 +173,7 @@ def test_the_weighted_sum_keeps_within_its_numbers() -> None:
         "a": {"active": "0_0", "lags": {"0_0": -2, "0_1": 2**63 - 1}},
         "b": {"active": "0_1", "lags": {"0_1": 2**63 - 1}},
     }
-    state = snapshot({"0_0": 5, "0_1": 5}, {**clients, "c": {}}, options={"preset": "weighted"}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 5, "0_1": 5}, {**clients, "c": {}}, options={"preset": "weighted"}, num_standby_replicas=1)
     given = assign(state)
     assert validate(state, given) == []
     for goal in given.report.goals:
@@ -190,7 +190,7 @@ def test_a_wider_share_moves_less(assignor: str, factor: int, moved: int) -> Non
     """Eight stateless tasks, six of them on a: 4 and 4, or at most ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
     tasks = {f"{i}_0": "stateless" for i in range(8)}
     clients = {"a": {"active": [f"{i}_0" for i in range(6)]}, "b": {"active": ["6_0", "7_0"]}}
-    state = snapshot(tasks, clients, options={"balance_factor": factor})
+    state = make_snapshot(tasks, clients, options={"balance_factor": factor})
     given = assign(state, assignor)
     most = 4 + math.ceil((factor - 1) / 2)
     least = 4 - (factor - 1) // 2

@@ -7,7 +7,7 @@ import random
 
 import pytest
 from enumeration import Copies, Tiny
-from tiny import put_in_racks, tiny_state
+from tiny import draw_tiny_state, put_in_racks
 
 from optassign.assignor import assign
 from optassign.formats.configs import GoalName, Options
@@ -42,7 +42,7 @@ def ask(state: ApplicationState, traffic: int | None, elsewhere: int | None) -> 
 
 def racked(seed: int) -> ApplicationState:
     rng = random.Random(seed)
-    return ask(put_in_racks(tiny_state(seed, most=800), rng), *rng.choice(COSTS))
+    return ask(put_in_racks(draw_tiny_state(seed, most=800), rng), *rng.choice(COSTS))
 
 
 def count_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> int:
@@ -83,7 +83,9 @@ def test_the_plan_costs_the_least_of_all_balanced_plans() -> None:
     for seed in range(50):
         state = racked(seed)
         tiny = Tiny(state)
-        plans = [copies for copies in tiny.all_of([tiny.placements_of(task) for task in state.tasks]) if tiny.balanced(copies)]
+        plans = [
+            copies for copies in tiny.combine([tiny.list_placements(task) for task in state.tasks]) if tiny.is_balanced(copies)
+        ]
         every = [count_plainly(state, *of_plan(copies)) for copies in plans]
         if not every:
             continue

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from enumeration import Copies, Tiny
-from judging import snapshot
-from tiny import tiny_state
+from judging import make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.configs import Options
@@ -29,7 +29,7 @@ OURS = ("cp-sat", "greedy")
 
 
 def loaded(seed: int, share: float, **options: Any) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=800)
+    rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
     tasks = [task.model_copy(update={"weight": rng.choice([1.0, 2.0, 4.0, 9.5, 40.0])}) for task in state.tasks]
     given = state.options.model_copy(update={"standby_load": share, **options})
     return state.model_copy(update={"tasks": tuple(tasks), "options": given})
@@ -80,7 +80,7 @@ def list_plans(state: ApplicationState) -> Iterator[Copies]:
     draining = {c.process_id for c in state.clients if c.draining}
     draining = draining if len(draining) < len(state.clients) else set()
     room = len(state.clients) - len(draining)
-    for plan in tiny.all_of([tiny.placements_of(task) for task in state.tasks]):
+    for plan in tiny.combine([tiny.list_placements(task) for task in state.tasks]):
         least = [max(0, 1 + len(standbys) - room) for _, standbys in plan.values()]
         there = [len(standbys & draining) for _, standbys in plan.values()]
         if there == least and not any(active in draining for active, _ in plan.values()):
@@ -130,7 +130,7 @@ def test_load_is_within_its_tolerance_and_no_bound_is_too_great(assignor: str, s
             inside = [p for p, v in zip(plans, values, strict=True) if v <= 1.05 * load.bound]
             if inside:
                 looked += 1
-                assert work.bound <= min(Tiny(state).plan_values(plan)[0] for plan in inside), f"seed {seed}"
+                assert work.bound <= min(Tiny(state).measure_plan(plan)[0] for plan in inside), f"seed {seed}"
     assert looked >= 3 or assignor == "greedy", "snapshots whose restore work has a bound"
 
 
@@ -170,7 +170,7 @@ def test_a_heavy_standby_is_beside_light_actives(assignor: str) -> None:
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([8.0, 8.0, 2.0, 2.0, 2.0, 2.0])
     }
-    state = with_share(snapshot(tasks, {c: {} for c in "abcd"}, num_standby_replicas=1), 1.0)
+    state = with_share(make_snapshot(tasks, {c: {} for c in "abcd"}, num_standby_replicas=1), 1.0)
     given = assign(state, assignor)
     heavy = [{"0_0", "0_1"} & {*client.active, *client.standby} for client in given.clients]
     assert [len(each) for each in heavy] == [1, 1, 1, 1]
@@ -183,7 +183,7 @@ def test_goal_load_inside_shares_knows_standbys() -> None:
         for i, w in enumerate([9.0, 1.0, 1.0, 1.0])
     }
     asked = Options(goals=("restore_work", "load"), standby_load=1.0)
-    state = snapshot(tasks, {c: {} for c in "ab"}, num_standby_replicas=1).model_copy(update={"options": asked})
+    state = make_snapshot(tasks, {c: {} for c in "ab"}, num_standby_replicas=1).model_copy(update={"options": asked})
     load = next(goal for goal in assign(state).report.goals if goal.name == "load")
     assert load.value == pytest.approx(1.0), "every client has every task"
 
@@ -193,7 +193,7 @@ def test_what_a_client_would_carry_counts_its_standby_once() -> None:
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([5.0, 4.0])
     }
-    state = with_share(snapshot(tasks, {c: {} for c in "ab"}, num_standby_replicas=1), 0.5)
+    state = with_share(make_snapshot(tasks, {c: {} for c in "ab"}, num_standby_replicas=1), 0.5)
     answer = assign(state)
     (other,) = [client.process_id for client in answer.clients if "0_1" in client.active]
     (row,) = [row for row in explain_task(state, answer, "0_0").candidates if row.process_id == other]

@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 from enumeration import Copies, Tiny
-from judging import snapshot
-from tiny import tiny_state
+from judging import make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
@@ -74,7 +74,7 @@ def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch
 
 
 def tagged_twice(seed: int) -> ApplicationState:
-    rng, state = random.Random(seed), tiny_state(seed, most=600)
+    rng, state = random.Random(seed), draw_tiny_state(seed, most=600)
     values = {"zone": "ab", "cluster": "cd"}
     clients = [
         client.model_copy(update={"tags": {tag: rng.choice(values[tag]) for tag in values if rng.random() > 0.4}})
@@ -98,7 +98,9 @@ def test_the_first_tag_comes_first() -> None:
         state = tagged_twice(seed)
         tiny = Tiny(state)
         every = [
-            values_of(state, plan) for plan in tiny.all_of([tiny.placements_of(t) for t in state.tasks]) if tiny.balanced(plan)
+            values_of(state, plan)
+            for plan in tiny.combine([tiny.list_placements(t) for t in state.tasks])
+            if tiny.is_balanced(plan)
         ]
         if not any(task.logged for task in state.tasks) or len(state.clients) < 2:
             continue
@@ -114,7 +116,7 @@ def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags:
     """No two clients differ in both."""
     clients = {"a": {"zone": "1", "cluster": "1"}, "b": {"zone": "2", "cluster": "1"}, "c": {"cluster": "2"}}
     clients |= {"d": {"zone": "1"}} if crossing else {}
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 100_000},
         {name: {"tags": values} for name, values in clients.items()},
         num_standby_replicas=1,

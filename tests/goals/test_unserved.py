@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign, names_without_jdk
 from optassign.formats.assignment import TaskAssignment
@@ -71,14 +71,16 @@ def test_nobody_serves_what_the_snapshot_does_not_tell(assignor: str) -> None:
     """Racks of some clients and of no partition are known."""
     clients = {"a": {"active": "0_0 0_1", "rack": "r1"}, "b": {}}
     tasks = dict.fromkeys(("0_0", "0_1"), "unlogged")
-    given = assign(snapshot(tasks, clients, rack_aware_assignment_strategy="min_traffic"), assignor)
+    given = assign(make_snapshot(tasks, clients, rack_aware_assignment_strategy="min_traffic"), assignor)
     assert list_unserved(given) == ["rack_traffic"]
     assert assignor == "greedy" or any("racks of some clients are not known" in note for note in given.report.notes)
 
 
 def test_racks_of_partitions_that_are_not_known_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     clients = {"a": {"active": "0_0 0_1", "rack": "r1"}, "b": {"rack": "r2"}}
-    given = assign(snapshot(dict.fromkeys(("0_0", "0_1"), "unlogged"), clients, rack_aware_assignment_strategy="min_traffic"))
+    given = assign(
+        make_snapshot(dict.fromkeys(("0_0", "0_1"), "unlogged"), clients, rack_aware_assignment_strategy="min_traffic")
+    )
     assert list_unserved(given) == ["rack_traffic"]
 
 

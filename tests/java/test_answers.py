@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from judging import snapshot
-from kafkas_own import ALL, GENERATED, SNAPSHOTS, same
+from judging import make_snapshot
+from kafkas_own import ALL, GENERATED, SNAPSHOTS, is_same
 
 from optassign import assign
 from optassign.assignor import TaskAssignor
@@ -88,14 +88,14 @@ def test_each_timed_call_is_told() -> None:
     ],
 )
 def test_process_ids_have_kafkas_order(first: str, second: str) -> None:
-    state = snapshot({"0_0": 5, "1_0": "unlogged"}, {first: {}, second: {}})
-    assert same(assign(state, KafkaHighAvailability()), {first: "0_0", second: "1_0"})
+    state = make_snapshot({"0_0": 5, "1_0": "unlogged"}, {first: {}, second: {}})
+    assert is_same(assign(state, KafkaHighAvailability()), {first: "0_0", second: "1_0"})
 
 
 @pytest.mark.parametrize("assignor", ALL, ids=lambda assignor: assignor.name)
 def test_tasks_of_named_topologies(assignor: type[TaskAssignor]) -> None:
     tasks = {"orders__0_0": 1000, "orders__0_1": 1000, "a__b__1_10": 1000, "a__b__1_2": 1000}
-    state = snapshot(tasks, {"a": {}, "b": {"active": "a__b__1_10"}}, num_standby_replicas=1)
+    state = make_snapshot(tasks, {"a": {}, "b": {"active": "a__b__1_10"}}, num_standby_replicas=1)
     found = assign(state, assignor())
     assert Counter(task for client in found.clients for task in client.active) == Counter(list(tasks))
     assert {len(client.active) for client in found.clients} == {2}
@@ -108,7 +108,7 @@ def test_tasks_of_named_topologies(assignor: type[TaskAssignor]) -> None:
 def test_stateful_tasks_without_changelog_get_no_standby_from_any_class() -> None:
     partitions = [{"topic": "t", "partition": 0, "changelog": True}]
     unlogged = {"logged": False, "partitions": partitions}
-    state = snapshot({"0_0": 1000, "1_0": unlogged}, {"a": {}, "b": {}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 1000, "1_0": unlogged}, {"a": {}, "b": {}}, num_standby_replicas=1)
     for assignor in ALL:
         standbys = [task for client in assign(state, assignor()).clients for task in client.standby]
         assert standbys == ["0_0"], assignor.name
@@ -117,10 +117,10 @@ def test_stateful_tasks_without_changelog_get_no_standby_from_any_class() -> Non
 def test_standbys_keep_to_the_configured_tags() -> None:
     zones = {"a": "x", "b": "x", "c": "y"}
     clients = {client: {"tags": {"zone": zone}, "lags": {"0_0": 0}} for client, zone in zones.items()}
-    tagged = snapshot({"0_0": 5}, clients, num_standby_replicas=1, rack_aware_assignment_tags=["zone"])
-    assert same(assign(tagged, KafkaHighAvailability()), {"a": "0_0", "b": "", "c": "| 0_0"})
-    untagged = snapshot({"0_0": 5}, clients, num_standby_replicas=1)
-    assert same(assign(untagged, KafkaHighAvailability()), {"a": "0_0", "b": "| 0_0", "c": ""})
+    tagged = make_snapshot({"0_0": 5}, clients, num_standby_replicas=1, rack_aware_assignment_tags=["zone"])
+    assert is_same(assign(tagged, KafkaHighAvailability()), {"a": "0_0", "b": "", "c": "| 0_0"})
+    untagged = make_snapshot({"0_0": 5}, clients, num_standby_replicas=1)
+    assert is_same(assign(untagged, KafkaHighAvailability()), {"a": "0_0", "b": "| 0_0", "c": ""})
 
 
 def racked(strategy: str, racks: dict[str, str | None], **configs: Any) -> ApplicationState:
@@ -136,7 +136,7 @@ def racked(strategy: str, racks: dict[str, str | None], **configs: Any) -> Appli
         for i, rack in enumerate(("r2", "r1"))
     }
     clients = {client: {"rack": rack} for client, rack in racks.items()}
-    return snapshot(tasks, clients, rack_aware_assignment_strategy=strategy, **configs)
+    return make_snapshot(tasks, clients, rack_aware_assignment_strategy=strategy, **configs)
 
 
 @pytest.mark.parametrize("strategy", ["min_traffic", "balance_subtopology"])
@@ -144,10 +144,10 @@ def racked(strategy: str, racks: dict[str, str | None], **configs: Any) -> Appli
 def test_actives_go_where_their_partitions_are(strategy: str, assignor: type[TaskAssignor]) -> None:
     costs = {"rack_aware_traffic_cost": 10, "rack_aware_non_overlap_cost": 1}
     near = assign(racked(strategy, {"a": "r1", "b": "r2"}, **costs), assignor())
-    assert same(near, {"a": "0_1", "b": "0_0"})
+    assert is_same(near, {"a": "0_1", "b": "0_0"})
     assert not any("racks" in note for note in near.report.notes)
     far = assign(racked("none", {"a": "r1", "b": "r2"}, **costs), assignor())
-    assert same(far, {"a": "0_0", "b": "0_1"})
+    assert is_same(far, {"a": "0_0", "b": "0_1"})
 
 
 def test_standbys_go_where_the_changelogs_are() -> None:
@@ -178,8 +178,8 @@ _OF_THE_BROKER = pytest.mark.parametrize("broker", [KafkaBrokerSticky, KafkaBrok
 def test_the_broker_deals_tasks_to_threads_and_they_keep_what_they_had(broker: type[TaskAssignor]) -> None:
     # Numbers with gaps: to the broker a subtopology has partitions 0 to n - 1.
     tasks = {f"{subtopology}_{partition}": 1000 for subtopology in (0, 3) for partition in (1, 5, 9)}
-    state = snapshot(tasks, {"a": {"threads": 2, "active": "0_5 3_9 0_9 3_1"}, "b": {"active": "3_5 0_1"}})
-    assert same(assign(state, broker()), {"a": "0_5 0_9 3_1 3_9", "b": "0_1 3_5"})
+    state = make_snapshot(tasks, {"a": {"threads": 2, "active": "0_5 3_9 0_9 3_1"}, "b": {"active": "3_5 0_1"}})
+    assert is_same(assign(state, broker()), {"a": "0_5 0_9 3_1 3_9", "b": "0_1 3_5"})
 
 
 @_OF_THE_BROKER
@@ -187,20 +187,20 @@ def test_the_broker_sees_which_consumer_had_which_task(broker: type[TaskAssignor
     # Three members, three tasks: one each. The consumer that had two of them keeps one, and b gets the other.
     tasks = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless"}
     a = {"threads": 2, "active": "0_0 0_1 0_2"}
-    dealt = snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_2"], "y": ["0_0", "0_1"]}}, "b": {}})
-    assert same(assign(dealt, broker()), {"a": "0_0 0_2", "b": "0_1"})
-    other = snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_0"], "y": ["0_2", "0_1"]}}, "b": {}})
-    assert same(assign(other, broker()), {"a": "0_0 0_1", "b": "0_2"})
+    dealt = make_snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_2"], "y": ["0_0", "0_1"]}}, "b": {}})
+    assert is_same(assign(dealt, broker()), {"a": "0_0 0_2", "b": "0_1"})
+    other = make_snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_0"], "y": ["0_2", "0_1"]}}, "b": {}})
+    assert is_same(assign(other, broker()), {"a": "0_0 0_1", "b": "0_2"})
 
 
 @pytest.mark.parametrize("most", "bcd")
 def test_the_broker_of_4_4_puts_a_standby_where_most_of_the_state_is_and_that_of_4_3_does_not(most: str) -> None:
     lags = {"b": 900, "c": 800, "d": 700} | {most: 100}
     clients = {"a": {"active": "0_0", "lags": {"0_0": -2}}, **{name: {"lags": {"0_0": lag}} for name, lag in lags.items()}}
-    state = snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
     nobody = {"a": "0_0", "b": "", "c": "", "d": ""}
-    assert same(assign(state, KafkaBrokerSticky44()), {**nobody, most: "| 0_0"})
-    assert same(assign(state, KafkaBrokerSticky()), {**nobody, "b": "| 0_0"})
+    assert is_same(assign(state, KafkaBrokerSticky44()), {**nobody, most: "| 0_0"})
+    assert is_same(assign(state, KafkaBrokerSticky()), {**nobody, "b": "| 0_0"})
 
 
 def test_who_has_a_standby_keeps_it_under_the_broker_of_4_4_whatever_others_have_of_it() -> None:
@@ -209,8 +209,8 @@ def test_who_has_a_standby_keeps_it_under_the_broker_of_4_4_whatever_others_have
         "b": {"lags": {"0_0": 0}},
         "c": {"standby": "0_0", "lags": {"0_0": 900}},
     }
-    state = snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
-    assert same(assign(state, KafkaBrokerSticky44()), {"a": "0_0", "b": "", "c": "| 0_0"})
+    state = make_snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
+    assert is_same(assign(state, KafkaBrokerSticky44()), {"a": "0_0", "b": "", "c": "| 0_0"})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Kafka's high-availability assignor on our snapshots: which copies are told as warm-ups, and how lags are handed on."""
 
 import pytest
-from judging import snapshot
-from kafkas_own import EVERYONE, same
+from judging import make_snapshot
+from kafkas_own import EVERYONE, is_same
 
 from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
@@ -11,34 +11,34 @@ from optassign.assignors.baselines.kafka import KafkaHighAvailability
 
 
 def test_an_active_that_moves_leaves_a_warm_up_where_it_shall_be() -> None:
-    state = snapshot({"0_0": 1000, "0_1": 1000}, {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}}, "b": {}})
-    assert same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1!", "b": "| | 0_1"})
+    state = make_snapshot({"0_0": 1000, "0_1": 1000}, {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}}, "b": {}})
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1!", "b": "| | 0_1"})
 
 
 def test_warm_ups_end_with_their_slots() -> None:
     tasks = {f"0_{i}": 1000 for i in range(6)}
-    state = snapshot(tasks, {"a": {"lags": dict.fromkeys(tasks, -2)}, "b": {}}, max_warmup_replicas=2)
-    assert same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1 0_2 0_3 0_4 0_5!", "b": "| | 0_1 0_3"})
+    state = make_snapshot(tasks, {"a": {"lags": dict.fromkeys(tasks, -2)}, "b": {}}, max_warmup_replicas=2)
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1 0_2 0_3 0_4 0_5!", "b": "| | 0_1 0_3"})
 
 
 def test_where_an_active_and_a_standby_swap_no_copy_is_a_warm_up() -> None:
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 1000, "0_1": 1000},
         {"a": {"lags": {"0_0": -2, "0_1": -2}}, "b": {}},
         num_standby_replicas=1,
         max_warmup_replicas=9,
     )
-    assert same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1!", "b": "| 0_0 0_1"})
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1!", "b": "| 0_0 0_1"})
 
 
 def test_a_swap_with_a_standby_that_is_only_the_most_caught_up_is_no_warm_up_either() -> None:
-    state = snapshot({"0_0": 1000}, {"a": {"0_0": 900}, "b": {"0_0": 500}}, num_standby_replicas=1)
-    assert same(assign(state, KafkaHighAvailability()), {"a": "| 0_0!", "b": "0_0"})
+    state = make_snapshot({"0_0": 1000}, {"a": {"0_0": 900}, "b": {"0_0": 500}}, num_standby_replicas=1)
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "| 0_0!", "b": "0_0"})
 
 
 def test_a_standby_that_moves_leaves_a_warm_up_where_it_shall_be() -> None:
-    state = snapshot({"0_0": 1000}, {"a": {"0_0": -2}, "b": {}, "c": {"0_0": 0}}, num_standby_replicas=1)
-    assert same(assign(state, KafkaHighAvailability()), {"a": "0_0!", "b": "| | 0_0", "c": "| 0_0"})
+    state = make_snapshot({"0_0": 1000}, {"a": {"0_0": -2}, "b": {}, "c": {"0_0": 0}}, num_standby_replicas=1)
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0!", "b": "| | 0_0", "c": "| 0_0"})
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_a_standby_that_moves_leaves_a_warm_up_where_it_shall_be() -> None:
 )
 def test_of_several_standbys_those_that_moved_are_the_warm_ups(clients: str, slots: int, expected: dict[str, str]) -> None:
     holders = {client: {"0_0": 0} for client in clients}
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 1000}, {"a": {"0_0": -2}, "b": {}, "c": {}, **holders}, num_standby_replicas=2, max_warmup_replicas=slots
     )
-    assert same(assign(state, KafkaHighAvailability()), expected)
+    assert is_same(assign(state, KafkaHighAvailability()), expected)
 
 
 # --- lags ------------------------------------------------------------------------------------------------------------
@@ -64,8 +64,8 @@ def test_of_several_standbys_those_that_moved_are_the_warm_ups(clients: str, slo
 
 def test_at_the_greatest_acceptable_lag_everyone_is_caught_up() -> None:
     tasks = {"0_0": 1000, "0_1": EVERYONE}
-    state = snapshot(tasks, {"a": {"lags": dict.fromkeys(tasks, -2)}, "b": {}}, acceptable_recovery_lag=EVERYONE)
-    assert same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": "0_1"})
+    state = make_snapshot(tasks, {"a": {"lags": dict.fromkeys(tasks, -2)}, "b": {}}, acceptable_recovery_lag=EVERYONE)
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": "0_1"})
 
 
 @pytest.mark.parametrize("acceptable", [10, EVERYONE - 1])
@@ -81,18 +81,18 @@ def test_an_absent_lag_is_more_than_any_other_and_never_caught_up(
     acceptable: int, reported: int, expected: dict[str, str]
 ) -> None:
     tasks = {"0_0": 5, "0_1": {"changelog_end_offset": None}}
-    state = snapshot(tasks, {"a": {"0_1": reported}, "b": {}}, acceptable_recovery_lag=acceptable)
+    state = make_snapshot(tasks, {"a": {"0_1": reported}, "b": {}}, acceptable_recovery_lag=acceptable)
     # 0_0 is tiny, so a may have it; 0_1 shall be on b, which reports nothing.
-    assert same(assign(state, KafkaHighAvailability()), expected)
+    assert is_same(assign(state, KafkaHighAvailability()), expected)
 
 
 def test_an_absent_lag_beside_the_greatest_one_is_not_less() -> None:
-    state = snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": EVERYONE}, "b": {}})
-    assert same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": ""})
+    state = make_snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": EVERYONE}, "b": {}})
+    assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": ""})
 
 
 def test_lags_that_are_not_known_are_handed_on_and_noted() -> None:
-    state = snapshot({"0_0": 1000}, {"a": {"0_0": 900}, "b": {"0_0": -3}})
+    state = make_snapshot({"0_0": 1000}, {"a": {"0_0": 900}, "b": {"0_0": -3}})
     found = assign(state, KafkaHighAvailability())
-    assert same(found, {"a": "| | 0_0!", "b": "0_0"})
+    assert is_same(found, {"a": "| | 0_0!", "b": "0_0"})
     assert any("lags not known: 1" in note for note in found.report.notes)

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from judging import snapshot
-from kafkas_own import GENERATED, RECORDED, SNAPSHOTS, roles
+from judging import make_snapshot
+from kafkas_own import GENERATED, RECORDED, SNAPSHOTS, describe_roles
 
 from optassign import assign
 from optassign.assignor import AssignorError
@@ -58,7 +58,7 @@ def test_a_bad_request_is_answered_and_the_process_lives_on() -> None:
 
 def test_what_kafkas_class_refuses_is_an_error_of_one_line() -> None:
     # Kafka does not compare tasks of named topologies with others.
-    state = snapshot({"0_0": 1000, "named__0_0": 1000}, {"a": {}})
+    state = make_snapshot({"0_0": 1000, "named__0_0": 1000}, {"a": {}})
     with pytest.raises(AssignorError, match=r"high-availability assignor: .*named") as raised:
         assign(state, KafkaHighAvailability())
     assert "\n" not in str(raised.value)
@@ -67,20 +67,20 @@ def test_what_kafkas_class_refuses_is_an_error_of_one_line() -> None:
 
 def test_threads_get_their_own_answers() -> None:
     states = [SNAPSHOTS[spec.name] for spec in GENERATED[:6]]
-    alone = [roles(assign(state, KafkaHighAvailability())) for state in states]
+    alone = [describe_roles(assign(state, KafkaHighAvailability())) for state in states]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda state: roles(assign(state, KafkaHighAvailability())), states * 3))
+        together = list(pool.map(lambda state: describe_roles(assign(state, KafkaHighAvailability())), states * 3))
     assert together == alone * 3
 
 
 def test_a_jvm_that_died_is_started_again(new_jvm: None) -> None:
     state = SNAPSHOTS["third-instance-joins"]
-    first = roles(assign(state, KafkaHighAvailability()))
+    first = describe_roles(assign(state, KafkaHighAvailability()))
     assert jvm._jvm is not None
     process = jvm._jvm._process
     process.kill()
     process.wait()
-    assert roles(assign(state, KafkaHighAvailability())) == first
+    assert describe_roles(assign(state, KafkaHighAvailability())) == first
 
 
 def test_a_process_and_its_fork_have_a_jvm_each() -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring.balance import (
@@ -24,7 +24,7 @@ def clients(*threads: int, **more: Any) -> dict[str, Any]:
 
 
 def logged(tasks: int, **state: Any) -> ApplicationState:
-    return snapshot({f"0_{i}": 100 for i in range(tasks)}, state.pop("clients"), **state)
+    return make_snapshot({f"0_{i}": 100 for i in range(tasks)}, state.pop("clients"), **state)
 
 
 # ------------------------------------------------------------------------------------------- KIP-441's own example
@@ -34,9 +34,9 @@ XY = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless", "1_0": 100, "1
 
 def test_kip_441_spreads_each_subtopology() -> None:
     """Subtopologies X = 0 and Y = 1 of three partitions on three nodes: preferred and not preferred by the KIP."""
-    state = snapshot(XY, clients(1, 1, 1))
-    preferred = answer({"a": "0_0 1_0", "b": "0_1 1_1", "c": "0_2 1_2"})
-    other = answer({"a": "0_0 0_1", "b": "0_2 1_0", "c": "1_1 1_2"})
+    state = make_snapshot(XY, clients(1, 1, 1))
+    preferred = make_answer({"a": "0_0 1_0", "b": "0_1 1_1", "c": "0_2 1_2"})
+    other = make_answer({"a": "0_0 0_1", "b": "0_2 1_0", "c": "1_1 1_2"})
     assert is_balanced(state, preferred)
     assert not is_balanced(state, other)
     assert measure_imbalance(state, other) == {
@@ -56,20 +56,20 @@ def test_kip_441_spreads_each_subtopology() -> None:
     }
     # The KIP's literal definition does not tell them apart: as many clients execute X as execute Y.
     assert subtopology_balance(state, preferred) == subtopology_balance(state, other) == 0
-    assert subtopology_balance(state, answer({"a": "0_0 0_1 0_2 1_0", "b": "1_1", "c": "1_2"})) == 2
+    assert subtopology_balance(state, make_answer({"a": "0_0 0_1 0_2 1_0", "b": "1_1", "c": "1_2"})) == 2
 
 
 def test_kip_441_instance_balance_is_a_difference_of_at_most_one() -> None:
-    state = snapshot({f"{i}_0": "stateless" for i in range(4)}, clients(1, 1, 1))
-    assert is_balanced(state, answer({"a": "0_0 1_0", "b": "2_0", "c": "3_0"}))
-    assert not is_balanced(state, answer({"a": "0_0 1_0", "b": "2_0 3_0", "c": ""}))
+    state = make_snapshot({f"{i}_0": "stateless" for i in range(4)}, clients(1, 1, 1))
+    assert is_balanced(state, make_answer({"a": "0_0 1_0", "b": "2_0", "c": "3_0"}))
+    assert not is_balanced(state, make_answer({"a": "0_0 1_0", "b": "2_0 3_0", "c": ""}))
 
 
 def test_two_heaps_are_better_than_one() -> None:
-    state = snapshot({f"{i}_0": "stateless" for i in range(10)}, clients(1, 1, 1, 1, 1))
+    state = make_snapshot({f"{i}_0": "stateless" for i in range(10)}, clients(1, 1, 1, 1, 1))
     tasks = [f"{i}_0" for i in range(10)]
-    far = answer({"a": " ".join(tasks[:8]), "b": " ".join(tasks[8:])})
-    near = answer({"a": " ".join(tasks[:5]), "b": " ".join(tasks[5:])})
+    far = make_answer({"a": " ".join(tasks[:8]), "b": " ".join(tasks[8:])})
+    near = make_answer({"a": " ".join(tasks[:5]), "b": " ".join(tasks[5:])})
     assert measure_imbalance(state, far)["active"] == 6 * 7 // 2 + 3 * 3
     assert measure_imbalance(state, near)["active"] == 2 * 6 + 3 * 3
 
@@ -103,19 +103,19 @@ def test_imbalance_of_one_share(count: int, expected: int) -> None:
     ],
 )
 def test_shares_by_water_filling(state: dict[str, Any], tasks: int, copies_per_task: int, expected: list[str]) -> None:
-    found = compute_exact_shares(snapshot({}, state), tasks, copies_per_task)
+    found = compute_exact_shares(make_snapshot({}, state), tasks, copies_per_task)
     assert list(found.values()) == [Fraction(share) for share in expected]
     assert sum(found.values()) == tasks * copies_per_task
 
 
 def test_odd_capacities_are_exact_in_millionths() -> None:
-    state = snapshot({}, clients(1, 3, a={"capacity": 0.1}, b={"capacity": 1.3333335}))
+    state = make_snapshot({}, clients(1, 3, a={"capacity": 0.1}, b={"capacity": 1.3333335}))
     assert compute_exact_shares(state, 41) == {"a": Fraction(41 * 100_000, 4_100_002), "b": Fraction(41 * 4_000_002, 4_100_002)}
 
 
 def test_sizes_beyond_int64_are_exact() -> None:
     huge = {"a": {"capacity": 1e6}, "b": {"capacity": 1e-6}}
-    state = snapshot({}, clients(8_999_999, 1, **huge))
+    state = make_snapshot({}, clients(8_999_999, 1, **huge))
     assert compute_exact_shares(state, 10**5)["b"] == Fraction(10**5, 8_999_999 * 10**12 + 1)
 
 
@@ -123,14 +123,14 @@ def test_sizes_beyond_int64_are_exact() -> None:
 
 
 def test_who_drains_has_no_share_of_actives() -> None:
-    state = snapshot({}, clients(1, 1, 2, c={"draining": True}))
+    state = make_snapshot({}, clients(1, 1, 2, c={"draining": True}))
     assert list(compute_exact_shares(state, 5).values()) == [Fraction(5, 2), Fraction(5, 2), 0]
 
 
 def test_who_drains_takes_only_the_copies_that_others_cannot_hold() -> None:
     # 12 copies of 4 tasks; a and b hold 4 each, 4 are left for c, d, e by 1 : 1 : 6: e is cut off nowhere.
     drain = {name: {"draining": True} for name in "cde"}
-    state = snapshot({}, clients(1, 5, 1, 1, 6, **drain))
+    state = make_snapshot({}, clients(1, 5, 1, 1, 6, **drain))
     assert list(compute_exact_shares(state, 4, 3).values()) == [4, 4, Fraction(1, 2), Fraction(1, 2), 3]
     assert list(compute_exact_shares(state, 4, 2).values()) == [4, 4, 0, 0, 0]
     # 20 copies: 12 for c, d, e, at most 4 each.
@@ -138,14 +138,14 @@ def test_who_drains_takes_only_the_copies_that_others_cannot_hold() -> None:
 
 
 def test_if_all_drain_none_does() -> None:
-    state = snapshot({}, clients(1, 3, a={"draining": True}, b={"draining": True}))
+    state = make_snapshot({}, clients(1, 3, a={"draining": True}, b={"draining": True}))
     assert list(compute_exact_shares(state, 6, 1).values()) == [Fraction(3, 2), Fraction(9, 2)]
 
 
 def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None:
-    state = snapshot({"0_0": "stateless", "0_1": "stateless"}, clients(1, 1, 1, c={"draining": True}))
-    assert is_balanced(state, answer({"a": "0_0", "b": "0_1", "c": ""}))
-    half_way = answer({"a": "0_0", "b": "", "c": "0_1"})
+    state = make_snapshot({"0_0": "stateless", "0_1": "stateless"}, clients(1, 1, 1, c={"draining": True}))
+    assert is_balanced(state, make_answer({"a": "0_0", "b": "0_1", "c": ""}))
+    half_way = make_answer({"a": "0_0", "b": "", "c": "0_1"})
     assert measure_imbalance(state, half_way)["active"] == 2
     assert spread(state, half_way)["active"] == 1.0
 
@@ -155,7 +155,7 @@ def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None
 
 def test_shares_are_floor_and_ceiling_of_the_share() -> None:
     tasks = {"0_0": 5, "0_1": 5, "0_2": 5, "1_0": "unlogged", "1_1": "unlogged", "2_0": "stateless"}
-    found = compute_shares(snapshot(tasks, clients(1, 3), num_standby_replicas=5))
+    found = compute_shares(make_snapshot(tasks, clients(1, 3), num_standby_replicas=5))
     assert dict(found.active) == {"a": (1, 2), "b": (4, 5)}
     assert dict(found.stateful_active) == {"a": (1, 2), "b": (3, 4)}
     assert dict(found.copies) == {"a": (3, 3), "b": (3, 3)}
@@ -169,7 +169,7 @@ def test_shares_are_floor_and_ceiling_of_the_share() -> None:
 
 def test_subtopologies_are_told_apart_by_name_too() -> None:
     tasks = {"0_0": "stateless", "x__0_0": "stateless", "y__0_0": "stateless", "0_1": "stateless"}
-    assert list(compute_shares(snapshot(tasks, clients(1))).subtopology_active) == [("", 0), ("x", 0), ("y", 0)]
+    assert list(compute_shares(make_snapshot(tasks, clients(1))).subtopology_active) == [("", 0), ("x", 0), ("y", 0)]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_subtopologies_are_told_apart_by_name_too() -> None:
 def test_balance_factor_widens_per_client_only(factor: int, three: Share, half: Share) -> None:
     """KIP-441's first draft; 3 tasks each, and half a stateful task each."""
     tasks = {f"0_{i}": "stateless" for i in range(5)} | {"1_0": 100}
-    found = compute_shares(snapshot(tasks, clients(1, 1), options={"balance_factor": factor}))
+    found = compute_shares(make_snapshot(tasks, clients(1, 1), options={"balance_factor": factor}))
     assert found.active["a"] == three
     assert found.stateful_active["a"] == found.copies["a"] == half
     assert found.subtopology_active["", 0]["a"] == (2, 3)
@@ -191,13 +191,13 @@ def test_balance_factor_widens_per_client_only(factor: int, three: Share, half: 
 
 def test_warmups_count_nowhere() -> None:
     state = logged(2, clients=clients(1, 1), num_standby_replicas=0)
-    assert is_balanced(state, answer({"a": "0_0 | | 0_1", "b": "0_1"}))
+    assert is_balanced(state, make_answer({"a": "0_0 | | 0_1", "b": "0_1"}))
 
 
 def test_standbys_count_as_copies_only() -> None:
     state = logged(3, clients=clients(1, 1, 1), num_standby_replicas=1)
-    assert is_balanced(state, answer({"a": "0_0 | 0_1", "b": "0_1 | 0_2", "c": "0_2 | 0_0"}))
-    uneven = answer({"a": "0_0 | 0_1 0_2", "b": "0_1 | 0_0", "c": "0_2"})
+    assert is_balanced(state, make_answer({"a": "0_0 | 0_1", "b": "0_1 | 0_2", "c": "0_2 | 0_0"}))
+    uneven = make_answer({"a": "0_0 | 0_1 0_2", "b": "0_1 | 0_0", "c": "0_2"})
     assert measure_imbalance(state, uneven) == {
         "active": 0,
         "stateful_active": 0,
@@ -208,20 +208,20 @@ def test_standbys_count_as_copies_only() -> None:
 
 
 def test_spread_is_per_thread_and_capacity() -> None:
-    state = snapshot({f"0_{i}": "stateless" for i in range(6)}, clients(1, 2, b={"capacity": 2.5}))
-    assert spread(state, answer({"a": "0_0", "b": "0_1 0_2 0_3 0_4 0_5"}))["active"] == 0.0
-    assert spread(state, answer({"a": "0_0 0_1", "b": "0_2 0_3 0_4 0_5"}))["active"] == pytest.approx(2 - 4 / 5)
-    assert spread(state, answer({"a": "0_0 0_1", "b": ""}))["subtopology_active"] == 2.0
+    state = make_snapshot({f"0_{i}": "stateless" for i in range(6)}, clients(1, 2, b={"capacity": 2.5}))
+    assert spread(state, make_answer({"a": "0_0", "b": "0_1 0_2 0_3 0_4 0_5"}))["active"] == 0.0
+    assert spread(state, make_answer({"a": "0_0 0_1", "b": "0_2 0_3 0_4 0_5"}))["active"] == pytest.approx(2 - 4 / 5)
+    assert spread(state, make_answer({"a": "0_0 0_1", "b": ""}))["subtopology_active"] == 2.0
 
 
 def test_a_plan_is_counted_like_an_answer() -> None:
     state = logged(2, clients=clients(1, 1))
-    given = answer({"a": "0_0 0_1", "b": ""}, plan={"a": "0_0", "b": "0_1"})
+    given = make_answer({"a": "0_0 0_1", "b": ""}, plan={"a": "0_0", "b": "0_1"})
     assert not is_balanced(state, given)
     assert is_balanced(state, planned_placement(state, given))
 
 
 def test_nothing_to_balance_is_balanced() -> None:
-    state = snapshot({}, clients(1, 2))
-    assert is_balanced(state, answer({"a": "", "b": ""}))
-    assert subtopology_balance(state, answer({})) == 0
+    state = make_snapshot({}, clients(1, 2))
+    assert is_balanced(state, make_answer({"a": "", "b": ""}))
+    assert subtopology_balance(state, make_answer({})) == 0

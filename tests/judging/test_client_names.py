@@ -1,13 +1,13 @@
 """Clients go by what people call them: client.id, host, tags; what several clients are called tells nobody apart."""
 
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 
 A, B, C = "5e2c0a10-0000-4000-8000-00000000000a", "5e2c0a10-0000-4000-8000-00000000000b", "77777777-0000-4000-8000-00000000000c"
 NAMES = ClientNames(
-    snapshot(
+    make_snapshot(
         {"0_0": 5},
         {
             A: {"client_id": "orders-1", "host": "box-1:8080", "tags": {"zone": "eu-a"}},
@@ -29,9 +29,9 @@ def test_the_short_name_is_client_id_else_host_else_tags() -> None:
 def test_a_name_that_several_have_is_none() -> None:
     """All instances run from one configuration: the same client.id, hosts of their own."""
     clients = {name: {"client_id": "orders", "host": f"box-{name}:80"} for name in "ab"}
-    names = ClientNames(snapshot({"0_0": 5}, clients))
+    names = ClientNames(make_snapshot({"0_0": 5}, clients))
     assert [names.short(name) for name in "ab"] == ["box-a:80", "box-b:80"]
-    assert ClientNames(snapshot({"0_0": 5}, {"a": {}, "b": {}})).label("a") == "a"
+    assert ClientNames(make_snapshot({"0_0": 5}, {"a": {}, "b": {}})).label("a") == "a"
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_several_clients_and_none_are_told(text: str, fits: tuple[str, ...]) -> 
 
 
 def test_a_whole_name_comes_before_beginnings() -> None:
-    names = ClientNames(snapshot({"0_0": 5}, {"a": {"client_id": "orders"}, "b": {"client_id": "orders-2"}}))
+    names = ClientNames(make_snapshot({"0_0": 5}, {"a": {"client_id": "orders"}, "b": {"client_id": "orders-2"}}))
     assert names.find("orders") == "a"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from judging import answer, random_case, snapshot
+from judging import draw_case, make_answer, make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import Report, TaskAssignment, Waiting
@@ -20,7 +20,7 @@ from optassign.measuring.placement import TaskPlacement
 from optassign.utilities import identity_assignment
 from optassign_benchmarks.grid import GRID
 
-TWO_THREADS = snapshot(
+TWO_THREADS = make_snapshot(
     {"0_0": 500, "0_1": 600, "0_2": 700, "0_3": 800, "1_0": "stateless", "1_1": "stateless"},
     {
         "a": {"active": "0_0 0_1 0_2 0_3 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": -2, "0_3": -2}, "threads": 2},
@@ -34,7 +34,7 @@ def join_lines(lines: Iterable[str]) -> str:
 
 
 def test_an_active_that_moves_from_a_client_above_its_share() -> None:
-    e = explain_task(TWO_THREADS, answer({"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1"}), "0_1")
+    e = explain_task(TWO_THREADS, make_answer({"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1"}), "0_1")
     assert e.why_moved == "above its share"
     a, b = e.candidates
     assert (a.process_id, a.before, a.now, a.rank, a.lag, a.may_be_active) == ("a", "active", None, 0, 0, True)
@@ -52,11 +52,11 @@ def test_an_active_that_moves_from_a_client_above_its_share() -> None:
 
 def test_the_share_of_a_subtopology_is_named() -> None:
     """Both clients have two active tasks, as many as they should: without the subtopology the reason would be none."""
-    state = snapshot(
+    state = make_snapshot(
         {"1_0": "stateless", "1_1": "stateless", "2_0": "stateless", "2_1": "stateless"},
         {"a": {"active": "1_0 1_1"}, "b": {"active": "2_0 2_1"}},
     )
-    given = answer({"a": "1_0 2_0", "b": "1_1 2_1"})
+    given = make_answer({"a": "1_0 2_0", "b": "1_1 2_1"})
     e = explain_task(state, given, "1_1")
     assert e.share is not None
     assert (e.share.process_id, e.share.subtopology, e.share.before) == ("a", "1", 2)
@@ -66,7 +66,7 @@ def test_the_share_of_a_subtopology_is_named() -> None:
 
 
 def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
-    e = explain_task(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "0_2")
+    e = explain_task(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "0_2")
     b = e.candidates[1]
     assert (b.process_id, b.may_be_active, b.rank, b.cost) == ("b", False, 300, 300)
     assert e.why_moved is None
@@ -76,9 +76,9 @@ def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
 
 
 def test_a_plan_and_what_it_waits_for() -> None:
-    given = answer({"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1 || 0_2!"}, plan={"a": "0_0 0_3 1_0 0_1", "b": "0_2 1_1"}).model_copy(
-        update={"report": Report(waiting=(Waiting(task="0_2", process_id="b", role="active", lag=300, slot=True),))}
-    )
+    given = make_answer(
+        {"a": "0_0 0_2 0_3 1_0", "b": "0_1 1_1 || 0_2!"}, plan={"a": "0_0 0_3 1_0 0_1", "b": "0_2 1_1"}
+    ).model_copy(update={"report": Report(waiting=(Waiting(task="0_2", process_id="b", role="active", lag=300, slot=True),))})
     e = explain_task(TWO_THREADS, given, "0_2")
     text = join_lines(task_to_lines(e))
     assert "target: moves to b once that has caught up: 300 offsets to restore" in text
@@ -92,7 +92,7 @@ def test_a_plan_and_what_it_waits_for() -> None:
 
 
 def one_mover(**b: object) -> ApplicationState:
-    return snapshot(
+    return make_snapshot(
         {"0_0": 500},
         {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 3}, **b}},
     )
@@ -102,15 +102,15 @@ def one_mover(**b: object) -> ApplicationState:
     ("state", "why"),
     [
         (
-            snapshot(
+            make_snapshot(
                 {"0_0": 500},
                 {"a": {"active": "0_0", "lags": {"0_0": -2}, "draining": True}, "b": {"0_0": 3}},
             ),
             "draining",
         ),
-        (snapshot({"0_0": 500}, {"a": {"active": "0_0", "lags": {"0_0": 400}}, "b": {"0_0": 3}}), "lags"),
+        (make_snapshot({"0_0": 500}, {"a": {"active": "0_0", "lags": {"0_0": 400}}, "b": {"0_0": 3}}), "lags"),
         (
-            snapshot(
+            make_snapshot(
                 {"1_0": "stateless", "1_1": "stateless", "1_2": "stateless", "1_3": "stateless"},
                 {"a": {"active": "1_0 1_1"}, "b": {}, "c": {"active": "1_2 1_3"}},
             ),
@@ -124,9 +124,9 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
     task = state.tasks[0].id
     others = {c.process_id: " ".join(t for t in c.previous_active if t != task) for c in state.clients}
     others["b"] += f" {task}"
-    whole = explain_answer(state, answer(others))
+    whole = explain_answer(state, make_answer(others))
     assert [(move.task, move.from_client, move.to_client, move.why) for move in whole.moves] == [(task, "a", "b", why)]
-    e = explain_task(state, answer(others), task)
+    e = explain_task(state, make_answer(others), task)
     assert e.why_moved == why
     assert (e.share is None) == (why != "to one below its share")
 
@@ -135,18 +135,20 @@ def moved_as_planned() -> ApplicationState:
     """The answer before left 0_0 on a, which has too much, and planned it for b, which warmed it up meanwhile."""
     tasks = {f"0_{i}": 500 for i in range(4)}
     a = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
-    remembered = answer({"a": " ".join(tasks), "b": " || 0_0"}, plan={"a": "0_1 0_2 0_3", "b": "0_0"})
-    return snapshot(tasks, {"a": a, "b": {"standby": "0_0", "lags": {"0_0": 4}}}, remembered=remembered)
+    remembered = make_answer({"a": " ".join(tasks), "b": " || 0_0"}, plan={"a": "0_1 0_2 0_3", "b": "0_0"})
+    return make_snapshot(tasks, {"a": a, "b": {"standby": "0_0", "lags": {"0_0": 4}}}, remembered=remembered)
 
 
 def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
     """Not to the nearest share: a has more than its share allows, and that has been so all the time."""
-    given = answer({"a": "0_1 0_2 0_3", "b": "0_0"})
+    given = make_answer({"a": "0_1 0_2 0_3", "b": "0_0"})
     state = moved_as_planned()
     assert explain_task(state, given, "0_0").why_moved == "planned"
     text = join_lines(answer_to_lines(explain_answer(state, given)))
     assert "  1: its target client has caught up\n    0_0: a → b" in text
-    unplanned = state.model_copy(update={"remembered": answer({"a": "0_0 0_1 0_2 0_3"}, plan={"a": "0_0 0_2 0_3", "b": "0_1"})})
+    unplanned = state.model_copy(
+        update={"remembered": make_answer({"a": "0_0 0_1 0_2 0_3"}, plan={"a": "0_0 0_2 0_3", "b": "0_1"})}
+    )
     assert explain_task(unplanned, given, "0_0").why_moved == "above its share"
     forgotten = state.model_copy(update={"remembered": None})
     assert explain_task(forgotten, given, "0_0").why_moved == "above its share"
@@ -154,7 +156,7 @@ def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
 
 def test_an_active_on_a_third_client_is_explained() -> None:
     """A is about to leave, b is caught up, and c, which the plan wants, has all to restore."""
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {
             "a": {"active": "0_0", "lags": {"0_0": -2}, "draining": True},
@@ -162,7 +164,7 @@ def test_an_active_on_a_third_client_is_explained() -> None:
             "c": {},
         },
     )
-    given = answer({"a": "", "b": "0_0 0_1", "c": " || 0_0!"}, plan={"a": "", "b": "0_1", "c": "0_0"})
+    given = make_answer({"a": "", "b": "0_0 0_1", "c": " || 0_0!"}, plan={"a": "", "b": "0_1", "c": "0_0"})
     (detour,) = explain_answer(state, given).detours
     assert (detour.task, detour.from_client, detour.by_way_of, detour.to_client) == ("0_0", "a", "b", "c")
     assert (detour.offsets, detour.why) == (500, "draining")
@@ -170,15 +172,15 @@ def test_an_active_on_a_third_client_is_explained() -> None:
     text = join_lines(answer_to_lines(explain_answer(state, given)))
     assert f"temporary clients: 1 active task\n  0_0 on b: {said}" in text
     assert f"temporary client: {said}" in join_lines(task_to_lines(explain_task(state, given, "0_0")))
-    assert explain_answer(state, answer({"a": "", "b": "0_1", "c": "0_0"})).detours == (), "straight to its plan"
+    assert explain_answer(state, make_answer({"a": "", "b": "0_1", "c": "0_0"})).detours == (), "straight to its plan"
 
 
 def test_clients_are_called_by_their_names() -> None:
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}, "client_id": "orders-1"}, "b": {"host": "box:80"}},
     )
-    given = answer({"a": "0_0 0_1", "b": " || 0_0!"}, plan={"a": "0_1", "b": "0_0"})
+    given = make_answer({"a": "0_0 0_1", "b": " || 0_0!"}, plan={"a": "0_1", "b": "0_0"})
     label = ClientNames(state).label
     lines = join_lines(task_to_lines(explain_task(state, given, "0_0"), label))
     assert "active: stays on a (orders-1)" in lines
@@ -189,20 +191,20 @@ def test_clients_are_called_by_their_names() -> None:
 
 def test_of_two_owners_both_are_named() -> None:
     running = {"0_0": -2}
-    state = snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": running}, "b": {"active": "0_0", "lags": running}})
-    found = explain_task(state, answer({"a": "0_0", "b": ""}), "0_0")
+    state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": running}, "b": {"active": "0_0", "lags": running}})
+    found = explain_task(state, make_answer({"a": "0_0", "b": ""}), "0_0")
     assert found.owners == ("a", "b")
     assert "2 clients claim it as their active task: a, b" in join_lines(task_to_lines(found))
 
 
 def test_a_client_that_has_gone() -> None:
-    remembered = answer({"a": "0_0", "gone": "0_1"})
-    state = snapshot(
+    remembered = make_answer({"a": "0_0", "gone": "0_1"})
+    state = make_snapshot(
         {"0_0": 500, "0_1": 500, "0_2": 5},
         {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"0_1": 4}},
         remembered=remembered,
     )
-    given = answer({"a": "0_0", "b": "0_1 0_2"})
+    given = make_answer({"a": "0_0", "b": "0_1 0_2"})
     e = explain_answer(state, given)
     assert (len(e.moves), e.stay, e.new, e.gone) == (0, 1, 2, 1)
     assert explain_task(state, given, "0_1").why_moved == "gone"
@@ -211,15 +213,15 @@ def test_a_client_that_has_gone() -> None:
 
 
 def test_tasks_that_nobody_is_caught_up_on() -> None:
-    state = snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
-    given = answer({"a": "0_1", "b": "0_0"})
+    state = make_snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
+    given = make_answer({"a": "0_1", "b": "0_0"})
     assert explain_answer(state, given).not_caught_up_anywhere == ("0_0", "0_1")
     text = join_lines(task_to_lines(explain_task(state, given, "0_0")))
     assert "no client has caught up; R3 (active on the most caught-up) allows the client with the least lag" in text
 
 
 def test_tasks_without_a_changelog_have_no_lags() -> None:
-    e = explain_task(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
+    e = explain_task(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
     assert e.kind == "stateless"
     assert [c.lag for c in e.candidates] == [None, None]
     assert "any client may run it" in join_lines(task_to_lines(e))
@@ -228,8 +230,8 @@ def test_tasks_without_a_changelog_have_no_lags() -> None:
 def test_in_a_large_group_only_those_concerned_are_listed() -> None:
     clients: dict[str, Any] = {f"c{i:02}": {} for i in range(30)}
     clients["c07"] = {"active": "0_0", "lags": {"0_0": -2}}
-    state = snapshot({"0_0": 1234567, "1_0": "stateless"}, clients, num_standby_replicas=1)
-    given = answer({name: "0_0" if name == "c07" else "| 0_0" if name == "c11" else "" for name in clients})
+    state = make_snapshot({"0_0": 1234567, "1_0": "stateless"}, clients, num_standby_replicas=1)
+    given = make_answer({name: "0_0" if name == "c07" else "| 0_0" if name == "c11" else "" for name in clients})
     e = explain_task(state, given, "0_0")
     assert [c.process_id for c in e.candidates] == ["c07", "c11"]
     assert (e.others, e.others_may_be_active, e.others_cost) == (28, False, 1234567)
@@ -237,7 +239,7 @@ def test_in_a_large_group_only_those_concerned_are_listed() -> None:
 
 
 def test_what_a_client_gains_and_loses() -> None:
-    e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_3 1_0", "b": "0_2 1_1"}), "b")
+    e = explain_client(TWO_THREADS, make_answer({"a": "0_0 0_1 0_3 1_0", "b": "0_2 1_1"}), "b")
     active, standby, warmup = e.roles
     assert (active.role, active.kept, active.gained, active.lost) == ("active", ("1_1",), ("0_2",), ())
     assert (standby.role, standby.kept, standby.gained, standby.lost) == ("standby", (), (), ("0_1", "0_2"))
@@ -255,12 +257,12 @@ def test_what_a_client_gains_and_loses() -> None:
 
 
 def test_a_client_outside_its_share_is_said_to_be() -> None:
-    e = explain_client(TWO_THREADS, answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
+    e = explain_client(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
     assert "active tasks: 5 → 5, share 4, which it is outside of" in join_lines(client_to_lines(e))
 
 
 def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
-    given = answer({"a": "", "b": ""})
+    given = make_answer({"a": "", "b": ""})
     with pytest.raises(LookupError, match="no task 7_7"):
         explain_task(TWO_THREADS, given, "7_7")
     with pytest.raises(LookupError, match="no client z"):
@@ -269,7 +271,7 @@ def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
-    state, given = random_case(seed)
+    state, given = draw_case(seed)
     e = explain_answer(state, given)
     measures = measure(state, given)
     assert e.imbalance_now == sum(measures.imbalance.values())
@@ -298,7 +300,7 @@ def test_where_load_is_balanced_loads_are_told() -> None:
     """Two clients have all the weight between them, and a third has joined."""
     tasks = {f"0_{i}": {"stateful": False, "weight": 1.0 + i / 10} for i in range(6)}
     clients = {"a": {"active": "0_0 0_2 0_4"}, "b": {"active": "0_1 0_3 0_5"}, "c": {}}
-    state = snapshot(tasks, clients)
+    state = make_snapshot(tasks, clients)
     given = assign(state)
     whole = explain_answer(state, given)
     assert whole.load is not None

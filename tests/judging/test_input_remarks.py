@@ -1,6 +1,6 @@
 """What is odd about a snapshot and no error is said, with the places."""
 
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.formats.state import LeftOut
 from optassign.judging.explanation_text import remark_on_input
@@ -9,7 +9,7 @@ RUNNING = {"0_0": -2}
 
 
 def test_nothing_odd_is_nothing_said() -> None:
-    state = snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": RUNNING}, "b": {"standby": "0_0"}})
+    state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": RUNNING}, "b": {"standby": "0_0"}})
     assert list(remark_on_input(state)) == []
     assert state.left_out == ()
 
@@ -19,7 +19,7 @@ def test_unknown_tasks_are_named_with_their_places() -> None:
         "a": {"active": "0_0 7_1", "standby": "7_2", "lags": {**RUNNING, "7_1": 5}, "client_id": "orders-1"},
         "b": {"consumers": {"c-1": ["7_3"]}},
     }
-    state = snapshot({"0_0": 5}, clients)
+    state = make_snapshot({"0_0": 5}, clients)
     assert [(e.process_id, e.field, e.task) for e in state.left_out] == [
         ("a", "lags", "7_1"),
         ("a", "previous_active", "7_1"),
@@ -34,7 +34,7 @@ def test_unknown_tasks_are_named_with_their_places() -> None:
 
 
 def test_ten_thousand_unknown_tasks_are_counted_and_a_few_named() -> None:
-    state = snapshot({"0_0": 5}, {"a": {"standby": [f"9_{i}" for i in range(10_000)]}})
+    state = make_snapshot({"0_0": 5}, {"a": {"standby": [f"9_{i}" for i in range(10_000)]}})
     assert state.left_out[0] == LeftOut("a", "previous_standby", "9_0")
     assert len(state.left_out) <= 5
     assert next(remark_on_input(state)).endswith("10,000 (previous)")
@@ -43,7 +43,7 @@ def test_ten_thousand_unknown_tasks_are_counted_and_a_few_named() -> None:
 def test_two_clients_that_own_a_task_are_named_and_who_is_believed() -> None:
     """The one that runs it; where both do the least."""
     clients = {"a": {"active": "0_0", "lags": {"0_0": 3}}, "b": {"active": "0_0", "lags": RUNNING, "host": "box:80"}}
-    assert list(remark_on_input(snapshot({"0_0": 5}, clients))) == [
+    assert list(remark_on_input(make_snapshot({"0_0": 5}, clients))) == [
         "2 clients claim task 0_0 as active: a, b (box:80); b (box:80) is believed"
     ]
 
@@ -51,7 +51,7 @@ def test_two_clients_that_own_a_task_are_named_and_who_is_believed() -> None:
 def test_of_many_such_tasks_a_few_are_named() -> None:
     tasks = {f"0_{i}": 5 for i in range(8)}
     both = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
-    lines = list(remark_on_input(snapshot(tasks, {"a": both, "b": both})))
+    lines = list(remark_on_input(make_snapshot(tasks, {"a": both, "b": both})))
     assert lines[0] == "2 clients claim task 0_0 as active: a, b; a is believed"
     assert lines[-1] == "  and 5 tasks more that several clients claim as active"
     assert len(lines) == 4

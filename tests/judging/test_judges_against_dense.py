@@ -5,8 +5,8 @@ from collections import Counter
 
 import dense
 import pytest
-from judging import answer, random_case, snapshot
-from seeds import few_of
+from judging import draw_case, make_answer, make_snapshot
+from seeds import take_few
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -24,10 +24,10 @@ BATCHES = [range(start, start + BATCH) for start in range(0, SEEDS, BATCH)]
 
 
 def make_cases(seeds: range) -> list[tuple[int, ApplicationState, TaskAssignment]]:
-    return [(seed, *random_case(seed)) for seed in seeds]
+    return [(seed, *draw_case(seed)) for seed in seeds]
 
 
-@pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
+@pytest.mark.parametrize("seeds", take_few(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
 def test_violations(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         found = Counter((v.rule, v.task) for v in validate(state, given) if v.rule != "format")
@@ -37,18 +37,18 @@ def test_violations(seeds: range) -> None:
         assert found == dense.count_violations(state, given), f"seed {seed}"
 
 
-@pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
+@pytest.mark.parametrize("seeds", take_few(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
 def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
     for seed, state, _ in make_cases(seeds):
         found = Ranks(state)
         for task in state.tasks:
             for client in state.clients:
                 copy = (task.id, client.process_id)
-                assert found.of(*copy) == dense.rank(state, task, client), f"seed {seed}"
+                assert found.of(*copy) == dense.find_rank(state, task, client), f"seed {seed}"
                 if task.logged:
-                    assert found.lag(*copy) == dense.lag(state, task, client), f"seed {seed}"
-                assert found.restore_cost(*copy) == (dense.cost(state, task, client) if task.logged else 0), f"seed {seed}"
-        known, before = dense.previous_copies(state), previous_assignment(state)
+                    assert found.lag(*copy) == dense.find_lag(state, task, client), f"seed {seed}"
+                assert found.restore_cost(*copy) == (dense.find_cost(state, task, client) if task.logged else 0), f"seed {seed}"
+        known, before = dense.list_previous_copies(state), previous_assignment(state)
         assert before.complete == (known is not None), f"seed {seed}"
         if known is not None:
             placement = before.placement(state)
@@ -56,37 +56,42 @@ def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
             assert to_pairs(placement, "standby") == known[1], f"seed {seed}"
 
 
-@pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
+@pytest.mark.parametrize("seeds", take_few(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
 def test_shares_and_imbalance(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         for copies in range(1, len(state.clients) + 1):
             for tasks in (1, 3, 7):
-                assert compute_exact_shares(state, tasks, copies) == dense.share(state, tasks, tasks * copies), f"seed {seed}"
+                assert compute_exact_shares(state, tasks, copies) == dense.compute_share(state, tasks, tasks * copies), (
+                    f"seed {seed}"
+                )
         for placement in (TaskPlacement.of(state, given), planned_placement(state, given)):
             if not has_doubles(placement):  # a set of copies, as the dense version has it, counts doubles once
                 expected = dense.measure_imbalance(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))
                 assert measure_imbalance(state, placement) == expected, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seeds", few_of(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
+@pytest.mark.parametrize("seeds", take_few(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
 def test_measures_and_goals(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         if has_doubles(TaskPlacement.of(state, given)):
             continue
         costs = {
-            (task.id, client.process_id): dense.cost(state, task, client)
+            (task.id, client.process_id): dense.find_cost(state, task, client)
             for task in state.tasks
             for client in state.clients
-            if dense.rank(state, task, client)
+            if dense.find_rank(state, task, client)
         }
         plan = given.plan or given.clients
-        active, standby = dense.copies_in_role(given.clients, "active"), dense.copies_in_role(given.clients, "standby")
-        planned_active, planned_standby = dense.copies_in_role(plan, "active"), dense.copies_in_role(plan, "standby")
+        active, standby = (
+            dense.list_copies_in_role(given.clients, "active"),
+            dense.list_copies_in_role(given.clients, "standby"),
+        )
+        planned_active, planned_standby = dense.list_copies_in_role(plan, "active"), dense.list_copies_in_role(plan, "standby")
         now, wanted = active | standby, planned_active | planned_standby
         found, goals = measure(state, given), measure_goals(state, given)
         assert (found.restore_work, found.copies_not_caught_up) == sum_costs(costs, now), f"seed {seed}"
         assert found.actives_not_caught_up == sum_costs(costs, active)[1], f"seed {seed}"
-        assert found.warmup_work == sum_costs(costs, dense.copies_in_role(given.clients, "warmup"))[0], f"seed {seed}"
+        assert found.warmup_work == sum_costs(costs, dense.list_copies_in_role(given.clients, "warmup"))[0], f"seed {seed}"
         assert found.active_moves == count_active_moves(state, active), f"seed {seed}"
         assert found.standby_migrations == count_standby_migrations(state, standby), f"seed {seed}"
         over = dense.measure_imbalance(state, active, standby)
@@ -118,14 +123,17 @@ def test_the_random_cases_meet_every_rule_and_its_exemption() -> None:
         violations = validate(state, given)
         rules.update({violation.rule for violation in violations})
         rules["none"] += not violations
-        rest = dense.at_rest(state)
+        rest = dense.find_kept_copies(state)
         met["rest"] += rest is not None
         met["rest, kept"] += rest is not None and not violations
-        active, standby = dense.copies_in_role(given.clients, "active"), dense.copies_in_role(given.clients, "standby")
-        strict = Counter(
-            rule for rule, _ in dense.violations_of_copies(state.model_copy(update={"remembered": None}), active, standby)
+        active, standby = (
+            dense.list_copies_in_role(given.clients, "active"),
+            dense.list_copies_in_role(given.clients, "standby"),
         )
-        forgiving = Counter(rule for rule, _ in dense.violations_of_copies(state, active, standby))
+        strict = Counter(
+            rule for rule, _ in dense.list_violations_of_copies(state.model_copy(update={"remembered": None}), active, standby)
+        )
+        forgiving = Counter(rule for rule, _ in dense.list_violations_of_copies(state, active, standby))
         met.update(f"{rule} forgiven" for rule in strict if strict[rule] > forgiving[rule])
         met.update(f"{rule} not forgiven" for rule in forgiving if rule in strict and state.remembered)
     assert min(rules[rule] for rule in ("none", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")) >= 20, rules
@@ -140,7 +148,7 @@ def test_work_follows_what_is_reported_not_tasks_times_clients(lag: int) -> None
     tasks, clients = 10_000, 1_000
     held = {i: [f"{task % 10}_{task // 10}" for task in range(tasks) if task % clients == i] for i in range(clients)}
     lagging = {i: held[(i + 1) % clients] for i in range(clients)}
-    state = snapshot(
+    state = make_snapshot(
         {task: 50_000 for of_client in held.values() for task in of_client},
         {
             f"{i:04}": {
@@ -152,7 +160,7 @@ def test_work_follows_what_is_reported_not_tasks_times_clients(lag: int) -> None
         },
         num_standby_replicas=1,
     )
-    given = answer({f"{i:04}": f"{' '.join(held[i])} | {' '.join(lagging[i])}" for i in range(clients)})
+    given = make_answer({f"{i:04}": f"{' '.join(held[i])} | {' '.join(lagging[i])}" for i in range(clients)})
     calls = 0
 
     def count(frame: object, event: str, argument: object) -> None:
@@ -193,13 +201,13 @@ def sum_costs_by_rank(
     """Sum and number of the wanted copies, and of those that R3 to R5 force beyond their number on clients of one rank."""
     counted = set(wanted & costs.keys())
     for task in state.tasks:
-        holder, remembered = dense.in_transit(state, task), set()
+        holder, remembered = dense.find_remembered_owner(state, task), set()
         if holder is not None and state.remembered is not None:
-            held = dense.copies_in_role(state.remembered.clients, "active")
-            remembered = held | dense.copies_in_role(state.remembered.clients, "standby")
+            held = dense.list_copies_in_role(state.remembered.clients, "active")
+            remembered = held | dense.list_copies_in_role(state.remembered.clients, "standby")
         by_rank: dict[int, list[tuple[str, str]]] = {}
         for client in state.clients:
-            by_rank.setdefault(dense.rank(state, task, client), []).append((task.id, client.process_id))
+            by_rank.setdefault(dense.find_rank(state, task, client), []).append((task.id, client.process_id))
         for rank, copies in by_rank.items():
             if rank:
                 spare = sum(copy in wanted and copy not in now for copy in copies)
@@ -226,8 +234,8 @@ def count_cold_starts(state: ApplicationState, costs: dict[tuple[str, str], int]
 
 def count_standby_migrations(state: ApplicationState, standby: dense.Copies) -> int:
     memory = state.remembered
-    was = dense.copies_in_role(memory.clients, "standby") if memory else set()
-    known = {task for task, _ in was | (dense.copies_in_role(memory.clients, "active") if memory else set())}
+    was = dense.list_copies_in_role(memory.clients, "standby") if memory else set()
+    known = {task for task, _ in was | (dense.list_copies_in_role(memory.clients, "active") if memory else set())}
     for client in state.clients:
         known |= {*client.previous_active, *client.previous_standby}
         if memory is None:

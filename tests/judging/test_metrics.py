@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import measure_goals
@@ -27,10 +27,10 @@ def scaling_out(**more: Any) -> ApplicationState:
         "b": {"standby": "0_0 0_1", "lags": {"0_0": 40, "0_1": 5}},
         "c": {},
     }
-    return snapshot({"0_0": 100, "0_1": 100, "1_0": "stateless"}, clients, **{"num_standby_replicas": 1, **more})
+    return make_snapshot({"0_0": 100, "0_1": 100, "1_0": "stateless"}, clients, **{"num_standby_replicas": 1, **more})
 
 
-FIRST = answer(
+FIRST = make_answer(
     {"a": "0_0 | ", "b": "0_1 | 0_0", "c": "1_0 | 0_1 | 0_0 !"}, plan={"a": " | 0_0", "b": "0_1", "c": "0_0 1_0 | 0_1"}
 )
 
@@ -78,7 +78,7 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
 
 
 def test_an_answer_without_plan_is_its_plan() -> None:
-    given = answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""})
+    given = make_answer({"a": "0_0 0_1 1_0", "b": " | 0_0 0_1", "c": ""})
     found = measure_goals(scaling_out(), given)
     assert found["plan"] == {
         "restore_work": 40, "copies_not_caught_up": 1, "actives_not_caught_up": 0, "active_migrations": 0,
@@ -92,17 +92,17 @@ def test_an_answer_without_plan_is_its_plan() -> None:
 
 
 def test_a_copy_on_the_right_client_counts_in_any_role_and_an_active_in_its_own() -> None:
-    given = answer({"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": "1_0"}, plan={"a": "0_1 | 0_0", "b": "0_0 | 0_1", "c": "1_0"})
+    given = make_answer({"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": "1_0"}, plan={"a": "0_1 | 0_0", "b": "0_0 | 0_1", "c": "1_0"})
     found = measure_goals(scaling_out(), given)["rebalance"]
     assert (found["copies_on_target"], found["actives_on_target"], found["restore_work_off_target"]) == (5, 1, 0)
 
 
 def test_sums_may_leave_int64() -> None:
     tasks = {f"0_{i}": MAX for i in range(3)}
-    state = snapshot(tasks, {"a": {"0_0": MAX}, "b": {}})
-    found = measure(state, answer({"a": "0_0", "b": "0_1 0_2"}))
+    state = make_snapshot(tasks, {"a": {"0_0": MAX}, "b": {}})
+    found = measure(state, make_answer({"a": "0_0", "b": "0_1 0_2"}))
     assert (found.restore_work, found.copies_not_caught_up, found.actives_not_caught_up) == (3 * MAX, 3, 3)
-    assert measure_goals(state, answer({"a": "0_0", "b": "0_1 0_2"}))["plan"]["restore_work"] == 3 * MAX
+    assert measure_goals(state, make_answer({"a": "0_0", "b": "0_1 0_2"}))["plan"]["restore_work"] == 3 * MAX
 
 
 # ---------------------------------------------------------------------------------------------------------- moves
@@ -114,13 +114,13 @@ def test_sums_may_leave_int64() -> None:
     ids=["kept", "moved", "without owner", "either of two owners", "neither of two owners"],
 )
 def test_active_moves(a: str, b: str, to: str, moves: int) -> None:
-    state = snapshot({"0_0": 100}, {"a": {"active": a}, "b": {"active": b}, "c": {"standby": "0_0"}})
-    assert count_active_moves(state, TaskPlacement.of(state, answer({to: "0_0"}))) == moves
+    state = make_snapshot({"0_0": 100}, {"a": {"active": a}, "b": {"active": b}, "c": {"standby": "0_0"}})
+    assert count_active_moves(state, TaskPlacement.of(state, make_answer({to: "0_0"}))) == moves
 
 
 def test_a_task_left_out_has_not_moved() -> None:
-    state = snapshot({"0_0": 100}, {"a": {"active": "0_0"}})
-    assert measure(state, answer({"a": ""})).active_moves == 0
+    state = make_snapshot({"0_0": 100}, {"a": {"active": "0_0"}})
+    assert measure(state, make_answer({"a": ""})).active_moves == 0
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,11 @@ def test_standby_migrations(clients: dict[str, str], remembered: dict[str, str] 
     for name, text in clients.items():
         active, _, standby = text.partition("|")
         previous[name] = {"active": active, "standby": standby}
-    state = snapshot({"0_0": 100}, previous, remembered=None if remembered is None else answer(remembered))
-    assert count_standby_migrations(state, TaskPlacement.of(state, answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}))) == moves
+    state = make_snapshot({"0_0": 100}, previous, remembered=None if remembered is None else make_answer(remembered))
+    assert (
+        count_standby_migrations(state, TaskPlacement.of(state, make_answer({"a": "0_0", "b": " | 0_0", "c": " | 0_0"})))
+        == moves
+    )
 
 
 # ------------------------------------------------------------------------------------------------ racks, tags, load
@@ -155,11 +158,11 @@ def test_rack_crossings_are_of_sources_for_actives_and_of_changelogs_for_standby
         "1_0": {"stateful": False, "partitions": [{"racks": ["r3"]}]},
     }
     clients: dict[str, dict[str, Any]] = {"a": {"rack": "r1"}, "b": {"rack": "r2"}, "c": {"rack": "r3"}}
-    state = snapshot(tasks, clients, num_standby_replicas=1)
-    given = answer({"a": "0_0 1_0", "b": "", "c": " | 0_0"})
+    state = make_snapshot(tasks, clients, num_standby_replicas=1)
+    given = make_answer({"a": "0_0 1_0", "b": "", "c": " | 0_0"})
     assert count_rack_crossings(state, TaskPlacement.of(state, given)) == 1 + 1, "1_0 on a, and the standby of 0_0 on c"
-    assert measure(state, answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 0
-    assert measure(state, answer({"a": " | 0_0", "b": "1_0", "c": "0_0"})).rack_crossings == 2 + 1 + 1
+    assert measure(state, make_answer({"a": "0_0", "b": " | 0_0", "c": "1_0"})).rack_crossings == 0
+    assert measure(state, make_answer({"a": " | 0_0", "b": "1_0", "c": "0_0"})).rack_crossings == 2 + 1 + 1
 
 
 @pytest.mark.parametrize(
@@ -167,8 +170,8 @@ def test_rack_crossings_are_of_sources_for_actives_and_of_changelogs_for_standby
     [([{"racks": ["r1"]}], None), ([{"racks": []}], "r1"), ([{"racks": ["r1"]}, {}], "r1"), ([], "r1")],
 )
 def test_without_all_racks_there_is_no_figure(partitions: list[dict[str, Any]], rack: str | None) -> None:
-    state = snapshot({"0_0": {"partitions": partitions}}, {"a": {"rack": "r1"}, "b": {"rack": rack, "threads": 1}})
-    assert count_rack_crossings(state, TaskPlacement.of(state, answer({"a": "0_0"}))) is None
+    state = make_snapshot({"0_0": {"partitions": partitions}}, {"a": {"rack": "r1"}, "b": {"rack": rack, "threads": 1}})
+    assert count_rack_crossings(state, TaskPlacement.of(state, make_answer({"a": "0_0"}))) is None
 
 
 def test_tag_values_reached_and_reachable() -> None:
@@ -178,8 +181,8 @@ def test_tag_values_reached_and_reachable() -> None:
         "c": {"tags": {"zone": "y"}},
     }
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
-    state = snapshot(tasks, clients, num_standby_replicas=2, rack_aware_assignment_tags=["zone", "rack"])
-    given = TaskPlacement.of(state, answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
+    state = make_snapshot(tasks, clients, num_standby_replicas=2, rack_aware_assignment_tags=["zone", "rack"])
+    given = TaskPlacement.of(state, make_answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
     # zone: x of 0_0, y of 0_1, two each within reach; rack: 1 and 2 of 0_0, none of 0_1, two each within reach.
     assert count_tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
 
@@ -187,14 +190,14 @@ def test_tag_values_reached_and_reachable() -> None:
 def test_weighted_load_is_per_size_in_even_spreads() -> None:
     tasks = {"0_0": {"weight": 3.0}, "0_1": {"weight": 1.0}, "0_2": {"weight": 2.0}}
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
-    state = snapshot(tasks, clients)
+    state = make_snapshot(tasks, clients)
     # 6 over 2.5 is less than the 3 of task 0_0: it takes one of a's threads. 3 over the other 1.5 is 2 each; b has 2 on a half.
-    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
-    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
-    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(
+    assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
+    assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
+    assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(
         1 + 3 / 2
     )
-    assert Loads(state).find_greatest(TaskPlacement.of(state, answer({}))) == 1.0
+    assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({}))) == 1.0
 
 
 # ------------------------------------------------------------------------------------------------------- over time

@@ -1,7 +1,7 @@
 """How far the plan is away: about what a group then really takes, in follow-ups and minutes."""
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import ClientPace, Pace, Report, Waiting
@@ -38,17 +38,17 @@ def test_it_counts_slots_and_minutes() -> None:
     """Five copies to warm up, two at a time: three follow-ups, the first when it is asked for, then every interval."""
     tasks = {f"0_{i}": 500 for i in range(5)}
     held = dict.fromkeys(tasks, -2)
-    state = snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}}, max_warmup_replicas=2)
+    state = make_snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}}, max_warmup_replicas=2)
     waiting = tuple(Waiting(task=task, process_id="b", role="active", lag=500, slot=i < 2) for i, task in enumerate(tasks))
-    given = answer({"a": " ".join(tasks), "b": " || 0_0 0_1!"}).model_copy(update={"report": Report(waiting=waiting)})
+    given = make_answer({"a": " ".join(tasks), "b": " || 0_0 0_1!"}).model_copy(update={"report": Report(waiting=waiting)})
     more = (WithSlots(8, 1, 600_000),)
     expected = Outlook(3, 60_000 + 2 * 600_000, copies=5, slots=2, interval_ms=600_000, more_slots=more)
     assert estimate_outlook(state, given) == expected
 
 
 def test_without_a_follow_up_there_is_none() -> None:
-    state = snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": {"0_0": -2}}})
-    assert estimate_outlook(state, answer({"a": "0_0"})) is None
+    state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": {"0_0": -2}}})
+    assert estimate_outlook(state, make_answer({"a": "0_0"})) is None
     assert list(outlook_to_lines(None)) == []
 
 
@@ -73,7 +73,7 @@ def test_it_is_said_in_minutes_and_hours(followups: int, ms: int, said: str) -> 
 def test_by_rates_it_is_what_the_disks_take() -> None:
     """400 offsets on b at 100 a second, on one slot: four seconds, and a moment for each of four follow-ups."""
     tasks = {f"0_{i}": 500 for i in range(4)}
-    state = snapshot(
+    state = make_snapshot(
         tasks, {"a": {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": {}}, max_warmup_replicas=1
     )
     waiting = tuple(Waiting(task=task, process_id="b", role="active", lag=100, slot=i < 1) for i, task in enumerate(tasks))
@@ -83,7 +83,7 @@ def test_by_rates_it_is_what_the_disks_take() -> None:
         ((), "about 4 follow-ups, 0.1 minutes if every client restores 10,000 offsets per second"),
     ):
         report = Report(waiting=waiting, pace=Pace(taken_at=taken, clients=clients))
-        given = answer({"a": " ".join(tasks), "b": " || 0_0!"}).model_copy(update={"report": report})
+        given = make_answer({"a": " ".join(tasks), "b": " || 0_0!"}).model_copy(update={"report": report})
         outlook = estimate_outlook(state, given)
         assert outlook is not None
         assert outlook_to_text(outlook) == said
@@ -91,10 +91,10 @@ def test_by_rates_it_is_what_the_disks_take() -> None:
 
 def test_disks_that_take_longer_than_the_interval_are_believed() -> None:
     """A standby that takes no slot, an hour's work for b: one follow-up is asked for, and comes after ten minutes at most."""
-    state = snapshot({"0_0": 3_600}, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 3_600}, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {}}, num_standby_replicas=1)
     waiting = (Waiting(task="0_0", process_id="b", role="standby", lag=3_600, slot=True),)
     pace = Pace(taken_at="2026-01-01T00:00:00Z", clients=(ClientPace(process_id="b", offsets=100, ms=100_000),))
-    given = answer({"a": "0_0", "b": " | 0_0!"}).model_copy(update={"report": Report(waiting=waiting, pace=pace)})
+    given = make_answer({"a": "0_0", "b": " | 0_0!"}).model_copy(update={"report": Report(waiting=waiting, pace=pace)})
     outlook = estimate_outlook(state, given)
     assert outlook is not None
     assert (outlook.copies, outlook.ms) == (0, 3_600_000 + 1_500)
@@ -104,12 +104,12 @@ def test_more_slots_save_time_until_the_slowest_disk_takes_as_long() -> None:
     """Twelve copies of ten seconds each: b has four, c eight. On one slot 120 seconds, on more c's own 80."""
     tasks = {f"0_{i}": 2_000 for i in range(12)}
     held = dict.fromkeys(tasks, -2)
-    state = snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}, "c": {}}, max_warmup_replicas=1)
+    state = make_snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}, "c": {}}, max_warmup_replicas=1)
     on = {task: "b" if i < 4 else "c" for i, task in enumerate(tasks)}
     waiting = tuple(Waiting(task=task, process_id=on[task], role="active", lag=1_000, slot=task == "0_0") for task in tasks)
     rates = (ClientPace(process_id="b", offsets=100, ms=1_000), ClientPace(process_id="c", offsets=200, ms=2_000))
     report = Report(waiting=waiting, pace=Pace(taken_at="2026-01-01T00:00:00Z", clients=rates))
-    given = answer({"a": " ".join(tasks), "b": " || 0_0!", "c": ""}).model_copy(update={"report": report})
+    given = make_answer({"a": " ".join(tasks), "b": " || 0_0!", "c": ""}).model_copy(update={"report": report})
     outlook = estimate_outlook(state, given)
     assert outlook is not None
     assert (outlook.ms, outlook.rates) == (120_000 + 12 * 1_500, RestoreRates(100, 100, 100, 2))

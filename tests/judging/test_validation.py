@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from judging import answer, assigned, snapshot
+from judging import make_answer, make_client_assignment, make_snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -21,7 +21,7 @@ def warming_up(**changes: Any) -> ApplicationState:
     """Two clients with state (0_0 runs on a, 0_1 on b, each a standby behind by less than the whole), and c, empty."""
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
     clients = {"a": {"0_0": -2, "0_1": 50}, "b": {"0_1": -2, "0_0": 40}, "c": {}}
-    return snapshot(tasks, clients, **{"num_standby_replicas": 1, "max_warmup_replicas": 1, **changes})
+    return make_snapshot(tasks, clients, **{"num_standby_replicas": 1, "max_warmup_replicas": 1, **changes})
 
 
 GOOD = {"a": "0_0 1_0 | 0_1 !", "b": "0_1 | 0_0", "c": " | | 0_0"}
@@ -54,7 +54,7 @@ BROKEN: dict[str, tuple[dict[str, str], list[tuple[str, str | None, str | None]]
 
 
 def test_accepts_an_answer_that_keeps_every_rule() -> None:
-    assert validate(warming_up(), answer(GOOD)) == []
+    assert validate(warming_up(), make_answer(GOOD)) == []
 
 
 @pytest.mark.parametrize(("changes", "expected"), BROKEN.values(), ids=BROKEN)
@@ -62,83 +62,83 @@ def test_finds_the_one_rule_that_is_broken(changes: dict[str, str], expected: li
     given = GOOD | changes
     if expected == [("format", None, "c")]:
         del given["c"]
-    assert broken(warming_up(), answer(given)) == expected
+    assert broken(warming_up(), make_answer(given)) == expected
 
 
 def test_finds_a_client_listed_twice() -> None:
     twice = TaskAssignment.model_construct(
         format=1,
         assignor="test",
-        clients=(*(assigned(p, text) for p, text in GOOD.items()), assigned("c", "")),
+        clients=(*(make_client_assignment(p, text) for p, text in GOOD.items()), make_client_assignment("c", "")),
         plan=None,
     )
     assert broken(warming_up(), twice) == [("format", None, "c")]
 
 
 def test_says_what_was_found_and_what_is_allowed() -> None:
-    [violation] = validate(warming_up(), answer(GOOD | {"a": "1_0 | 0_0 0_1 !", "b": "0_0 0_1"}))
+    [violation] = validate(warming_up(), make_answer(GOOD | {"a": "1_0 | 0_0 0_1 !", "b": "0_0 0_1"}))
     assert violation == Violation("R3", "0_0", "b", violation.message)
     name = "R3 (active on the most caught-up)"
     assert str(violation) == f"{name}: found task 0_0 active on b of rank 40; allowed: the least rank, 0"
 
 
 def test_names_five_clients_at_most() -> None:
-    state = snapshot({"1_0": "stateless"}, {f"c{i}": {} for i in range(8)})
-    [violation] = validate(state, answer({f"c{i}": "1_0" for i in range(8)}))
+    state = make_snapshot({"1_0": "stateless"}, {f"c{i}": {} for i in range(8)})
+    [violation] = validate(state, make_answer({f"c{i}": "1_0" for i in range(8)}))
     assert violation.message == ("found task 1_0 active on 8 clients: c0, c1, c2, c3, c4 and 3 more; allowed: exactly one")
 
 
 def test_reports_every_broken_rule_in_their_order() -> None:
-    given = answer({"a": "0_1 | 0_1 1_0", "b": " | | 0_0 0_1 !", "d": ""})
+    given = make_answer({"a": "0_1 | 0_1 1_0", "b": " | | 0_0 0_1 !", "d": ""})
     rules = [rule for rule, _, _ in broken(warming_up(), given)]
     assert rules == sorted(rules, key=["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"].index)
     assert {"format", "R1", "R2", "R3", "R4", "R6", "R8"} <= set(rules)
 
 
 def test_least_rank_counts_even_if_nobody_is_caught_up() -> None:
-    state = snapshot({"0_0": 100}, {"a": {"0_0": 60}, "b": {"0_0": 40}, "c": {}})
-    assert broken(state, answer({"a": "0_0", "b": "", "c": ""})) == [("R3", "0_0", "a")]
-    assert broken(state, answer({"a": "", "b": "0_0", "c": ""})) == []
+    state = make_snapshot({"0_0": 100}, {"a": {"0_0": 60}, "b": {"0_0": 40}, "c": {}})
+    assert broken(state, make_answer({"a": "0_0", "b": "", "c": ""})) == [("R3", "0_0", "a")]
+    assert broken(state, make_answer({"a": "", "b": "0_0", "c": ""})) == []
 
 
 @pytest.mark.parametrize("client", ["a", "b", "c"])
 def test_all_clients_are_equal_for_tiny_changelogs_unlogged_tasks_and_without_limit(client: str) -> None:
     others = dict.fromkeys("abc", "")
     clients = {"a": {"0_0": -2}, "b": {"0_0": 9}, "c": {}}
-    assert broken(snapshot({"0_0": 10}, clients), answer(others | {client: "0_0"})) == []
-    assert broken(snapshot({"0_0": "unlogged"}, {"a": {}, "b": {}, "c": {}}), answer(others | {client: "0_0"})) == []
+    assert broken(make_snapshot({"0_0": 10}, clients), make_answer(others | {client: "0_0"})) == []
+    assert broken(make_snapshot({"0_0": "unlogged"}, {"a": {}, "b": {}, "c": {}}), make_answer(others | {client: "0_0"})) == []
     far = {"a": {"0_0": MAX}, "b": {"0_0": -3}, "c": {}}
     for end in (100, None):
-        state = snapshot({"0_0": {"changelog_end_offset": end}}, far, acceptable_recovery_lag=MAX)
-        assert broken(state, answer(others | {client: "0_0"})) == []
+        state = make_snapshot({"0_0": {"changelog_end_offset": end}}, far, acceptable_recovery_lag=MAX)
+        assert broken(state, make_answer(others | {client: "0_0"})) == []
 
 
 def test_standby_of_equal_rank_may_be_on_either_client() -> None:
-    state = snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 40}, "c": {"0_0": 40}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 40}, "c": {"0_0": 40}}, num_standby_replicas=1)
     for b, c in ((" | 0_0", ""), ("", " | 0_0")):
-        assert broken(state, answer({"a": "0_0", "b": b, "c": c})) == []
+        assert broken(state, make_answer({"a": "0_0", "b": b, "c": c})) == []
 
 
 def test_active_need_not_be_better_than_its_standbys() -> None:
     """R5 is about clients left out; a follower of rank 0 among several actives' candidates is no reason to complain."""
-    state = snapshot({"0_0": 100}, {"a": {"0_0": 5}, "b": {"0_0": -2}}, num_standby_replicas=1)
-    assert broken(state, answer({"a": "0_0", "b": " | 0_0"})) == []
+    state = make_snapshot({"0_0": 100}, {"a": {"0_0": 5}, "b": {"0_0": -2}}, num_standby_replicas=1)
+    assert broken(state, make_answer({"a": "0_0", "b": " | 0_0"})) == []
 
 
 @pytest.mark.parametrize(("replicas", "clients", "standbys"), [(1, 1, 0), (2, 2, 1), (3, 3, 2), (1, 3, 1)])
 def test_as_many_standbys_as_there_are_other_clients(replicas: int, clients: int, standbys: int) -> None:
     names = "abc"[:clients]
-    state = snapshot({"0_0": 5}, {name: {} for name in names}, num_standby_replicas=replicas)
+    state = make_snapshot({"0_0": 5}, {name: {} for name in names}, num_standby_replicas=replicas)
     for given in range(clients):
         held = {name: " | 0_0" if 0 < i <= given else "" for i, name in enumerate(names)}
         expected = [] if given == standbys else [("R4", "0_0", None)]
-        assert broken(state, answer(held | {"a": "0_0"})) == expected
+        assert broken(state, make_answer(held | {"a": "0_0"})) == expected
 
 
 def test_unknown_lags_rank_holders_before_others_and_behind_the_caught_up() -> None:
     clients = {"a": {"standby": "0_0", "lags": {"0_0": -3}}, "b": {"0_0": -3}, "c": {"0_0": 11}}
-    state = snapshot({"0_0": 100}, clients)
-    assert [broken(state, answer(dict.fromkeys("abc", "") | {p: "0_0"})) for p in "abc"] == [
+    state = make_snapshot({"0_0": 100}, clients)
+    assert [broken(state, make_answer(dict.fromkeys("abc", "") | {p: "0_0"})) for p in "abc"] == [
         [],
         [("R3", "0_0", "b")],
         [("R3", "0_0", "c")],
@@ -159,43 +159,43 @@ def test_unknown_lags_rank_holders_before_others_and_behind_the_caught_up() -> N
 def test_the_least_client_that_stays_asks_for_the_followup(
     draining: str, asks: str, expected: list[tuple[str, str | None, str | None]]
 ) -> None:
-    state = snapshot({"0_0": 5}, {name: {"draining": name in draining} for name in "ab"})
-    assert broken(state, answer({name: "0_0" * (name == "b") + "!" * (name in asks) for name in "ab"})) == expected
+    state = make_snapshot({"0_0": 5}, {name: {"draining": name in draining} for name in "ab"})
+    assert broken(state, make_answer({name: "0_0" * (name == "b") + "!" * (name in asks) for name in "ab"})) == expected
 
 
 def test_kip_441_scaling_out() -> None:
     first = {"I1": "0_1 0_3 | 0_2 !", "I2": "0_2 | 0_1 0_3", "I3": " | | 0_1 0_3"}
     lags = {"I1": {"0_1": -2, "0_3": -2, "0_2": 0}, "I2": {"0_2": -2, "0_1": 0, "0_3": 0}, "I3": {}}
     tasks = dict.fromkeys(("0_1", "0_2", "0_3"), 100)
-    assert validate(snapshot(tasks, lags, num_standby_replicas=1), answer(first)) == []
+    assert validate(make_snapshot(tasks, lags, num_standby_replicas=1), make_answer(first)) == []
     second = {"I1": "0_1 | 0_2", "I2": "0_2 | 0_3", "I3": "0_3 | 0_1"}
-    early = broken(snapshot(tasks, lags, num_standby_replicas=1), answer(second))
+    early = broken(make_snapshot(tasks, lags, num_standby_replicas=1), make_answer(second))
     assert early == [("R3", "0_3", "I3"), ("R5", "0_1", "I3")]
     lags["I3"] = {"0_1": 0, "0_3": 0}
-    assert validate(snapshot(tasks, lags, num_standby_replicas=1), answer(second)) == []
+    assert validate(make_snapshot(tasks, lags, num_standby_replicas=1), make_answer(second)) == []
 
 
 def test_kip_441_scaling_in_while_standbys_lag() -> None:
     tasks = dict.fromkeys(("0_1", "0_2", "0_3", "0_4"), 100)
     lags = {"I2": {"0_2": -2, "0_1": 50, "0_4": 50}, "I3": {"0_3": -2, "0_2": 50}}
     first = {"I2": "0_1 0_2 0_4 | 0_3 !", "I3": "0_3 | 0_1 0_2 0_4"}
-    assert validate(snapshot(tasks, lags, num_standby_replicas=1), answer(first)) == []
+    assert validate(make_snapshot(tasks, lags, num_standby_replicas=1), make_answer(first)) == []
     second = {"I2": "0_1 0_2 | 0_3 0_4", "I3": "0_3 0_4 | 0_1 0_2"}
-    assert broken(snapshot(tasks, lags, num_standby_replicas=1), answer(second)) == [("R3", "0_4", "I3")]
+    assert broken(make_snapshot(tasks, lags, num_standby_replicas=1), make_answer(second)) == [("R3", "0_4", "I3")]
     lags["I3"]["0_4"] = 10
-    assert validate(snapshot(tasks, lags, num_standby_replicas=1), answer(second)) == []
+    assert validate(make_snapshot(tasks, lags, num_standby_replicas=1), make_answer(second)) == []
 
 
 def test_a_snapshot_without_tasks_is_answered_by_empty_clients() -> None:
-    state = snapshot({}, {"a": {}, "b": {}})
-    assert validate(state, answer({"a": "", "b": ""})) == []
+    state = make_snapshot({}, {"a": {}, "b": {}})
+    assert validate(state, make_answer({"a": "", "b": ""})) == []
     assert previous_assignment(state).complete
 
 
 def test_a_name_cannot_end_the_line_of_a_violation() -> None:
     """`make fuzz --kind answers` found it: the validator's lines go to logs and terminals."""
-    clients = answer(GOOD).clients
+    clients = make_answer(GOOD).clients
     renamed = clients[0].model_copy(update={"process_id": "a\u2028b\x85c\u202ed"})
-    found = validate(warming_up(), answer(GOOD).model_copy(update={"clients": (renamed, *clients[1:])}))
+    found = validate(warming_up(), make_answer(GOOD).model_copy(update={"clients": (renamed, *clients[1:])}))
     assert all(violation.message.isprintable() for violation in found)
     assert "found client a\\u2028b\\x85c\\u202ed; allowed: clients of the snapshot" in [each.message for each in found]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -21,7 +21,7 @@ def settled(changes: dict[str, dict[str, Any]] | None = None, **configs: Any) ->
     """Two clients at rest; `changes` to the clients' fields."""
     clients = {process_id: {**fields, **(changes or {}).get(process_id, {})} for process_id, fields in SETTLED.items()}
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless", "1_1": "stateless"}
-    return snapshot(tasks, clients, **{"num_standby_replicas": 1, **configs})
+    return make_snapshot(tasks, clients, **{"num_standby_replicas": 1, **configs})
 
 
 def broken(state: ApplicationState, given: TaskAssignment) -> list[tuple[str, str | None, str | None]]:
@@ -32,11 +32,11 @@ def broken(state: ApplicationState, given: TaskAssignment) -> list[tuple[str, st
 
 
 def known(remembered: TaskAssignment | None = None, **clients: dict[str, Any]) -> PreviousAssignment:
-    return previous_assignment(snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=remembered))
+    return previous_assignment(make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=remembered))
 
 
 def test_the_one_client_that_lists_a_task_had_it() -> None:
-    before = known(a={"standby": "0_0"}, b={"active": "0_0"}, remembered=answer({"a": "0_0", "b": " | 0_0"}))
+    before = known(a={"standby": "0_0"}, b={"active": "0_0"}, remembered=make_answer({"a": "0_0", "b": " | 0_0"}))
     assert before.active == {"0_0": "b"}
     assert before.in_transit == set()
 
@@ -47,24 +47,26 @@ def test_of_several_claimants_memory_then_running_then_the_least_id_decides() ->
     running = {"active": "0_0", "lags": {"0_0": -2}}
     assert known(a=a, b=b).active == {"0_0": "a"}
     assert known(a=a, b=running).active == {"0_0": "b"}
-    assert known(a=running, b=b, remembered=answer({"a": "", "b": "0_0"})).active == {"0_0": "b"}
-    assert known(a=a, b=running, c={}, remembered=answer({"c": "0_0"})).active == {"0_0": "b"}
-    broken = answer({"a": "0_0", "c": "0_0"})  # the least id is meant, and that one claims nothing
+    assert known(a=running, b=b, remembered=make_answer({"a": "", "b": "0_0"})).active == {"0_0": "b"}
+    assert known(a=a, b=running, c={}, remembered=make_answer({"c": "0_0"})).active == {"0_0": "b"}
+    broken = make_answer({"a": "0_0", "c": "0_0"})  # the least id is meant, and that one claims nothing
     assert known(a={}, b=running, c=b, remembered=broken).active == {"0_0": "b"}
 
 
 def test_a_task_nobody_lists_is_in_transit_to_the_remembered_client_if_that_is_here() -> None:
-    before = known(a={"standby": "0_0"}, b={}, c={}, remembered=answer({"b": "0_0", "c": " | 0_0", "gone": " | 0_0"}))
+    before = known(a={"standby": "0_0"}, b={}, c={}, remembered=make_answer({"b": "0_0", "c": " | 0_0", "gone": " | 0_0"}))
     assert before.active == {"0_0": "b"}
     assert before.standby == {"0_0": ("c",)}
     assert before.in_transit_copies == {"0_0": {"b", "c"}}
     assert before.complete
-    gone = known(a={"standby": "0_0"}, b={}, remembered=answer({"gone": "0_0"}))
+    gone = known(a={"standby": "0_0"}, b={}, remembered=make_answer({"gone": "0_0"}))
     assert (gone.active, gone.in_transit, gone.complete) == ({}, set(), False)
 
 
 def test_standbys_are_those_remembered_that_do_not_run_the_task_now() -> None:
-    before = known(a={"standby": "0_0"}, b={"active": "0_0"}, c={}, remembered=answer({"a": "0_0", "b": " | 0_0", "c": ""}))
+    before = known(
+        a={"standby": "0_0"}, b={"active": "0_0"}, c={}, remembered=make_answer({"a": "0_0", "b": " | 0_0", "c": ""})
+    )
     assert before.standby == {"0_0": ()}
 
 
@@ -77,7 +79,7 @@ def test_without_memory_directories_are_believed_only_if_their_number_is_right(l
 
 
 def test_a_placement_needs_all_of_it() -> None:
-    state = snapshot({"0_0": 100}, {"a": {}})
+    state = make_snapshot({"0_0": 100}, {"a": {}})
     with pytest.raises(ValueError, match=r"found .*; allowed: .*"):
         previous_assignment(state).placement(state)
 
@@ -88,12 +90,12 @@ def test_a_placement_needs_all_of_it() -> None:
 def in_transit(b_lag: int, *, listed: str = "", memory: bool = True, **configs: Any) -> ApplicationState:
     """0_0 has left a (lag 0 there) and is on its way to b, as the first pass decided."""
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 0}}, "b": {"active": listed, "lags": {"0_0": b_lag}}, "c": {}}
-    remembered = answer({"a": "", "b": "0_0", "c": ""}) if memory else None
-    return snapshot({"0_0": 100}, clients, remembered=remembered, **configs)
+    remembered = make_answer({"a": "", "b": "0_0", "c": ""}) if memory else None
+    return make_snapshot({"0_0": 100}, clients, remembered=remembered, **configs)
 
 
 def test_a_task_in_transit_may_go_where_the_first_pass_sent_it() -> None:
-    confirmed, back = answer({"a": "", "b": "0_0", "c": ""}), answer({"a": "0_0", "b": "", "c": ""})
+    confirmed, back = make_answer({"a": "", "b": "0_0", "c": ""}), make_answer({"a": "0_0", "b": "", "c": ""})
     assert broken(in_transit(10), confirmed) == []
     assert broken(in_transit(15, acceptable_recovery_lag=14), confirmed) == [("R3", "0_0", "b")]
     assert broken(in_transit(11, memory=False), confirmed) == [("R3", "0_0", "b")]
@@ -104,18 +106,18 @@ def test_the_exemption_compares_lags_not_ranks() -> None:
     """Nobody is within the limit: 12 on a, 20 on b; the difference is."""
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 12}}, "b": {"lags": {"0_0": 20}}, "c": {"lags": {"0_0": 23}}}
     for to, expected in (("b", []), ("c", [("R3", "0_0", "c")])):
-        remembered = answer({p: "0_0" if p == to else "" for p in "abc"})
-        state = snapshot({"0_0": 100}, clients, remembered=remembered)
+        remembered = make_answer({p: "0_0" if p == to else "" for p in "abc"})
+        state = make_snapshot({"0_0": 100}, clients, remembered=remembered)
         assert broken(state, remembered) == expected
 
 
 def test_the_exemption_is_for_the_remembered_client_only_and_for_tasks_nobody_owns() -> None:
     clients: dict[str, Any] = {"a": {"lags": {"0_0": 12}}, "b": {"lags": {"0_0": 20}}, "c": {"lags": {"0_0": 20}}}
-    remembered = answer({"a": "", "b": "0_0", "c": ""})
-    state = snapshot({"0_0": 100}, clients, remembered=remembered)
-    assert ("R3", "0_0", "c") in broken(state, answer({"a": "", "b": "", "c": "0_0"}))
+    remembered = make_answer({"a": "", "b": "0_0", "c": ""})
+    state = make_snapshot({"0_0": 100}, clients, remembered=remembered)
+    assert ("R3", "0_0", "c") in broken(state, make_answer({"a": "", "b": "", "c": "0_0"}))
     clients["a"]["active"] = "0_0"
-    state = snapshot({"0_0": 100}, clients, remembered=remembered)
+    state = make_snapshot({"0_0": 100}, clients, remembered=remembered)
     assert ("R3", "0_0", "b") in broken(state, remembered)
 
 
@@ -124,8 +126,8 @@ def test_the_exemption_is_for_the_remembered_client_only_and_for_tasks_nobody_ow
 )
 def test_the_exemption_takes_an_unknown_lag_of_a_holder_for_none(lag: int | None, held: bool, allowed: bool) -> None:
     b = {"standby": "0_0" if held else "", "lags": {} if lag is None else {"0_0": lag}}
-    remembered = answer({"a": "", "b": "0_0"})
-    state = snapshot({"0_0": 100}, {"a": {"lags": {"0_0": 11}}, "b": b}, remembered=remembered)
+    remembered = make_answer({"a": "", "b": "0_0"})
+    state = make_snapshot({"0_0": 100}, {"a": {"lags": {"0_0": 11}}, "b": b}, remembered=remembered)
     # Rank 1 of an unknown holder is less than 11 anyway; with rank 2, or with 100, R3 decides.
     expected = [] if allowed or lag == -3 else [("R3", "0_0", "b")]
     assert broken(state, remembered) == expected
@@ -133,28 +135,28 @@ def test_the_exemption_takes_an_unknown_lag_of_a_holder_for_none(lag: int | None
 
 def test_standbys_of_a_task_in_transit_may_stay_where_the_first_pass_put_them() -> None:
     clients = {"a": {"0_0": 0}, "b": {"0_0": 30}, "c": {"0_0": 25}, "d": {"0_0": 19}}
-    first = answer({"a": "0_0", "b": " | 0_0", "c": "", "d": ""})
-    state = snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=first)
+    first = make_answer({"a": "0_0", "b": " | 0_0", "c": "", "d": ""})
+    state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=first)
     assert broken(state, first) == [("R5", "0_0", "b")]  # d: 19 + 10 < 30
     clients["d"] = {"0_0": 20}
-    state = snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=first)
+    state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=first)
     assert "R5" not in [rule for rule, _, _ in broken(state, first)]
-    assert ("R5", "0_0", "c") in broken(state, answer({"a": "0_0", "b": "", "c": " | 0_0", "d": ""}))
+    assert ("R5", "0_0", "c") in broken(state, make_answer({"a": "0_0", "b": "", "c": " | 0_0", "d": ""}))
 
 
 def test_a_standby_may_be_on_the_remembered_active_client() -> None:
     clients = {"a": {"0_0": 0}, "b": {"0_0": 30}, "c": {"0_0": 20}}
-    remembered = answer({"b": "0_0", "a": "", "c": " | 0_0"})
-    state = snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=remembered)
-    assert broken(state, answer({"a": "0_0", "b": " | 0_0", "c": ""})) == []
+    remembered = make_answer({"b": "0_0", "a": "", "c": " | 0_0"})
+    state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, remembered=remembered)
+    assert broken(state, make_answer({"a": "0_0", "b": " | 0_0", "c": ""})) == []
 
 
 # ----------------------------------------------------------------------------------------------------------- rest
 
 
 def test_what_rests_comes_back_unaltered() -> None:
-    assert validate(settled(), answer(SAME)) == []
-    assert validate(settled(remembered=answer(SAME)), answer(SAME)) == []
+    assert validate(settled(), make_answer(SAME)) == []
+    assert validate(settled(remembered=make_answer(SAME)), make_answer(SAME)) == []
 
 
 @pytest.mark.parametrize(
@@ -170,19 +172,19 @@ def test_what_rests_comes_back_unaltered() -> None:
     ids=["stateless tasks swapped", "roles swapped", "a follow-up"],
 )
 def test_what_rests_must_not_be_altered(given: dict[str, str], expected: list[tuple[str, str | None, str | None]]) -> None:
-    assert broken(settled(), answer(given)) == expected
+    assert broken(settled(), make_answer(given)) == expected
 
 
 def test_a_fallback_at_rest_may_ask_for_the_service_that_had_no_answer() -> None:
-    asking = answer({"a": "0_0 1_0 | 0_1 !", "b": "0_1 1_1 | 0_0"})
+    asking = make_answer({"a": "0_0 1_0 | 0_1 !", "b": "0_1 1_1 | 0_0"})
     assert broken(settled(), asking.model_copy(update={"assignor": "fallback"})) == []
     assert broken(settled(), asking.model_copy(update={"assignor": "planner"})) == [("R7", None, "a")]
 
 
 def test_what_rests_needs_no_warmup() -> None:
     clients = {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"active": "0_1", "lags": {"0_1": -2}}}
-    state = snapshot({"0_0": 100, "0_1": 100}, clients)
-    assert broken(state, answer({"a": "0_0 | | 0_1", "b": "0_1"})) == [("R7", "0_1", "a")]
+    state = make_snapshot({"0_0": 100, "0_1": 100}, clients)
+    assert broken(state, make_answer({"a": "0_0 | | 0_1", "b": "0_1"})) == [("R7", "0_1", "a")]
 
 
 MOVED = {"a": "0_0 1_1 | 0_1", "b": "0_1 1_0 | 0_0"}
@@ -199,7 +201,7 @@ MOVED = {"a": "0_0 1_1 | 0_1", "b": "0_1 1_0 | 0_0"}
         settled({"a": {"standby": ""}}),
         settled(rack_aware_assignment_tags=["zone"]),
         settled({"a": {"rack": "r1"}}, rack_aware_assignment_strategy="min_traffic"),
-        settled(remembered=answer({"a": "0_0 1_0", "b": "0_1 1_1 | 0_0"})),
+        settled(remembered=make_answer({"a": "0_0 1_0", "b": "0_1 1_1 | 0_0"})),
     ],
     ids=[
         "a task without owner",
@@ -214,26 +216,26 @@ MOVED = {"a": "0_0 1_1 | 0_1", "b": "0_1 1_0 | 0_0"}
     ],
 )
 def test_what_does_not_rest_may_be_altered(state: ApplicationState) -> None:
-    assert "R7" not in [rule for rule, _, _ in broken(state, answer(MOVED))]
+    assert "R7" not in [rule for rule, _, _ in broken(state, make_answer(MOVED))]
 
 
 def test_unequal_weights_may_be_evened_out() -> None:
     # Two heavy ones on one client, which could be apart; with equal weights that is balanced, by count.
     clients = {"a": {"active": "1_0 1_1"}, "b": {"active": "1_2 1_3"}}
-    swapped = answer({"a": "1_0 1_2", "b": "1_1 1_3"})
+    swapped = make_answer({"a": "1_0 1_2", "b": "1_1 1_3"})
     for weight, expected in ((1.0, ["R7", "R7"]), (2.0, [])):
         heavy = {"stateful": False, "weight": weight}
         tasks = {"1_0": heavy, "1_1": heavy, "1_2": "stateless", "1_3": "stateless"}
-        assert [rule for rule, _, _ in broken(snapshot(tasks, clients), swapped)] == expected
+        assert [rule for rule, _, _ in broken(make_snapshot(tasks, clients), swapped)] == expected
 
 
 def test_an_idle_client_that_drains_does_not_disturb_rest() -> None:
     clients = {"a": {"active": "1_0"}, "b": {"draining": True, "threads": 1}}
-    state = snapshot({"1_0": "stateless"}, clients)
-    assert broken(state, answer({"a": "", "b": "1_0"})) == [("R7", "1_0", "a")]
+    state = make_snapshot({"1_0": "stateless"}, clients)
+    assert broken(state, make_answer({"a": "", "b": "1_0"})) == [("R7", "1_0", "a")]
 
 
 def test_an_assignment_that_breaks_a_rule_does_not_rest() -> None:
     """The active has fallen behind another client's copy."""
     clients = {"a": {"active": "0_0", "lags": {"0_0": 50}}, "b": {"lags": {"0_0": 3}}}
-    assert broken(snapshot({"0_0": 100}, clients), answer({"a": "", "b": "0_0"})) == []
+    assert broken(make_snapshot({"0_0": 100}, clients), make_answer({"a": "", "b": "0_0"})) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tiny import tiny_state
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.state import Weights
@@ -14,7 +14,7 @@ from optassign.judging.metrics import measure_weighted_cost
 def test_the_measure_is_what_the_model_counts() -> None:
     looked = 0
     for seed in range(60):
-        rng, state = random.Random(seed), tiny_state(seed, most=800)
+        rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
         drawn = [round(10 ** rng.uniform(-1, 4), 3) for _ in range(3)]
         weights = Weights(instance=drawn[0], subtopology=drawn[1], stickiness=drawn[2])
         options = state.options.model_copy(update={"preset": "weighted", "weights": weights})

@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from seeds import few_of
-from targets import find_answer_now, find_target, spend, take_turns
-from tiny import tiny_state
+from seeds import take_few
+from targets import choose_solver, find_answer_now, find_target, make_effort
+from tiny import draw_tiny_state
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
@@ -21,11 +21,11 @@ from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import ShareFamilies, compute_shares
 from optassign_models.solving.methods.target_method import TargetMethod
 
-SEEDS = few_of(range(400), 100)
+SEEDS = take_few(range(400), 100)
 
 
 def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, ShareFamilies]:
-    state = tiny_state(seed, most=1500)
+    state = draw_tiny_state(seed, most=1500)
     problem, forced = prepare(read_situation(state).problem)
     return Tiny(state), problem, forced, compute_shares(problem)
 
@@ -42,38 +42,40 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
     tiny, problem, _, _ = problem_of(seed)
-    best = tiny.best_now()
+    best = tiny.find_best_now()
     order = read_situation(tiny.state).requests.order
-    found = find_answer_now(TargetMethod(order, spend()).prepare_case(problem), (ACTIVE_MOVES,), spend(take_turns(seed)))
+    found = find_answer_now(
+        TargetMethod(order, make_effort()).prepare_case(problem), (ACTIVE_MOVES,), make_effort(choose_solver(seed))
+    )
     if best is None:
         assert found.placement is None
         assert found.is_impossible
         return
     assert found.placement is not None
     assert count_active_moves(problem, found.placement) == best == found.bounds[0]
-    assert tiny.balanced(copies_of(tiny, found.placement))
+    assert tiny.is_balanced(copies_of(tiny, found.placement))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
     tiny, problem, forced, within = problem_of(seed)
-    best = tiny.best_plan()
-    solved = find_target(problem, forced, within, effort=spend(take_turns(seed)))
+    best = tiny.find_best_plan()
+    solved = find_target(problem, forced, within, effort=make_effort(choose_solver(seed)))
     if best is None:
         assert solved.placement is None
         assert solved.is_impossible
         return
     assert solved.placement is not None
-    assert tiny.balanced(copies_of(tiny, solved.placement))
+    assert tiny.is_balanced(copies_of(tiny, solved.placement))
     assert tuple(evaluate(problem, forced, solved.placement).values()) == best
-    assert tiny.plan_values(copies_of(tiny, solved.placement)) == best
+    assert tiny.measure_plan(copies_of(tiny, solved.placement)) == best
     assert solved.bounds == best
 
 
 def draw_plan(tiny: Tiny, seed: int) -> Placement:
     """Any copies that keep R1, R2 and R4: a remembered plan may have become as bad since."""
     rng = random.Random(seed)
-    drawn = [rng.choice(tiny.placements_of(task)) for task in tiny.state.tasks]
+    drawn = [rng.choice(tiny.list_placements(task)) for task in tiny.state.tasks]
     at = {client: i for i, client in enumerate(tiny.clients)}
     keys = [task * len(at) + at[client] for task, (_, standbys) in enumerate(drawn) for client in standbys]
     return make_placement(np.array([at[active] for active, _ in drawn]), np.array(keys, dtype=np.int64), len(at))
@@ -86,9 +88,9 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None
     plan = draw_plan(tiny, seed) if drawn else find_target(problem, forced, within).placement
     if plan is None:
         return  # nothing is balanced there, which `test_plan_is_optimal_in_every_goal` tries
-    best = tiny.best_rebalance(copies_of(tiny, plan))
+    best = tiny.find_best_rebalance(copies_of(tiny, plan))
     separated = rebalance(problem, within, plan, find_least_imbalance_actives)
-    assert tiny.rebalance_values(copies_of(tiny, separated.whole), copies_of(tiny, plan)) == best
+    assert tiny.measure_rebalance(copies_of(tiny, separated.whole), copies_of(tiny, plan)) == best
     signs = [-1 if goal in ("copies_on_target", "actives_on_target") else 1 for goal in REBALANCE_GOALS]
     pairs = zip(signs, REBALANCE_GOALS, strict=True)
     bounds = [sign * separated.bounds[goal] for sign, goal in pairs if goal in separated.bounds]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.judging.validation import validate
@@ -22,7 +22,7 @@ from optassign.judging.validation import validate
 def test_small_weights_count_as_much_as_great_ones(weights: tuple[float, ...]) -> None:
     ids = [f"0_{i}" for i in range(len(weights))]
     tasks = {task: {"changelog_end_offset": 100_000, "weight": weight} for task, weight in zip(ids, weights, strict=True)}
-    state = snapshot(tasks, {"a": {"active": ids, "lags": dict.fromkeys(ids, -2)}, "b": {}})
+    state = make_snapshot(tasks, {"a": {"active": ids, "lags": dict.fromkeys(ids, -2)}, "b": {}})
     (load,) = (goal for goal in assign(state).report.goals if goal.name == "load")
     assert load.value == pytest.approx(1.0, abs=0.001)
     assert load.proven
@@ -40,7 +40,7 @@ def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weig
         "c": {},
     }
     options = {"preset": "weighted", "weights": weights}
-    state = snapshot(dict.fromkeys(ids, 20_000), clients, options=options, num_standby_replicas=1)
+    state = make_snapshot(dict.fromkeys(ids, 20_000), clients, options=options, num_standby_replicas=1)
     given = assign(state)
     assert validate(state, given) == []
     assert given.report.termination.reason != "fallback"
@@ -52,7 +52,7 @@ def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weig
 def test_capacities_at_the_limit_are_shared_exactly(assignor: str) -> None:
     """9 × 10^12 in all, as much as reading allows: in millionths within int64."""
     clients = {"a": {"threads": 6_000_000, "capacity": 1e6}, "b": {"threads": 3_000_000, "capacity": 1e6}}
-    state = snapshot(dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4", "0_5"], "stateless"), clients)
+    state = make_snapshot(dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4", "0_5"], "stateless"), clients)
     given = assign(state, assignor)
     assert [len(client.active) for client in given.clients] == [4, 2]
     assert given.report.termination.reason != "fallback"

@@ -29,16 +29,16 @@ def counted(problem: Problem, placed: Placement) -> FamilyCounts:
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_least_imbalance_family_by_family(seed: int) -> None:
-    tiny = Tiny(tiny_state(seed, most=400))
-    method = TargetMethod(read_situation(tiny.state).requests.order, spend(take_turns(seed // 2)))
+    tiny = Tiny(draw_tiny_state(seed, most=400))
+    method = TargetMethod(read_situation(tiny.state).requests.order, make_effort(choose_solver(seed // 2)))
     case = method.prepare_case(read_situation(tiny.state).problem)
     problem, within = case.problem, case.shares
     # Shares that no assignment keeps: one active more is wanted of everyone.
     shut = replace(within, active=ShareBounds(within.active.high + 1, within.active.high + 1))
-    solved = find_least_imbalance(replace(case, target=shut), spend(take_turns(seed // 2)))
+    solved = find_least_imbalance(replace(case, target=shut), make_effort(choose_solver(seed // 2)))
     assert solved.placement is not None
     best = min(
         shut.imbalance(counted(problem, as_placement(tiny, copies)))
-        for copies in tiny.all_of([tiny.placements_of(t) for t in tiny.state.tasks])
+        for copies in tiny.combine([tiny.list_placements(t) for t in tiny.state.tasks])
     )
     assert solved.bounds == solved.values == best, f"seed {seed}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
@@ -38,7 +38,7 @@ def group(lag: int, owner: bool = True) -> ApplicationState:
         "s": {"standby": IDS, "lags": dict.fromkeys(IDS, 0)},
         "x": {"lags": dict.fromkeys(IDS, lag)},
     }
-    return snapshot(dict.fromkeys(IDS, END), clients, num_standby_replicas=1)
+    return make_snapshot(dict.fromkeys(IDS, END), clients, num_standby_replicas=1)
 
 
 @both

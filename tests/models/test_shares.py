@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiny import tiny_state
+from tiny import draw_tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring import balance
@@ -18,7 +18,7 @@ def as_rows(share: ShareBounds, clients: tuple[str, ...]) -> dict[str, tuple[int
 
 @pytest.mark.parametrize("seed", range(300))
 def test_shares_are_the_judges(seed: int) -> None:
-    state = tiny_state(seed)
+    state = draw_tiny_state(seed)
     situation = read_situation(state)
     mine, theirs = compute_shares(situation.problem), balance.compute_shares(state)
     assert as_rows(mine.active, situation.inventory.clients) == {c: tuple(w) for c, w in theirs.active.items()}
@@ -50,7 +50,7 @@ def test_imbalance_grows_with_the_square() -> None:
 
 
 def test_unbounded_shares_hold_everything() -> None:
-    state = tiny_state(3)
+    state = draw_tiny_state(3)
     within = compute_shares(read_situation(state).problem)
     free: ShareFamilies = within.widen_fully(100)
     assert all(int(w.low.max(initial=0)) == 0 for w in free.in_order())

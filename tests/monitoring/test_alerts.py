@@ -22,7 +22,7 @@ RUNBOOK = (ROOT / "docs/how-to/runbook.md").read_text(encoding="utf-8")
 
 
 def await_written(service: ServiceHere, number: int) -> None:
-    wait_until(lambda: (service.metric("optassign_recordings_written_total") or 0) >= number)
+    wait_until(lambda: (service.read_metric("optassign_recordings_written_total") or 0) >= number)
 
 
 def test_each_alert_is_tried_here() -> None:
@@ -78,7 +78,7 @@ def test_a_group_that_restores_nothing_and_a_retired_one(tmp_path: Path) -> None
 
 
 def test_an_answer_above_its_bound(tmp_path: Path) -> None:
-    options = ("--register", "loose=failing_assignors:ProvesLittle", "--assignor", "loose")
+    options = ("--register", "loose=failing_assignors:WeakBoundAssignor", "--assignor", "loose")
     with run_service_here(*OPTIONS, str(tmp_path), *options, day=DAY) as service:
         service.assign(make_state("orders"))
         await_written(service, 1)
@@ -113,7 +113,7 @@ def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> N
                 thread.submit(service.assign, make_state("large"))
                 service.await_held("unread")
                 refused = thread.submit(service.assign, state, optassign_deadline_ms="3000", optassign_rebalance="r-1")
-                wait_until(lambda: service.metric("optassign_queue_length") == 1)
+                wait_until(lambda: service.read_metric("optassign_queue_length") == 1)
                 service.pass_seconds(3.1)
                 assert refused.result().status_code == 503
             assert service.wait_for("refused", application="orders")["reason"] == "busy"
@@ -128,7 +128,7 @@ def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> N
             said = "status 503"
         if cause != "deadline":
             assert service.report(body, "r-1", round(1000 * DAY)).status_code == 200
-        wait_until(lambda: service.metric("optassign_application_status", application="orders", status="fallback") == 1)
+        wait_until(lambda: service.read_metric("optassign_application_status", application="orders", status="fallback") == 1)
         assert said in read_reasons(service, "orders")
         scrapes.pass_minutes(3)
     scrapes.check(tmp_path, "OptassignFallback", silent=1, fires=4)
@@ -143,7 +143,7 @@ def test_an_estimate_that_was_far_too_short(tmp_path: Path) -> None:
         group.wait(service, 10)
         group.rebalance(service, dict.fromkeys(tasks, 50_000))
         await_written(service, 2)
-        estimate = service.metric("optassign_application_settling_estimate_seconds", application="orders") or 0
+        estimate = service.read_metric("optassign_application_settling_estimate_seconds", application="orders") or 0
         assert 10 < estimate < 600
         scrapes = Scrapes(service, DAY + group.at)
         scrapes.pass_minutes(round(2 * estimate / 60) + 22)
@@ -176,7 +176,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         scrapes = Scrapes(service, DAY)
         scrapes.pass_minutes(1)
         service.assign(make_state("orders"))
-        wait_until(lambda: service.metric("optassign_recordings_lost_total") == 1)
+        wait_until(lambda: service.read_metric("optassign_recordings_lost_total") == 1)
         scrapes.pass_minutes(3)
     scrapes.check(tmp_path, "OptassignNotRecording", silent=1, fires=4)
 
@@ -200,7 +200,7 @@ def test_requests_that_are_refused(tmp_path: Path) -> None:
                 thread.submit(service.assign, make_state(f"small-{number}"), optassign_deadline_ms="3000")
                 for number in range(4)
             ]
-            wait_until(lambda: service.metric("optassign_queue_length") == 4)
+            wait_until(lambda: service.read_metric("optassign_queue_length") == 4)
             service.pass_seconds(3.1)
             assert [response.result().status_code for response in small] == [503] * 4
         assert large.result().status_code == 200

@@ -403,8 +403,8 @@ def test_gauges_of_an_application(service: Running) -> None:
     """The service knows them again after a restart, from its recordings."""
     shown = service.client.get("/v1/history").json()["applications"]
     (orders,) = [row for row in shown if row["application"] == "orders"]
-    assert service.metric("optassign_application_status", application="orders", status="warming up") == 1
-    assert service.metric("optassign_application_status", application="orders", status="at rest") == 0
-    assert service.metric("optassign_application_standbys_wanted", application="orders") == 108
-    end = service.metric("optassign_application_expected_end_timestamp_seconds", application="orders")
+    assert service.read_metric("optassign_application_status", application="orders", status="warming up") == 1
+    assert service.read_metric("optassign_application_status", application="orders", status="at rest") == 0
+    assert service.read_metric("optassign_application_standbys_wanted", application="orders") == 108
+    end = service.read_metric("optassign_application_expected_end_timestamp_seconds", application="orders")
     assert end == pytest.approx(datetime.fromisoformat(orders["expected_end"]).timestamp())

@@ -41,7 +41,7 @@ def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
         service.assign(make_weighed(0))
         line = service.wait_for("rebalance", application="weighed")
         assert line["rates_count_from"] == "2026-11-20T12:01:00.000Z"
-        wait_until(lambda: service.metric("optassign_application_measuring_input", application="weighed") == 1)
+        wait_until(lambda: service.read_metric("optassign_application_measuring_input", application="weighed") == 1)
         wait_until(lambda: service.client.get("/v1/history").json()["applications"])
         (row,) = service.client.get("/v1/history").json()["applications"]
         assert row["rates_count_from"] == "2026-11-20T12:01:00.000Z"
@@ -52,7 +52,7 @@ def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
         assert "tells no plan" not in page
         service.assign(make_weighed(60))
         assert "rates_count_from" not in service.wait_for("rebalance", 2, application="weighed")
-        wait_until(lambda: service.metric("optassign_application_measuring_input", application="weighed") == 0)
+        wait_until(lambda: service.read_metric("optassign_application_measuring_input", application="weighed") == 0)
         wait_until(lambda: not service.client.get("/v1/history").json()["applications"][0]["rates_count_from"])
         page = service.client.get("/applications/weighed", headers=HTML).text
         assert "rates of the input count" not in page
@@ -95,7 +95,7 @@ def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
         assert {row["process_id"]: row["load"] for row in view["holders"]} == pytest.approx(expected, abs=1e-6)
         assert view["row"]["load_unit"] == "even spreads"
         assert view["row"]["load_most"] == pytest.approx(max(expected.values()), abs=1e-6)
-        assert service.metric("optassign_application_load_most", application="heavy") == view["row"]["load_most"]
+        assert service.read_metric("optassign_application_load_most", application="heavy") == view["row"]["load_most"]
         there = "/v1/history/" + view["row"]["last"]["id"].replace("/", "/rebalances/", 1)
         rows = service.client.get(there).json()["counts"]
         assert {row["process_id"]: row["load"]["after"] for row in rows} == pytest.approx(expected, abs=1e-3)

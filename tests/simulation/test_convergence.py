@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Waiting
 from optassign.formats.configs import AssignmentConfigs
@@ -62,12 +62,12 @@ def move_towards(target: Mapping[str, str]) -> Callable[[ApplicationState], Task
             f"{' '.join(t for t in served if target[t] == client)}{'!' if cold and client == min(clients) else ''}"
             for client in clients
         }
-        return answer(given).model_copy(update={"report": Report(goals=(bound,), waiting=waiting)})
+        return make_answer(given).model_copy(update={"report": Report(goals=(bound,), waiting=waiting)})
 
     return answered
 
 
-START = snapshot(
+START = make_snapshot(
     {"0_0": 500, "0_1": 600, "0_2": 700, "1_0": "stateless"},
     {"a": {"active": "0_0 0_1 0_2 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": -2}}, "b": {"0_2": 300}},
     max_warmup_replicas=1,
@@ -128,9 +128,9 @@ def test_an_assignor_that_never_ends_is_stopped() -> None:
 def test_an_assignor_that_changes_its_mind_does_not_rest() -> None:
     def restless(state: ApplicationState) -> TaskAssignment:
         a, b = (" ".join(client.previous_active) for client in state.clients)
-        return answer({"a": b, "b": a})
+        return make_answer({"a": b, "b": a})
 
-    result = converge(snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}}), ScriptedAssignor(restless))
+    result = converge(make_snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}}), ScriptedAssignor(restless))
     assert (result.settled, result.rests, result.stable) == (True, False, False)
     assert result.rebalances == 1
     assert result.violations == {"R7": 2}, "both answers alter what is at rest"
@@ -153,7 +153,7 @@ def test_a_stalled_answer_is_not_settled() -> None:
     ],
 )
 def test_after_an_impossible_answer_there_is_nothing_more(broken: Mapping[str, str], rule: str) -> None:
-    assignor = ScriptedAssignor(lambda state: answer(broken))
+    assignor = ScriptedAssignor(lambda state: make_answer(broken))
     result = converge(START, assignor)
     assert (result.rebalances, result.stable) == (1, False)
     assert rule in result.violations
@@ -192,13 +192,13 @@ def test_each_step_is_heard_of() -> None:
 
 def play_script(state: ApplicationState, *script: Mapping[str, str]) -> Convergence:
     """Each answer of the script in turn; the last once more, to see whether the group rests."""
-    answers = iter([answer(given) for given in (*script, script[-1])])
+    answers = iter([make_answer(given) for given in (*script, script[-1])])
     return converge(state, ScriptedAssignor(lambda _: next(answers)))
 
 
 def test_a_task_that_moves_again_counts_once_more_but_as_one_task() -> None:
     tasks = {"0_0": 500, "1_0": "stateless", "1_1": "stateless", "1_2": "stateless"}
-    state = snapshot(tasks, {"a": {"active": "0_0 1_0 1_1 1_2", "lags": {"0_0": -2}}, "b": {}, "c": {}})
+    state = make_snapshot(tasks, {"a": {"active": "0_0 1_0 1_1 1_2", "lags": {"0_0": -2}}, "b": {}, "c": {}})
     played = play_script(
         state,
         {"a": "1_1 1_2 !", "b": "0_0 1_0", "c": ""},
@@ -212,15 +212,15 @@ def test_a_task_that_moves_again_counts_once_more_but_as_one_task() -> None:
 
 
 def test_a_task_without_owner_moves_only_where_it_goes_on_from_its_start() -> None:
-    state = snapshot({"1_0": "stateless", "1_1": "stateless"}, {"a": {}, "b": {}})
+    state = make_snapshot({"1_0": "stateless", "1_1": "stateless"}, {"a": {}, "b": {}})
     played = play_script(state, {"a": "1_0 1_1 !", "b": ""}, {"a": "1_0", "b": "1_1"})
     assert [step.moved for step in played.history] == [(), ("1_1",)]
     assert (played.moved_active, played.moved_more_than_once, played.moves_repeated) == (1, 0, 0)
 
 
 def test_what_the_last_look_moves_is_not_counted() -> None:
-    state = snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}})
-    answers = iter([answer({"a": "", "b": "1_0"}), answer({"a": "1_0", "b": ""})])
+    state = make_snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}})
+    answers = iter([make_answer({"a": "", "b": "1_0"}), make_answer({"a": "1_0", "b": ""})])
     played = converge(state, ScriptedAssignor(lambda _: next(answers)))
     assert (played.rests, played.moved_active, played.moved_more_than_once) == (False, 1, 0)
 
@@ -234,14 +234,14 @@ def get_previous(state: ApplicationState, process_id: str) -> tuple[tuple[str, .
 
 
 def test_after_restoration_assigned_copies_are_caught_up_and_the_rest_is_gone() -> None:
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 500, "0_1": 600, "1_0": "stateless"},
         {
             "a": {"active": "0_0 1_0", "lags": {"0_0": -2, "0_1": 40}, "tags": {"zone": "x"}, "x_note": 1},
             "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": -2, "0_0": 450}},
         },
     )
-    given = answer({"a": "0_0 || 0_1", "b": "0_1 1_0"})
+    given = make_answer({"a": "0_0 || 0_1", "b": "0_1 1_0"})
     after = make_restored_snapshot(state, given)
     assert get_previous(after, "a") == (("0_0",), ("0_1",), {"0_0": RUNNING, "0_1": 0})
     assert get_previous(after, "b") == (("0_1", "1_0"), (), {"0_1": RUNNING})
@@ -256,14 +256,14 @@ def test_after_restoration_assigned_copies_are_caught_up_and_the_rest_is_gone() 
 @pytest.mark.parametrize(("lag", "after"), [(-2, 11), (0, 11), (480, 491), (488, 499), (489, None), (500, None), (-3, None)])
 def test_kept_state_is_given_up_where_the_whole_changelog_is_as_near(lag: int, after: int | None) -> None:
     owned = "0_0" if lag == RUNNING else ""
-    state = snapshot({"0_0": 500}, {"a": {"active": owned, "lags": {"0_0": lag}}, "b": {}})
-    kept = make_restored_snapshot(state, answer({"a": "", "b": "0_0"}), keep_state=True)
+    state = make_snapshot({"0_0": 500}, {"a": {"active": owned, "lags": {"0_0": lag}}, "b": {}})
+    kept = make_restored_snapshot(state, make_answer({"a": "", "b": "0_0"}), keep_state=True)
     assert get_previous(kept, "a") == ((), () if after is None else ("0_0",), {} if after is None else {"0_0": after})
 
 
 def test_changelogs_do_not_shrink_with_the_lags_that_told_of_them() -> None:
-    state = snapshot({"0_0": None, "1_0": "stateless"}, {"a": {"0_0": 70_000}, "b": {"0_0": 126_000}})
-    after = make_restored_snapshot(state, answer({"a": "0_0", "b": "1_0"}))
+    state = make_snapshot({"0_0": None, "1_0": "stateless"}, {"a": {"0_0": 70_000}, "b": {"0_0": 126_000}})
+    after = make_restored_snapshot(state, make_answer({"a": "0_0", "b": "1_0"}))
     assert after.full_lags == state.full_lags == {"0_0": 126_001}
     assert after.all_tasks["1_0"].changelog_end_offset is None
 
@@ -271,13 +271,13 @@ def test_changelogs_do_not_shrink_with_the_lags_that_told_of_them() -> None:
 def test_consumers_keep_what_they_can() -> None:
     consumers = {"c1": ["1_0"], "c2": ["1_1"]}
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], "stateless")
-    state = snapshot(tasks, {"a": {"active": "1_0 1_1", "consumers": consumers}, "b": {}})
-    after = make_restored_snapshot(state, answer({"a": "1_1 1_2", "b": "1_0 1_3"}))
+    state = make_snapshot(tasks, {"a": {"active": "1_0 1_1", "consumers": consumers}, "b": {}})
+    after = make_restored_snapshot(state, make_answer({"a": "1_1 1_2", "b": "1_0 1_3"}))
     assert after.kafka_streams_states["a"].consumers == {"c1": ("1_2",), "c2": ("1_1",)}
     assert after.kafka_streams_states["b"].consumers == {}
 
 
-GROWING = snapshot(
+GROWING = make_snapshot(
     {"0_0": 1_000, "0_1": 3_000, "0_2": None, "1_0": "stateless"},
     {"a": {"active": "0_0 0_1 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": 2_000}}, "b": {"0_0": 100}},
     acceptable_recovery_lag=250,
@@ -287,7 +287,7 @@ GROWING = snapshot(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_changelogs_grow_alike_in_every_step_and_standbys_are_a_little_behind(seed: int) -> None:
-    growth, given, ends, behind = Growth(GROWING, 0.5, seed), answer({"a": "0_0 1_0 | 0_1 | 0_2", "b": "0_1 0_2"}), [], []
+    growth, given, ends, behind = Growth(GROWING, 0.5, seed), make_answer({"a": "0_0 1_0 | 0_1 | 0_2", "b": "0_1 0_2"}), [], []
     state = GROWING
     for _ in range(3):
         state = make_restored_snapshot(state, given, growth=growth)
@@ -309,7 +309,7 @@ def test_growth_and_lags_take_every_value_they_may() -> None:
     grown, behind = set(), set()
     for seed in range(2_000):
         growth = Growth(GROWING, 0.005, seed)  # 0 to 10 offsets
-        state = make_restored_snapshot(GROWING, answer({"a": "0_0 1_0 | 0_1", "b": "0_1 0_2"}), growth=growth)
+        state = make_restored_snapshot(GROWING, make_answer({"a": "0_0 1_0 | 0_1", "b": "0_1 0_2"}), growth=growth)
         more = state.full_lags["0_1"] - 3_000
         grown.add(more)
         behind.add((more, state.kafka_streams_states["a"].lags["0_1"]))
@@ -319,7 +319,7 @@ def test_growth_and_lags_take_every_value_they_may() -> None:
 
 def test_kept_state_falls_behind_by_what_is_written_too() -> None:
     growth = Growth(GROWING, 0.5, 1)
-    after = make_restored_snapshot(GROWING, answer({"a": "0_0 0_1 1_0", "b": "0_2"}), keep_state=True, growth=growth)
+    after = make_restored_snapshot(GROWING, make_answer({"a": "0_0 0_1 1_0", "b": "0_2"}), keep_state=True, growth=growth)
     written = after.full_lags["0_0"] - 1_000
     assert written > 0
     assert after.kafka_streams_states["b"].lags == {"0_0": 100 + 1_000 // 50 + 1 + written, "0_2": RUNNING}
@@ -327,8 +327,8 @@ def test_kept_state_falls_behind_by_what_is_written_too() -> None:
 
 def test_no_changelog_grows_beyond_what_its_format_holds() -> None:
     most = 2**63 - 1
-    state = snapshot({"0_0": most - 5, "0_1": 7}, {"a": {"active": "0_0 0_1"}, "b": {}})
-    after = make_restored_snapshot(state, answer({"a": "0_0", "b": "0_1"}), growth=Growth(state, 1.0, 3))
+    state = make_snapshot({"0_0": most - 5, "0_1": 7}, {"a": {"active": "0_0 0_1"}, "b": {}})
+    after = make_restored_snapshot(state, make_answer({"a": "0_0", "b": "0_1"}), growth=Growth(state, 1.0, 3))
     assert after.full_lags["0_0"] == most
     assert 7 <= after.full_lags["0_1"] <= most
 
@@ -345,7 +345,7 @@ def test_growth_is_played_by_its_seed() -> None:
             play(growth=share)
 
 
-MOVING = snapshot(
+MOVING = make_snapshot(
     {"0_0": 500, "0_1": 500, "1_0": 500, "1_1": 500, "2_0": "stateless"},
     {
         "a": {"active": "0_0 0_1 2_0", "lags": {"0_0": -2, "0_1": -2}},
@@ -354,7 +354,7 @@ MOVING = snapshot(
     },
     num_standby_replicas=1,
 )
-FIRST = answer({"a": "0_1 | 0_0", "b": "0_0 2_0 | 1_0 | 0_1", "c": "1_0 1_1 | 0_1"})
+FIRST = make_answer({"a": "0_1 | 0_0", "b": "0_0 2_0 | 1_0 | 0_1", "c": "1_0 1_1 | 0_1"})
 
 
 def test_in_the_second_pass_nobody_owns_what_moves() -> None:
@@ -376,11 +376,11 @@ def test_in_the_second_pass_the_old_owner_may_have_lost_its_state() -> None:
 
 
 def test_a_second_pass_whose_tasks_are_on_their_way_keeps_the_rules() -> None:
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 7}}},
     )
-    first = answer({"a": "0_1", "b": "0_0"})
+    first = make_answer({"a": "0_1", "b": "0_0"})
     assert validate(state, first) == []
     for second in (make_second_pass_snapshot(state, first), make_second_pass_snapshot(state, first, state_survives=False)):
         assert validate(second, first) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny import tiny_state
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -155,7 +155,7 @@ def test_where_cp_sat_finds_nothing_what_the_relaxation_found_goes_out(
 
 @pytest.mark.parametrize("seed", range(120))
 def test_so_it_does_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = tiny_state(seed)
+    state = draw_tiny_state(seed)
     monkeypatch.setattr(solver, "decide", finds_nothing)
     given = assign(state)
     assert validate(state, given) == []

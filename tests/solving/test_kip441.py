@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignment, TaskAssignment
@@ -50,7 +50,7 @@ def state_of(before: Table, tasks: str, standby_lag: int = 0, standbys: int = 1)
         lags = dict.fromkeys(actives, -2) | dict.fromkeys(others, standby_lag)
         clients[process_id] = {"active": actives, "standby": others, "lags": lags}
     ends = {task_id(name): END for name in tasks.split()}
-    return snapshot(ends, clients, num_standby_replicas=standbys, acceptable_recovery_lag=10_000, max_warmup_replicas=2)
+    return make_snapshot(ends, clients, num_standby_replicas=standbys, acceptable_recovery_lag=10_000, max_warmup_replicas=2)
 
 
 def second_pass_changes_nothing(state: ApplicationState, answer: TaskAssignment, assignor: str) -> bool:
@@ -139,7 +139,7 @@ def test_each_node_is_planned_one_x_and_one_y(assignor: str) -> None:
 @pytest.mark.parametrize("kind", [END, "unlogged", "stateless"])
 def test_from_nothing_each_node_has_one_x_and_one_y_at_once(assignor: str, kind: int | str) -> None:
     tasks = {f"{subtopology}_{partition}": kind for subtopology in range(2) for partition in range(3)}
-    answer = assign(snapshot(tasks, {"A": {}, "B": {}, "C": {}}, acceptable_recovery_lag=10_000), assignor)
+    answer = assign(make_snapshot(tasks, {"A": {}, "B": {}, "C": {}}, acceptable_recovery_lag=10_000), assignor)
     assert {c.process_id: [task[0] for task in c.active] for c in answer.clients} == {node: ["0", "1"] for node in "ABC"}
     assert (answer.plan, asks(answer)) == (None, {})
 
@@ -163,7 +163,7 @@ def test_a_client_keeps_its_smallest_ids(assignor: str, kind: str, each: int, ol
         clients[f"c{old}"] = {"active": mine, "lags": dict.fromkeys(mine, -2) if logged else {}}
     for new in range(joined):
         clients[f"new{new}"] = {"lags": dict.fromkeys(tasks, 0)} if kind == "caught up" else {}
-    state = snapshot(dict.fromkeys(tasks, END if logged else kind), clients)
+    state = make_snapshot(dict.fromkeys(tasks, END if logged else kind), clients)
     answer = assign(state, assignor)
     assert (answer.plan is None) == (kind != "cold")
     where = {client.process_id: client.active for client in answer.plan or answer.clients}

@@ -1,7 +1,7 @@
 """Restore rates of a group that another assignor runs."""
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.measuring.outlook import list_rates
@@ -17,12 +17,12 @@ def look(at: str, lag: int, **more: object) -> ApplicationState:
         "a": {"active": "0_0 0_1", "lags": _OWNED},
         "b": {"standby": "0_0", "lags": {"0_0": lag}},
     }
-    state = snapshot({"0_0": 100_000, "0_1": 100_000}, clients, num_standby_replicas=0)
+    state = make_snapshot({"0_0": 100_000, "0_1": 100_000}, clients, num_standby_replicas=0)
     return state.model_copy(update={"taken_at": at, **more})
 
 
 def test_rates_are_learnt_from_what_was_applied() -> None:
-    applied = answer({"a": "0_0 0_1", "b": " || 0_0!"})
+    applied = make_answer({"a": "0_0 0_1", "b": " || 0_0!"})
     first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
     assert first.report.pace is not None
     assert first.report.pace.clients == ()
@@ -36,7 +36,7 @@ def test_rates_are_learnt_from_what_was_applied() -> None:
 
 def test_what_was_done_at_a_look_is_no_slow_rate() -> None:
     """A copy that was there after ten minutes may have been there after two seconds."""
-    applied = answer({"a": "0_0 0_1", "b": " || 0_0!"})
+    applied = make_answer({"a": "0_0 0_1", "b": " || 0_0!"})
     first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
     second = observe_pace(look("2026-01-01T00:10:00Z", 0), applied, first)
     assert second.report.pace is not None
@@ -45,5 +45,5 @@ def test_what_was_done_at_a_look_is_no_slow_rate() -> None:
 
 
 def test_without_times_nothing_is_learnt() -> None:
-    applied = answer({"a": "0_0 0_1", "b": " || 0_0!"})
+    applied = make_answer({"a": "0_0 0_1", "b": " || 0_0!"})
     assert observe_pace(look("2026-01-01T00:00:00Z", 5, taken_at=None), applied, None) is applied

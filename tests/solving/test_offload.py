@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -43,7 +43,7 @@ def join(**options: Any) -> ApplicationState:
         logged = [f"0_{n}" for n in range(first, first + 4)]
         active = [*logged, *(f"1_{n}" for n in range(first // 2, first // 2 + 2))]
         clients[name] = {"active": active, "lags": dict.fromkeys(logged, -2)}
-    made = snapshot(tasks, {**clients, "c": {}}, acceptable_recovery_lag=100, max_warmup_replicas=1)
+    made = make_snapshot(tasks, {**clients, "c": {}}, acceptable_recovery_lag=100, max_warmup_replicas=1)
     return timed(made, **options)
 
 
@@ -76,7 +76,7 @@ def test_a_logged_task_changes_roles_with_a_caught_up_standby(assignor: str) -> 
         "b": {"standby": list(tasks), "lags": {"0_0": 0, "0_1": 500_000, "0_2": 500_000, "0_3": 0}},
         "c": {},
     }
-    made = snapshot(tasks, clients, num_standby_replicas=1, acceptable_recovery_lag=100, max_warmup_replicas=1)
+    made = make_snapshot(tasks, clients, num_standby_replicas=1, acceptable_recovery_lag=100, max_warmup_replicas=1)
     state = timed(made)
     answer = assign(state, assignor)
     assert validate(state, answer) == []

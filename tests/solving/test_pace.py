@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import ClientPace, EvidenceName, TaskAssignment
@@ -28,7 +28,7 @@ def take(at: float, lags: dict[str, int], remembered: TaskAssignment | None, **o
         "c": {"active": [], "standby": list(lags), "lags": lags},
     }
     ends = {f"0_{number}": END for number in range(4)}
-    made = snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
+    made = make_snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
     taken = (BEGIN + timedelta(seconds=at)).isoformat()
     return made.model_copy(
         update={"taken_at": taken, "remembered": remembered, "options": made.options.model_copy(update=options)}
@@ -91,7 +91,7 @@ def test_a_second_pass_teaches_nothing(assignor: str) -> None:
     ends = {f"0_{number}": END for number in range(6)}
 
     def see(at: float, remembered: TaskAssignment | None) -> ApplicationState:
-        made = snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
+        made = make_snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
         return made.model_copy(update={"taken_at": (BEGIN + timedelta(seconds=at)).isoformat(), "remembered": remembered})
 
     first = assign(see(0, None), assignor)
@@ -198,7 +198,7 @@ def test_a_second_pass_is_part_of_the_time_that_was_asked_for(assignor: str) -> 
             "c": {"active": [], "standby": ["0_0"], "lags": {"0_0": 0}},
         }
         ends = {f"0_{number}": END for number in range(6)}
-        made = snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
+        made = make_snapshot(ends, clients, num_standby_replicas=0, acceptable_recovery_lag=100, max_warmup_replicas=1)
         return made.model_copy(update={"taken_at": (BEGIN + timedelta(seconds=at)).isoformat(), "remembered": remembered})
 
     first = assign(see(0, ["0_0", "0_1", "0_2"], None), assignor)
@@ -292,7 +292,7 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
         "b": {"standby": [*owned, "0_5"], "lags": dict.fromkeys([*owned, "0_5"], 0)},
         "c": {},
     }
-    made = snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
+    made = make_snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
     options = made.options.model_copy(update={"followup": followup})
     first = made.model_copy(update={"taken_at": BEGIN.isoformat(), "options": options})
     held = assign(first, assignor)
@@ -302,7 +302,7 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
     told = clients[leader]
     led = {"active": [*told.get("active", []), "0_5"], "standby": [t for t in told.get("standby", []) if t != "0_5"]}
     clients[leader] = led | {"lags": told.get("lags", {}) | {"0_5": -2}}
-    made = snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
+    made = make_snapshot(dict.fromkeys([*owned, "0_5"], END), clients, num_standby_replicas=1, acceptable_recovery_lag=100)
     later = (BEGIN + timedelta(milliseconds=delay)).isoformat()
     second = assign(made.model_copy(update={"taken_at": later, "options": options, "remembered": held}), assignor)
     assert len(second.by_process_id["a"].active) < len(owned)
@@ -318,7 +318,7 @@ def test_copies_without_progress_are_stalled_in_a_quarter_of_an_hour_whatever_th
         "b": {"active": owned[1::2], "standby": [], "lags": dict.fromkeys(owned[1::2], -2)},
         "c": {"active": [], "standby": [], "lags": {}},
     }
-    made = snapshot(dict.fromkeys(owned, END), clients, num_standby_replicas=0, max_warmup_replicas=2)
+    made = make_snapshot(dict.fromkeys(owned, END), clients, num_standby_replicas=0, max_warmup_replicas=2)
     answer, at, delays = None, 0.0, []
     while answer is None or not answer.report.stalled:
         taken = (BEGIN + timedelta(seconds=at)).isoformat()

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 
 import pytest
-from judging import answer, snapshot
-from seeds import few_of
+from judging import make_answer, make_snapshot
+from seeds import take_few
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TargetAssignment, TaskAssignment, restore_work_bound
@@ -44,7 +44,7 @@ def joined(slots: int = 1) -> ApplicationState:
         "c": {},
     }
     ends = {"0_0": 300, "0_1": 300, "0_2": 200, "0_3": 300, "0_4": 300, "0_5": 250}
-    return snapshot(ends, clients, max_warmup_replicas=slots)
+    return make_snapshot(ends, clients, max_warmup_replicas=slots)
 
 
 def warmups(given: TaskAssignment) -> dict[str, tuple[str, ...]]:
@@ -143,7 +143,7 @@ def test_a_standby_that_stands_still_stalls_too(assignor: str) -> None:
         "b": {"active": "0_1", "standby": "0_0 0_3", "lags": {"0_1": -2, "0_0": 20, "0_3": 20}},
         "c": {"active": "0_2", "standby": "0_1", "lags": {"0_2": -2, "0_1": 20}},
     }
-    state = snapshot(dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100), clients, num_standby_replicas=1)
+    state = make_snapshot(dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100), clients, num_standby_replicas=1)
     given = assign(state, assignor)
     assert len(given.by_process_id["b"].active) == 3
     for _ in range(4):  # the first time they came from 100
@@ -162,7 +162,7 @@ def planned(given: TaskAssignment) -> dict[str, tuple[str, ...]]:
 
 
 def remembering(state: ApplicationState, plan: dict[str, str]) -> ApplicationState:
-    now = answer({client.process_id: " ".join(client.previous_active) for client in state.clients}, plan)
+    now = make_answer({client.process_id: " ".join(client.previous_active) for client in state.clients}, plan)
     return state.model_copy(update={"remembered": now})
 
 
@@ -171,7 +171,7 @@ def remembering(state: ApplicationState, plan: dict[str, str]) -> ApplicationSta
 def test_among_equal_plans_the_remembered_one_stays(assignor: str, leaving: str) -> None:
     """Two empty clients have joined; a gives up two of its three tasks, all alike."""
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
-    state = snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
+    state = make_snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
     stays, other = (task for task in lags if task != leaving)
     for plan in ({"a": stays, "b": leaving, "c": other}, {"a": stays, "b": other, "c": leaving}):
         given = assign(remembering(state, plan), assignor)
@@ -189,7 +189,7 @@ def test_for_a_strictly_better_plan_it_is_left(assignor: str, goal: str) -> None
         others["b"] = {"0_2": 60}  # by now b has a part of 0_2
     else:
         others["c"] = {"0_1": 10}
-    state = snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, **others})
+    state = make_snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, **others})
     given = assign(remembering(state, plan), assignor)
     assert planned(given) != {client: (task,) for client, task in plan.items()}
     assert planned(given)["c"] == ("0_1",)
@@ -202,7 +202,7 @@ def test_a_plan_that_is_better_by_a_little_does_not_replace_it(assignor: str, pa
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     clients = {"a": {"active": list(lags), "lags": lags}, "b": {"lags": {"0_2": part}}, "c": {}}
     plan = {"a": "0_0", "b": "0_1", "c": "0_2"}
-    given = assign(remembering(snapshot(dict.fromkeys(lags, 1000), clients), plan), assignor)
+    given = assign(remembering(make_snapshot(dict.fromkeys(lags, 1000), clients), plan), assignor)
     assert (planned(given) == {client: (task,) for client, task in plan.items()}) == stays
 
 
@@ -212,7 +212,7 @@ def test_fewer_moves_do_not_replace_it(assignor: str) -> None:
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     clients = {"a": {"active": list(lags), "lags": lags}, "b": {"lags": {"0_0": 100}}, "c": {"active": ["0_2"]}}
     plan = {"a": "0_0", "b": "0_2", "c": "0_1"}
-    given = assign(remembering(snapshot(dict.fromkeys(lags, 100), clients), plan), assignor)
+    given = assign(remembering(make_snapshot(dict.fromkeys(lags, 100), clients), plan), assignor)
     assert planned(given) == {client: (task,) for client, task in plan.items()}
 
 
@@ -224,7 +224,7 @@ def test_fewer_moves_do_not_replace_it(assignor: str) -> None:
 )
 def test_a_plan_that_is_none_any_more_is_forgotten(assignor: str, plan: dict[str, str]) -> None:
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
-    state = snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
+    state = make_snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
     given = assign(remembering(state, plan), assignor)
     assert sorted(map(len, planned(given).values())) == [1, 1, 1]
     assert given.report.found_by != "remembered"
@@ -263,7 +263,7 @@ def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
 @pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
 @pytest.mark.parametrize("memory", [True, False], ids=["memory", "no memory"])
 @pytest.mark.parametrize("mixed", [False, True], ids=["alike", "mixed threads"])
-@pytest.mark.parametrize("standbys", few_of([1, 0, 2, 3], 2))
+@pytest.mark.parametrize("standbys", take_few([1, 0, 2, 3], 2))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_settles_balanced_and_rests(
     shape: Shape, standbys: int, mixed: bool, memory: bool, keep_state: bool, assignor: str
@@ -286,7 +286,7 @@ def test_it_settles_balanced_and_rests(
 
 
 @both
-@pytest.mark.parametrize("standbys", [1, *few_of([0, 2], 0)])
+@pytest.mark.parametrize("standbys", [1, *take_few([0, 2], 0)])
 @pytest.mark.parametrize("shape", ["cold", "scale-out", "scale-in", "restart"])
 def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, assignor: str) -> None:
     """More pairs of task and client than are written out one by one."""
@@ -299,7 +299,7 @@ def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, 
 
 
 @both
-@pytest.mark.parametrize("seed", few_of(range(3), 1))
+@pytest.mark.parametrize("seed", take_few(range(3), 1))
 @pytest.mark.parametrize("standbys", [0, 1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "restart"])
 def test_no_task_moves_twice(shape: Shape, standbys: int, seed: int, assignor: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from enumeration import Tiny
-from judging import answer, snapshot
-from tiny import tiny_state
+from judging import make_answer, make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
@@ -81,7 +81,7 @@ def test_a_convergences_bound_is_none_where_other_goals_come_first() -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
     """Lags of 1 and 2 beside unknown ones where nothing above 0 is caught up: a bound said is the optimum."""
-    rng, state = random.Random(seed), tiny_state(seed, most=150)
+    rng, state = random.Random(seed), draw_tiny_state(seed, most=150)
     clients = [
         client.model_copy(
             update={"lags": {task: lag if lag == -2 else rng.choice([0, 1, 2, -3, 3]) for task, lag in client.lags.items()}}
@@ -95,7 +95,7 @@ def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
         return
     where = planned_placement(state, given)
     plan = {task.id: (where.active[task.id][0], frozenset(where.standby[task.id])) for task in state.tasks}
-    best = Tiny(state).best_rebalance(plan)
+    best = Tiny(state).find_best_rebalance(plan)
     rows = [goal for goal in given.report.goals if goal.stage == "rebalance"]
     for i, goal in enumerate(rows):
         if not goal.proven:
@@ -113,9 +113,9 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
         "c": {"active": ids, "lags": dict.fromkeys(ids, -2)},
         "d": {},
     }
-    memory = answer({"a": "", "b": f"| {' '.join(ids)}", "c": " ".join(ids), "d": ""})
+    memory = make_answer({"a": "", "b": f"| {' '.join(ids)}", "c": " ".join(ids), "d": ""})
     tasks = dict.fromkeys(ids, 1000)
-    state = snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
+    state = make_snapshot(tasks, clients, remembered=memory, acceptable_recovery_lag=0, num_standby_replicas=1)
     problem = read_situation(state).problem
     plan = make_placement(np.array([2, 3, 0, 1]), np.array([3, 6, 9, 12]), 4)
     given = rebalance(problem, compute_shares(problem), plan, find_least_imbalance_actives)
@@ -132,7 +132,7 @@ def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
         "b": {"standby": [*owned, "0_5"], "lags": dict.fromkeys([*owned, "0_5"], 0)},
         "c": {},
     }
-    held = assign(snapshot(dict.fromkeys([*owned, "0_5"], 1000), clients, num_standby_replicas=1))
+    held = assign(make_snapshot(dict.fromkeys([*owned, "0_5"], 1000), clients, num_standby_replicas=1))
     assert Note.HELD in held.report.notes
     assert set(owned) <= set(held.by_process_id["a"].active)
     rows = {goal.name: goal for goal in held.report.goals if goal.stage == "rebalance"}

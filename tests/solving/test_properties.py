@@ -8,9 +8,9 @@ import pytest
 from enumeration import Tiny
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from judging import answer as answer_of
-from judging import snapshot
-from tiny import tiny_state
+from judging import make_answer as answer_of
+from judging import make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -228,7 +228,7 @@ def test_so_it_has_with_other_goals_and_presets(assignor: str, state: Applicatio
 @given(seed=st.integers(0, 10**9))
 @example(seed=1028)
 def test_tiny_snapshots_have_good_answers(assignor: str, seed: int) -> None:
-    state = tiny_state(seed)
+    state = draw_tiny_state(seed)
     check_goals(state, judged(state, assignor))
 
 
@@ -245,11 +245,11 @@ def test_what_is_proven_is_the_optimum() -> None:
     """Of the plan's goals, in their order; by enumeration, in those of 500 tiny snapshots that need a plan."""
     plans = proven = 0
     for seed in range(500):
-        state = tiny_state(seed, most=1000)
+        state = draw_tiny_state(seed, most=1000)
         goals = [goal for goal in assign(state).report.goals if goal.stage == "plan"]
         if not goals:
             continue
-        best = Tiny(state).best_plan()
+        best = Tiny(state).find_best_plan()
         assert best is not None
         plans += 1
         proven += goals[0].proven
@@ -285,7 +285,7 @@ def test_what_is_remembered_may_be_broken(assignor: str, broken: str) -> None:
     """An answer that would be confirmed (R10) if it were right."""
     lags = {"0_0": 0, "0_1": 0}
     clients: dict[str, dict[str, Any]] = {name: {"standby": "0_0 0_1", "lags": lags} for name in "ab"}
-    state = snapshot({"0_0": 100, "0_1": 100, "1_0": "stateless", "1_1": "stateless"}, clients, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 100, "0_1": 100, "1_0": "stateless", "1_1": "stateless"}, clients, num_standby_replicas=1)
     texts = {"a": "0_0 0_1 1_0", "b": "1_1 | 0_0 0_1"}  # not balanced, so its warm-ups and its follow-up would stand
     if broken == "warm-up of a stateless task":
         texts["a"] += " | | 1_1"
@@ -299,5 +299,5 @@ def test_what_is_remembered_may_be_broken(assignor: str, broken: str) -> None:
         memory = memory.model_copy(update={"report": {"warmup_progress": [idle]}})
         owner = {"active": "0_0 0_1", "lags": dict.fromkeys(lags, -2)}
         clients = {"a": owner, "b": {"standby": "0_0 0_1", "lags": dict.fromkeys(lags, 90)}}
-        state = snapshot(dict.fromkeys(lags, 100), clients, num_standby_replicas=1)
+        state = make_snapshot(dict.fromkeys(lags, 100), clients, num_standby_replicas=1)
     judged(state.model_copy(update={"remembered": memory}), assignor)

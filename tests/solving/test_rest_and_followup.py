@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from enumeration import Tiny
-from judging import answer, snapshot
-from tiny import tiny_state
+from judging import make_answer, make_snapshot
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -43,8 +43,8 @@ def settled(
 ) -> ApplicationState:
     clients = {p: {**fields, **(changes or {}).get(p, {})} for p, fields in CLIENTS.items() if p != gone}
     clients |= {p: fields for p, fields in (changes or {}).items() if p not in CLIENTS}
-    remembered = None if memory is None else answer(memory)
-    return snapshot({**TASKS, **(tasks or {})}, clients, remembered=remembered, **{"num_standby_replicas": 1, **more})
+    remembered = None if memory is None else make_answer(memory)
+    return make_snapshot({**TASKS, **(tasks or {})}, clients, remembered=remembered, **{"num_standby_replicas": 1, **more})
 
 
 def copies(given: TaskAssignment) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
@@ -103,7 +103,7 @@ LISTED = {"c": {"active": "", "standby": "0_1 0_2", "lags": {"0_1": 0, "0_2": 0}
 )
 def test_what_rests_comes_back_unaltered(assignor: str, state: ApplicationState) -> None:
     given = assign(state, assignor)
-    want = answer({**SAME, **({"d": ""} if len(state.clients) == 4 else {})})
+    want = make_answer({**SAME, **({"d": ""} if len(state.clients) == 4 else {})})
     assert copies(given) == copies(want)
     assert (warmups(given), followups(given), given.plan) == ([], {}, None)
     assert (given.report.balanced, given.report.stalled, given.report.waiting) == (True, False, ())
@@ -207,7 +207,7 @@ def test_who_asks_for_the_followup_and_when(assignor: str, state: ApplicationSta
 @pytest.mark.parametrize("seed", range(150))
 def test_a_followup_if_and_only_if_it_can_help(seed: int) -> None:
     """In 150 tiny snapshots without goals (a): not balanced though a plan is, or a lag is not known."""
-    state = tiny_state(seed)
+    state = draw_tiny_state(seed)
     unknown = any(-3 in client.lags.values() for client in state.clients)
     for assignor in ("cp-sat", "greedy"):
         given = assign(state, assignor)
@@ -216,7 +216,7 @@ def test_a_followup_if_and_only_if_it_can_help(seed: int) -> None:
         assert not (balanced and warmups(given))
         assert (given.plan is None) == balanced
         if given.plan is not None:
-            assert Tiny(state).balanced(
+            assert Tiny(state).is_balanced(
                 {
                     t: (active[0], frozenset(TaskPlacement.of(state, given.plan).standby[t]))
                     for t, active in TaskPlacement.of(state, given.plan).active.items()
@@ -227,8 +227,8 @@ def test_a_followup_if_and_only_if_it_can_help(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_balanced_at_once_wherever_that_is_possible(seed: int) -> None:
     """KIP-441: once balanced, probing stops. cp-sat finds it wherever enumeration does, with as few moves."""
-    state = tiny_state(seed, most=1500)
-    best = Tiny(state).best_now()
+    state = draw_tiny_state(seed, most=1500)
+    best = Tiny(state).find_best_now()
     given = assign(state)
     assert measure(state, given).balanced == (best is not None)
     if best is not None:

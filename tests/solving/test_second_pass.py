@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judging import answer, snapshot
-from seeds import few_of
+from judging import make_answer, make_snapshot
+from seeds import take_few
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -85,14 +85,14 @@ def test_a_third_pass_is_the_first_too(seed: int, assignor: str) -> None:
 
 def in_transit() -> ApplicationState:
     """0_0, 0_1 and the stateless 1_0 have left a and are on their way to b, who is caught up, and to c."""
-    memory = answer({"a": "0_2 1_1 | 0_0", "b": "0_0 1_0 | 0_1", "c": "0_1 1_2 | 0_2"})
+    memory = make_answer({"a": "0_2 1_1 | 0_0", "b": "0_0 1_0 | 0_1", "c": "0_1 1_2 | 0_2"})
     clients = {
         "a": {"active": "0_2 1_1", "standby": "0_0 0_1", "lags": {"0_2": -2, "0_0": 0, "0_1": 0}},
         "b": {"standby": "0_0 0_1", "lags": {"0_0": 4, "0_1": 3}},
         "c": {"active": "1_2", "standby": "0_1 0_2", "lags": {"0_1": 8, "0_2": 0}},
     }
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100, "1_0": "stateless", "1_1": "stateless", "1_2": "stateless"}
-    return snapshot(tasks, clients, remembered=memory, num_standby_replicas=1)
+    return make_snapshot(tasks, clients, remembered=memory, num_standby_replicas=1)
 
 
 @both
@@ -118,9 +118,11 @@ def test_not_where_the_client_has_fallen_behind(assignor: str) -> None:
 @both
 def test_what_somebody_owns_stays_whatever_is_remembered(assignor: str) -> None:
     """Only 1_2 is in transit; a and b own the others, though not as memory has it."""
-    memory = answer({"a": "1_1 1_3", "b": "1_0 1_2"})
+    memory = make_answer({"a": "1_1 1_3", "b": "1_0 1_2"})
     clients = {"a": {"active": "1_0 1_3"}, "b": {"active": "1_1"}}
-    given = assign(snapshot(dict.fromkeys(("1_0", "1_1", "1_2", "1_3"), "stateless"), clients, remembered=memory), assignor)
+    given = assign(
+        make_snapshot(dict.fromkeys(("1_0", "1_1", "1_2", "1_3"), "stateless"), clients, remembered=memory), assignor
+    )
     assert {client.process_id: client.active for client in given.clients} == {"a": ("1_0", "1_3"), "b": ("1_1", "1_2")}
     assert given.report.termination.reason != "fallback"
 
@@ -129,9 +131,9 @@ def test_what_somebody_owns_stays_whatever_is_remembered(assignor: str) -> None:
 def test_nearly_as_good_is_good_enough(assignor: str) -> None:
     """Nobody is within the limit of 0_0: 22 on a, 30 on b, who is to have it."""
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 22}}, "b": {"standby": "0_0", "lags": {"0_0": 30}}}
-    state = snapshot({"0_0": 100}, clients, remembered=answer({"a": "", "b": "0_0"}))
+    state = make_snapshot({"0_0": 100}, clients, remembered=make_answer({"a": "", "b": "0_0"}))
     assert assign(state, assignor).by_process_id["b"].active == ("0_0",)
-    state = snapshot({"0_0": 100}, clients, remembered=answer({"a": "", "b": "0_0"}), acceptable_recovery_lag=7)
+    state = make_snapshot({"0_0": 100}, clients, remembered=make_answer({"a": "", "b": "0_0"}), acceptable_recovery_lag=7)
     assert assign(state, assignor).by_process_id["a"].active == ("0_0",)
 
 
@@ -239,8 +241,8 @@ def test_recorded_second_passes_settle_without_memory(name: str, assignor: str) 
 
 @both
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("size", few_of([(24, 4), (40, 6)], 1), ids=str)
-@pytest.mark.parametrize("standbys", [0, 1, *few_of([2, 3], 0)])
+@pytest.mark.parametrize("size", take_few([(24, 4), (40, 6)], 1), ids=str)
+@pytest.mark.parametrize("standbys", [0, 1, *take_few([2, 3], 0)])
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "restart", "partial"])
 def test_without_memory_two_further_passes_are_enough(
     shape: Shape, standbys: int, size: tuple[int, int], seed: int, assignor: str

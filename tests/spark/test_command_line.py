@@ -10,7 +10,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
+from spark_cluster import list_master_options, read_rows, start_optassign, wait_for_end
 
 from optassign.measuring.balance import SHARE_NAMES
 from optassign_benchmarks.spark.presets import Sweep
@@ -77,7 +77,7 @@ def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> Non
 
 @pytest.mark.long
 def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
-    _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), *master_options("nonsense")), code=2)
+    _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), *list_master_options("nonsense")), code=2)
     assert "Spark does not start with master 'nonsense'" in err
 
 
@@ -85,7 +85,7 @@ def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
 def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     _, err = wait_for_end(
-        start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *master_options("local[1]")), code=1
+        start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *list_master_options("local[1]")), code=1
     )
     said = re.fullmatch(r"optassign benchmark: error: Spark: (.*); more in (\S+)", err.splitlines()[-1])
     assert said is not None, err
@@ -98,7 +98,7 @@ def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_folder_without_recordings_is_told(java: None, tmp_path: Path) -> None:
     _, err = wait_for_end(
-        start_optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *master_options("local[1]")), code=2
+        start_optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *list_master_options("local[1]")), code=2
     )
     assert "RECORDINGS: found no recording in" in err
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from spark_cluster import Cluster, master_options, read_rows, start_optassign, wait_for_end
+from spark_cluster import Cluster, list_master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
 from optassign.simulation.history import draw_history
@@ -21,10 +21,10 @@ BEGIN = ("benchmark", "run", "--preset", "histories", "--seed", "3", "--count", 
 @pytest.fixture(scope="module")
 def played(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("histories")
-    out, err = wait_for_end(start_optassign(*BEGIN, "--output", str(folder), *master_options(cluster.master)))
+    out, err = wait_for_end(start_optassign(*BEGIN, "--output", str(folder), *list_master_options(cluster.master)))
     assert out.startswith("histories-")
     assert "6 rows solved, 6 are there, all ok" in err.splitlines()[-1]
-    wait_for_end(start_optassign("benchmark", "report", str(folder), *master_options("local[1]")))
+    wait_for_end(start_optassign("benchmark", "report", str(folder), *list_master_options("local[1]")))
     return folder
 
 
@@ -104,5 +104,5 @@ def test_seeds_are_of_histories_only(tmp_path: Path) -> None:
 def test_the_run_can_be_gone_on_with(played: Path) -> None:
     (path,) = (played / "runs").glob("*.json")
     assert json.loads(path.read_text())["sweep"]["count"] == 3
-    _, err = wait_for_end(start_optassign("benchmark", "continue", str(played), *master_options("local[1]")))
+    _, err = wait_for_end(start_optassign("benchmark", "continue", str(played), *list_master_options("local[1]")))
     assert "0 rows solved, 6 are there, all ok" in err.splitlines()[-1]

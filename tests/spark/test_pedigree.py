@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_cluster import master_options, read_rows, start_optassign, wait_for_end
+from spark_cluster import list_master_options, read_rows, start_optassign, wait_for_end
 
 from optassign_benchmarks.pedigree import read_commit
 from optassign_benchmarks.spark.presets import Sweep
@@ -110,7 +110,7 @@ def test_a_stale_lock_is_named_and_taken_over(spark: "SparkSession", tmp_path: P
 
 def test_commits_are_mixed_only_when_told(spark: "SparkSession", tmp_path: Path) -> None:
     run = start_sweep(spark, tmp_path, "0123456789ab")
-    command = ("benchmark", "continue", str(tmp_path), *master_options("local[1]"))
+    command = ("benchmark", "continue", str(tmp_path), *list_master_options("local[1]"))
     _, err = wait_for_end(start_optassign(*command), code=2)
     told = f"commit 0123456789ab has begun run {run}, and this is {read_commit()}; allowed: the same commit"
     assert told in err.splitlines()[-1]

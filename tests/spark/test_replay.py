@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_cluster import Cluster, master_options, read_rows, start_optassign, wait_for_end
+from spark_cluster import Cluster, list_master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
 from optassign import assign
@@ -68,7 +68,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def replayed(cluster: Cluster, recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("replayed")
     options = ("--output", str(folder), "--assignors", ",".join(ASSIGNORS), "--converge")
-    out, err = wait_for_end(start_optassign("replay", str(recordings), *options, *master_options(cluster.master)))
+    out, err = wait_for_end(start_optassign("replay", str(recordings), *options, *list_master_options(cluster.master)))
     said = re.fullmatch(
         r"optassign replay: 22 recordings replayed, 23 are there, all ok, 7 files are no recordings,"
         r" (\d) of (\d) episodes not ended; to solve the failures again: `optassign replay .* --failed`",
@@ -233,7 +233,7 @@ def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path
     path = sorted(folder.rglob("*.json.gz"))[-1]
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    command = ("replay", str(folder), "--output", str(out), "--assignors", "sticky", *master_options("local[1]"))
+    command = ("replay", str(folder), "--output", str(out), "--assignors", "sticky", *list_master_options("local[1]"))
     _, err = wait_for_end(start_optassign(*command))
     assert err.splitlines()[-1].endswith(
         "8 recordings replayed, 8 are there, all ok, 1 file is no recording;"

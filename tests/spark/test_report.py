@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spark_cluster import FAILING_ASSIGNORS, master_options, read_rows, start_optassign, wait_for_end
+from spark_cluster import FAILING_ASSIGNORS, list_master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
 from optassign_benchmarks.spark.reports.query import format_value
@@ -31,7 +31,7 @@ def reported(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reported")
     (folder / "grid.toml").write_text(GRID)
     given = ("--grid", str(folder / "grid.toml"), "--assignors", ",".join(ASSIGNORS))
-    spark = master_options("local[2]", "--py-files", FAILING_ASSIGNORS)
+    spark = list_master_options("local[2]", "--py-files", FAILING_ASSIGNORS)
     environment = {**os.environ, "PYTHONPATH": str(Path(FAILING_ASSIGNORS).parent)}
     _, err = wait_for_end(
         start_optassign(

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spark_cluster import FAILING_ASSIGNORS, Cluster, kill, master_options, read_rows, start_optassign, wait_for, wait_for_end
+from spark_cluster import (
+    FAILING_ASSIGNORS,
+    Cluster,
+    kill,
+    list_master_options,
+    read_rows,
+    start_optassign,
+    wait_for,
+    wait_for_end,
+)
 
 from optassign_benchmarks.spark.presets import Sweep, SweepLimits
 from optassign_benchmarks.spark.sweep import row_key
@@ -49,14 +58,14 @@ def register_options(*names: str) -> list[str]:
 def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[str, str] | None = None) -> Any:
     path = folder / "grid.toml"
     path.write_text(grid)
-    poisons = [name for name in assignors if name in (*POISONS, "waits", "mends")]
+    poisons = [name for name in assignors if name in (*POISONS, "waits", "recovers")]
     environment = dict(env or os.environ, PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
     return start_optassign(
         "benchmark",
         "run",
         *("--grid", str(path), "--output", str(folder / "out"), "--assignors", ",".join(assignors)),
         *register_options(*poisons),
-        *master_options(master, "--py-files", FAILING_ASSIGNORS),
+        *list_master_options(master, "--py-files", FAILING_ASSIGNORS),
         *("--conf", f"spark.executorEnv.{FOLDER}={folder}"),  # executors have the environment of their worker
         env=environment,
     )
@@ -170,23 +179,23 @@ def test_an_interrupted_sweep_says_so_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_what_failed_is_solved_again_when_asked_for(tmp_path: Path) -> None:
-    _, err = wait_for_end(run(tmp_path, "local[1]", "mends", "sticky", env=waiting_environment(tmp_path)))
+    _, err = wait_for_end(run(tmp_path, "local[1]", "recovers", "sticky", env=waiting_environment(tmp_path)))
     assert "2 rows solved, 2 are there, 1 not ok (1 failed)" in err.splitlines()[-1]
     assert "0 rows solved, 2 are there, 1 not ok (1 failed)" in resume(tmp_path)
     before = {row["assignor"]: row for row in read_rows(tmp_path / "out", "results")}
-    assert before["mends"]["error"] == "answering: RuntimeError: not yet"
+    assert before["recovers"]["error"] == "answering: RuntimeError: not yet"
     (tmp_path / "go").touch()
     assert "1 row solved, 2 are there, all ok" in resume(tmp_path, "--failed")
     after = {row["assignor"]: row for row in read_rows(tmp_path / "out", "results")}
     assert after["sticky"] == before["sticky"]
-    assert (after["mends"]["status"], after["mends"]["error"]) == ("ok", None)
+    assert (after["recovers"]["status"], after["recovers"]["error"]) == ("ok", None)
     assert len(read_rows(tmp_path / "out", "results")) == 2
 
 
 def resume(folder: Path, *options: str) -> str:
     """Go on with the sweep; the last line of what the command says."""
     environment = dict(waiting_environment(folder), PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
-    spark = master_options("local[1]", "--py-files", FAILING_ASSIGNORS)
+    spark = list_master_options("local[1]", "--py-files", FAILING_ASSIGNORS)
     _, err = wait_for_end(start_optassign("benchmark", "continue", str(folder / "out"), *options, *spark, env=environment))
     return err.splitlines()[-1]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answers_as_text import describe, running
-from judging import random_case, snapshot
-from tiny import tiny_state
+from answers_as_text import describe, make_running_client
+from judging import draw_case, make_snapshot
+from tiny import draw_tiny_state
 
 from optassign import assignor as assignors
 from optassign.assignor import TaskAssignor, assign, create
@@ -71,7 +71,7 @@ def make_cases() -> dict[str, ApplicationState]:
 
 def list_states() -> list[ApplicationState]:
     """The cases; and small random snapshots: two owners, no owner, memory, state nobody listed, clients that drain."""
-    return [*make_cases().values(), *(random_case(seed)[0] for seed in range(30)), *(tiny_state(seed) for seed in range(30))]
+    return [*make_cases().values(), *(draw_case(seed)[0] for seed in range(30)), *(draw_tiny_state(seed) for seed in range(30))]
 
 
 def reorder(value: Any, rng: random.Random | None) -> Any:
@@ -183,11 +183,11 @@ def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
 
 @pytest.mark.parametrize("name", ["goal-chain", "weighted-shards"])
 def test_nothing_to_do(name: str) -> None:
-    assert describe(assign(snapshot({}, {"a": {}, "b": {}}), name)) == {"a": "", "b": ""}
+    assert describe(assign(make_snapshot({}, {"a": {}, "b": {}}), name)) == {"a": "", "b": ""}
     tasks = {"0_0": 1_000, "1_0": "stateless"}
-    assert describe(assign(snapshot(tasks, {"a": {}}, num_standby_replicas=1), name)) == {"a": "0_0 1_0"}
-    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
-    assert describe(assign(snapshot({"0_0": 1_000}, everybody), name)) == {"a": "0_0", "b": ""}
+    assert describe(assign(make_snapshot(tasks, {"a": {}}, num_standby_replicas=1), name)) == {"a": "0_0 1_0"}
+    everybody = {"a": {**make_running_client("0_0"), "draining": True}, "b": {"draining": True}}
+    assert describe(assign(make_snapshot({"0_0": 1_000}, everybody), name)) == {"a": "0_0", "b": ""}
 
 
 @all_baselines

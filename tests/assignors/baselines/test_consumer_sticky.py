@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from answers_as_text import describe
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -57,12 +57,12 @@ def test_kafkas_own_answers(sizes: tuple[int, ...], owned: str, expected: str, l
         name: {"active": tasks, **({"consumers": {"c": tasks.split()}} if listed else {})}
         for name, tasks in parse_clients(owned).items()
     }
-    assert ask(snapshot(make_topics(*sizes), clients)) == parse_clients(expected)
+    assert ask(make_snapshot(make_topics(*sizes), clients)) == parse_clients(expected)
 
 
 def test_each_thread_is_a_member_and_previous_actives_are_dealt_to_them_in_turn() -> None:
     """Two for each of three: a's first thread has 0_0 0_2 0_4, its second 0_1 0_3; 0_4 is given away."""
-    state = snapshot(make_topics(6), {"a": {"threads": 2, "active": "0_0 0_1 0_2 0_3 0_4"}, "b": {}})
+    state = make_snapshot(make_topics(6), {"a": {"threads": 2, "active": "0_0 0_1 0_2 0_3 0_4"}, "b": {}})
     assert ask(state) == {"a": "0_0 0_1 0_2 0_3", "b": "0_4 0_5"}
 
 
@@ -70,27 +70,27 @@ def test_listed_consumers_are_the_members() -> None:
     """As above, but c-1 has four of five: it gives away two, and c-2 is the first below two."""
     consumers = {"c-2": ["0_0"], "c-1": ["0_1", "0_2", "0_3", "0_4"]}
     client = {"threads": 7, "active": "0_0 0_1 0_2 0_3 0_4", "consumers": consumers}
-    assert ask(snapshot(make_topics(6), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3", "b": "0_4 0_5"}
+    assert ask(make_snapshot(make_topics(6), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3", "b": "0_4 0_5"}
     # One of three may have a third of seven: c-1, the first that owns as many.
-    assert ask(snapshot(make_topics(7), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3 0_4", "b": "0_5 0_6"}
+    assert ask(make_snapshot(make_topics(7), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3 0_4", "b": "0_5 0_6"}
 
 
 def test_consumers_of_a_client_come_in_the_order_of_their_names() -> None:
     """One of three may have a third of seven: both own three, and c-2, the second, gives its greatest away."""
     consumers = {"c-2": ["0_0", "0_1", "0_2"], "c-1": ["0_3", "0_4", "0_5"]}
-    state = snapshot(make_topics(7), {"a": {"consumers": consumers}, "b": {"active": "0_6"}})
+    state = make_snapshot(make_topics(7), {"a": {"consumers": consumers}, "b": {"active": "0_6"}})
     assert ask(state) == {"a": "0_0 0_1 0_3 0_4 0_5", "b": "0_2 0_6"}
 
 
 def test_partition_numbers_are_numbers() -> None:
     """Kept are the smallest, 2 to 6 of 2 to 10: as text, 10 would be among them."""
     owned = " ".join(f"0_{partition}" for partition in range(2, 11))
-    found = ask(snapshot(make_topics(11), {"a": {"active": owned}, "b": {}}))
+    found = ask(make_snapshot(make_topics(11), {"a": {"active": owned}, "b": {}}))
     assert found["a"] == "0_2 0_3 0_4 0_5 0_6 0_7"
 
 
 def test_what_two_clients_claim_is_neithers() -> None:
-    state = snapshot(make_topics(2), {"a": {}, "b": {"active": "0_0"}, "c": {"active": "0_0 0_1"}})
+    state = make_snapshot(make_topics(2), {"a": {}, "b": {"active": "0_0"}, "c": {"active": "0_0 0_1"}})
     assert ask(state) == {"a": "0_0", "b": "", "c": "0_1"}
 
 
@@ -99,22 +99,24 @@ def test_it_knows_no_state() -> None:
     clients = {"a": {"active": "0_0"}, "b": {"active": "0_1 0_2 0_3"}, "c": {}}
     lags = {"lags": {"0_2": 0, "0_3": 0}, "standby": "0_2 0_3"}
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3"], 100)
-    ready = snapshot(tasks, {**clients, "a": {**clients["a"], **lags}}, remembered=answer({"a": "0_1 0_2 0_3", "b": "0_0"}))
-    assert ask(ready) == ask(snapshot(tasks, clients)) == {"a": "0_0", "b": "0_1 0_2", "c": "0_3"}
+    ready = make_snapshot(
+        tasks, {**clients, "a": {**clients["a"], **lags}}, remembered=make_answer({"a": "0_1 0_2 0_3", "b": "0_0"})
+    )
+    assert ask(ready) == ask(make_snapshot(tasks, clients)) == {"a": "0_0", "b": "0_1 0_2", "c": "0_3"}
 
 
 @pytest.mark.parametrize("threads", [5, 2**31 - 1])
 def test_more_threads_than_tasks_however_many(threads: int) -> None:
-    state = snapshot(make_topics(3), {"a": {"active": "0_2"}, "b": {"threads": threads}, "c": {"threads": threads}})
+    state = make_snapshot(make_topics(3), {"a": {"active": "0_2"}, "b": {"threads": threads}, "c": {"threads": threads}})
     assert ask(state) == {"a": "0_2", "b": "0_0 0_1", "c": ""}
 
 
 def test_no_tasks() -> None:
-    assert ask(snapshot({}, {"a": {}, "b": {"threads": 3}}, num_standby_replicas=1)) == {"a": "", "b": ""}
+    assert ask(make_snapshot({}, {"a": {}, "b": {"threads": 3}}, num_standby_replicas=1)) == {"a": "", "b": ""}
 
 
 def test_one_client_has_it_all_and_no_standbys() -> None:
-    state = snapshot({"0_0": 100, "1_0": "stateless"}, {"a": {"threads": 2}}, num_standby_replicas=2)
+    state = make_snapshot({"0_0": 100, "1_0": "stateless"}, {"a": {"threads": 2}}, num_standby_replicas=2)
     assert ask(state) == {"a": "0_0 1_0"}
 
 
@@ -125,20 +127,20 @@ def test_standbys_of_logged_tasks_go_to_the_least_loaded() -> None:
     """With its actives a has two tasks, b and c one each: b's of the smaller id has the first standby, c the next; then all
     have two, and the third goes to a, since 1_0, stateless, has none."""
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100, "1_0": "stateless"}
-    state = snapshot(tasks, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
+    state = make_snapshot(tasks, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 1_0 | 0_2", "b": "0_1 | 0_0", "c": "0_2 | 0_1"}
 
 
 def test_load_is_per_member() -> None:
     """All members have one task. With two standbys a has three tasks on its one member, and b four on three: 0_4 is b's."""
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4"], 100)
-    state = snapshot(tasks, {"a": {}, "b": {"threads": 3}, "c": {}}, num_standby_replicas=1)
+    state = make_snapshot(tasks, {"a": {}, "b": {"threads": 3}, "c": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 | 0_1 0_3", "b": "0_1 0_2 0_3 | 0_0 0_4", "c": "0_4 | 0_2"}
 
 
 def test_listed_consumers_count_and_not_threads() -> None:
     """All have one task and one member; b's second is 0_0, a's 0_1, and of both, equally loaded, a has 0_2 too."""
-    state = snapshot(
+    state = make_snapshot(
         dict.fromkeys(["0_0", "0_1", "0_2"], 100),
         {"a": {}, "b": {"threads": 9, "consumers": {"c": []}}, "c": {}},
         num_standby_replicas=1,
@@ -147,12 +149,12 @@ def test_listed_consumers_count_and_not_threads() -> None:
 
 
 def test_more_standbys_than_clients_are_on_all_the_others() -> None:
-    state = snapshot({"0_0": 100}, {"a": {}, "b": {}, "c": {"active": "0_0"}}, num_standby_replicas=9)
+    state = make_snapshot({"0_0": 100}, {"a": {}, "b": {}, "c": {"active": "0_0"}}, num_standby_replicas=9)
     assert ask(state) == {"a": " | 0_0", "b": " | 0_0", "c": "0_0"}
 
 
 def test_clients_that_drain_are_not_spared_and_the_answer_says_so() -> None:
-    state = snapshot(make_topics(2), {"a": {}, "b": {"draining": True}})
+    state = make_snapshot(make_topics(2), {"a": {}, "b": {"draining": True}})
     assert ask(state) == {"a": "0_0", "b": "0_1"}
     assert assign(state, "consumer-sticky").report.notes == (
         "clients that drain are dealt tasks like any other",

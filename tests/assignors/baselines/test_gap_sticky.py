@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from answers_as_text import describe
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign, create, variants
 from optassign.assignors.baselines.gap_sticky import GapStickyAssignor
@@ -22,7 +22,7 @@ def ask(state: ApplicationState, variant: str = "gap") -> dict[str, str]:
 
 def test_the_text_that_is_new_is_the_default() -> None:
     assert variants("gap-sticky") == ("gap", "previous-tasks")
-    state = snapshot({"0_0": 100}, {"a": {"active": ""}, "b": {"lags": {"0_0": 7}}})
+    state = make_snapshot({"0_0": 100}, {"a": {"active": ""}, "b": {"lags": {"0_0": 7}}})
     assert assign(state, "gap-sticky").clients == assign(state, "gap-sticky:gap").clients
     with pytest.raises(ValueError, match="found variant 'best' of 'gap-sticky'; allowed: gap, previous-tasks"):
         GapStickyAssignor(variant="best")
@@ -32,18 +32,18 @@ def test_the_text_that_is_new_is_the_default() -> None:
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_no_tasks(variant: str) -> None:
-    assert ask(snapshot({}, {"a": {}, "b": {}}), variant) == {"a": "", "b": ""}
+    assert ask(make_snapshot({}, {"a": {}, "b": {}}), variant) == {"a": "", "b": ""}
 
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_one_client_has_it_all_and_no_standbys(variant: str) -> None:
-    state = snapshot({"0_0": 100, "1_0": STATELESS, "2_0": "unlogged"}, {"a": {"threads": 3}}, num_standby_replicas=2)
+    state = make_snapshot({"0_0": 100, "1_0": STATELESS, "2_0": "unlogged"}, {"a": {"threads": 3}}, num_standby_replicas=2)
     assert ask(state, variant) == {"a": "0_0 1_0 2_0"}
 
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_each_logged_task_has_a_standby_wherever_it_is_not_active_if_more_are_wanted_than_fit(variant: str) -> None:
-    state = snapshot({"0_0": 100, "0_1": 100, "1_0": STATELESS}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=7)
+    state = make_snapshot({"0_0": 100, "0_1": 100, "1_0": STATELESS}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=7)
     found = ask(state, variant)
     for task in ("0_0", "0_1"):
         roles = sorted(task in role for client in found.values() for role in f"{client} | ".split("|")[:2])
@@ -56,7 +56,7 @@ def test_shares_are_exact_however_many_threads_there_are(variant: str) -> None:
     """One thread more of two thousand million decides; no two of these numbers have a common divisor."""
     most = 2**31 - 1
     clients = {"a": {"threads": most - 2}, "b": {"threads": most}, "c": {"threads": most - 1}}
-    found = ask(snapshot({"0_0": 100, "1_0": STATELESS}, clients, num_standby_replicas=1), variant)
+    found = ask(make_snapshot({"0_0": 100, "1_0": STATELESS}, clients, num_standby_replicas=1), variant)
     # Of remaining capacity b has the most, then c; nobody is loaded at first.
     expected = {"a": "", "b": "0_0 1_0", "c": " | 0_0"} if variant == "gap" else {"a": "0_0", "b": "1_0 | 0_0", "c": ""}
     assert found == expected
@@ -66,14 +66,14 @@ def test_shares_are_exact_however_many_threads_there_are(variant: str) -> None:
 def test_memory_is_not_asked(variant: str) -> None:
     tasks = {"0_0": 100, "0_1": 100, "1_0": STATELESS}
     clients = {"a": {"active": "0_0 1_0", "lags": {"0_0": -2}}, "b": {"active": "0_1", "lags": {"0_1": -2}}}
-    remembered = answer({"a": "0_1 | 0_0", "b": "0_0 1_0 | 0_1"})
-    with_memory = snapshot(tasks, clients, num_standby_replicas=1, remembered=remembered)
-    assert ask(with_memory, variant) == ask(snapshot(tasks, clients, num_standby_replicas=1), variant)
+    remembered = make_answer({"a": "0_1 | 0_0", "b": "0_0 1_0 | 0_1"})
+    with_memory = make_snapshot(tasks, clients, num_standby_replicas=1, remembered=remembered)
+    assert ask(with_memory, variant) == ask(make_snapshot(tasks, clients, num_standby_replicas=1), variant)
 
 
 @pytest.mark.parametrize("variant", ["gap", "previous-tasks"])
 def test_what_is_not_taken_into_account_is_said(variant: str) -> None:
-    state = snapshot({"0_0": 100}, {"a": {"standby": "0_0", "lags": {"0_0": -3}}, "b": {"draining": True}})
+    state = make_snapshot({"0_0": 100}, {"a": {"standby": "0_0", "lags": {"0_0": -3}}, "b": {"draining": True}})
     notes = assign(state, f"gap-sticky:{variant}").report.notes
     assert "clients that drain are dealt tasks like any other" in notes
     assert ("lags not known, taken for the whole changelog: 1" in notes) == (variant == "gap")
@@ -85,40 +85,40 @@ def test_what_is_not_taken_into_account_is_said(variant: str) -> None:
 def test_a_stateless_task_stays_with_its_owner_up_to_the_average() -> None:
     """1.2 and 1.3: the average is 2 for each."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
-    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_1 1_3"}})) == {"a": "1_0 1_2", "b": "1_1 1_3"}
-    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_3"}})) == {"a": "1_2 1_3", "b": "1_0 1_1"}
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"active": "1_1 1_3"}})) == {"a": "1_0 1_2", "b": "1_1 1_3"}
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_3"}})) == {"a": "1_2 1_3", "b": "1_0 1_1"}
 
 
 def test_below_a_broken_average_there_is_capacity() -> None:
     """5 tasks of 2 clients: the one with 3 may keep them, and not 4."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3", "1_4"], STATELESS)
-    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2"}}))["b"] == "1_0 1_1 1_2"
-    assert ask(snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2 1_3"}}))["b"] == "1_0 1_1 1_2"
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2"}}))["b"] == "1_0 1_1 1_2"
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_2 1_3"}}))["b"] == "1_0 1_1 1_2"
 
 
 def test_the_average_is_per_thread() -> None:
     """1.1: capacities 1 and 3; 1.3: the largest that remains is b's 3, b's 2, then both have 1, then b's."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
-    assert ask(snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "1_2", "b": "1_0 1_1 1_3"}
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "1_2", "b": "1_0 1_1 1_3"}
 
 
 def test_remaining_capacity_is_a_difference_and_not_a_load() -> None:
     """Capacities 4/3 and 8/3: b, with 2 of its own, has 2/3 left, a 1/3; per thread both carry 1."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
     clients = {"a": {"active": "1_0"}, "b": {"threads": 2, "active": "1_1 1_2"}}
-    assert ask(snapshot(tasks, clients)) == {"a": "1_0", "b": "1_1 1_2 1_3"}
-    assert ask(snapshot(tasks, clients), "previous-tasks") == {"a": "1_0 1_3", "b": "1_1 1_2"}
+    assert ask(make_snapshot(tasks, clients)) == {"a": "1_0", "b": "1_1 1_2 1_3"}
+    assert ask(make_snapshot(tasks, clients), "previous-tasks") == {"a": "1_0 1_3", "b": "1_1 1_2"}
 
 
 def test_only_the_host_of_the_active_has_the_sentinel() -> None:
-    state = snapshot({"1_0": STATELESS, "1_1": STATELESS}, {"a": {}, "b": {"standby": "1_0"}})
+    state = make_snapshot({"1_0": STATELESS, "1_1": STATELESS}, {"a": {}, "b": {"standby": "1_0"}})
     assert ask(state) == {"a": "1_0", "b": "1_1"}
 
 
 def test_stateless_and_stateful_tasks_have_averages_of_their_own() -> None:
     """Client a has 2 of 3 stateless tasks, and yet as much capacity for the stateful one as b."""
     tasks = {"0_0": 100, "1_0": STATELESS, "1_1": STATELESS, "1_2": STATELESS}
-    state = snapshot(tasks, {"a": {"active": "1_0 1_1"}, "b": {"active": "1_2"}})
+    state = make_snapshot(tasks, {"a": {"active": "1_0 1_1"}, "b": {"active": "1_2"}})
     assert ask(state) == {"a": "0_0 1_0 1_1", "b": "1_2"}
     # Items 3 to 5 have one capacity for all.
     assert ask(state, "previous-tasks") == {"a": "1_0 1_1", "b": "0_0 1_2"}
@@ -141,29 +141,29 @@ def test_stateless_and_stateful_tasks_have_averages_of_their_own() -> None:
 def test_the_smallest_gap_has_the_active(lags: Mapping[str, int], host: str) -> None:
     """2.2.1."""
     clients = {name: {"lags": {"0_0": lags[name]} if name in lags else {}} for name in "ab"}
-    assert ask(snapshot({"0_0": 100}, clients))[host] == "0_0"
+    assert ask(make_snapshot({"0_0": 100}, clients))[host] == "0_0"
 
 
 def test_an_active_has_no_gap_and_comes_before_a_standby_without() -> None:
     tasks = {"0_0": 100, "0_1": 100}
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
     owner = {"active": "0_0", "lags": {"0_0": 40}}
-    assert ask(snapshot(tasks, {"a": standby, "b": owner})) == {"a": "0_1", "b": "0_0"}
+    assert ask(make_snapshot(tasks, {"a": standby, "b": owner})) == {"a": "0_1", "b": "0_0"}
 
 
 def test_of_equal_gaps_the_larger_remaining_capacity_comes_first() -> None:
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100}
     same = {"0_1": 5}
-    state = snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2, **same}}, "b": same, "c": same})
+    state = make_snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2, **same}}, "b": same, "c": same})
     assert ask(state)["b"] == "0_1"
-    state = snapshot(tasks, {"a": same, "b": same, "c": {"threads": 3, "lags": same}})
+    state = make_snapshot(tasks, {"a": same, "b": same, "c": {"threads": 3, "lags": same}})
     assert ask(state)["c"] == "0_0 0_1", "1.8 tasks, less one, are more than 0.6"
 
 
 def test_a_task_that_nobody_had_goes_to_the_largest_remaining_capacity() -> None:
     """2.2.2: of 3 tasks a has capacity for 1 and keeps 0_0; b has 2."""
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100}
-    state = snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"threads": 2}})
+    state = make_snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {"threads": 2}})
     assert ask(state) == {"a": "0_0", "b": "0_1 0_2"}
 
 
@@ -171,7 +171,7 @@ def test_where_the_smallest_gap_is_full_the_next_smallest_has_it() -> None:
     """2.2.3, our completion: of the others c and d had it, d with less to replay; b is as empty, and never had it."""
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3"], 100)
     had = {"lags": {"0_0": -2, "0_1": 1}, "active": "0_0"}
-    state = snapshot(tasks, {"a": had, "b": {}, "c": {"0_1": 60}, "d": {"0_1": 30}})
+    state = make_snapshot(tasks, {"a": had, "b": {}, "c": {"0_1": 60}, "d": {"0_1": 30}})
     assert ask(state) == {"a": "0_0", "b": "0_2", "c": "0_3", "d": "0_1"}
 
 
@@ -183,7 +183,7 @@ def test_where_all_who_had_it_are_full_the_largest_remaining_capacity_has_it() -
         "b": {"active": "0_1", "lags": {"0_1": -2, "0_2": 2}},
         "c": {},
     }
-    assert ask(snapshot(tasks, clients)) == {"a": "0_0", "b": "0_1", "c": "0_2"}
+    assert ask(make_snapshot(tasks, clients)) == {"a": "0_0", "b": "0_1", "c": "0_2"}
 
 
 def test_a_task_is_placed_at_once_though_a_later_one_has_more_right_to_the_capacity() -> None:
@@ -193,22 +193,22 @@ def test_a_task_is_placed_at_once_though_a_later_one_has_more_right_to_the_capac
         "a": {},
         "b": {"active": "0_2 0_3", "lags": {"0_2": -2, "0_3": -2, "0_0": 70}},
     }
-    assert ask(snapshot(tasks, clients)) == {"a": "0_1 0_3", "b": "0_0 0_2"}
+    assert ask(make_snapshot(tasks, clients)) == {"a": "0_1 0_3", "b": "0_0 0_2"}
 
 
 def test_an_unknown_gap_comes_after_all_known_ones_and_before_those_who_never_had_it() -> None:
     unknown = {"standby": "0_0", "lags": {"0_0": -3}}
-    assert ask(snapshot({"0_0": 100}, {"a": unknown, "b": {"0_0": 99}}))["b"] == "0_0"
-    assert ask(snapshot({"0_0": 100}, {"a": {"threads": 9}, "b": unknown}))["b"] == "0_0"
+    assert ask(make_snapshot({"0_0": 100}, {"a": unknown, "b": {"0_0": 99}}))["b"] == "0_0"
+    assert ask(make_snapshot({"0_0": 100}, {"a": {"threads": 9}, "b": unknown}))["b"] == "0_0"
     # Not known, and not listed either: the client does not have it.
-    assert ask(snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}}))["a"] == "0_0"
+    assert ask(make_snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}}))["a"] == "0_0"
 
 
 def test_a_stateful_task_without_changelog_is_only_its_owners() -> None:
     tasks = dict.fromkeys(["2_0", "2_1"], "unlogged")
-    state = snapshot(tasks, {"a": {"standby": "2_1"}, "b": {"active": "2_0"}, "c": {}}, num_standby_replicas=1)
+    state = make_snapshot(tasks, {"a": {"standby": "2_1"}, "b": {"active": "2_0"}, "c": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "2_1", "b": "2_0", "c": ""}
-    state = snapshot(tasks, {"a": {}, "b": {"standby": "2_0"}}, num_standby_replicas=1)
+    state = make_snapshot(tasks, {"a": {}, "b": {"standby": "2_0"}}, num_standby_replicas=1)
     assert ask(state) == {"a": "2_0", "b": "2_1"}
 
 
@@ -216,7 +216,7 @@ def test_a_stateful_task_without_changelog_is_only_its_owners() -> None:
 
 
 def test_a_standby_is_where_the_smallest_gap_is_beside_the_active() -> None:
-    state = snapshot(
+    state = make_snapshot(
         dict.fromkeys(["0_0", "0_1", "0_2"], 100),
         {
             "a": {"active": "0_0", "lags": {"0_0": -2, "0_1": 40}},
@@ -237,20 +237,22 @@ def test_a_standby_needs_capacity_by_the_average_of_copies() -> None:
         "c": {},
         "d": {"0_0": 9},
     }
-    assert ask(snapshot(tasks, clients, num_standby_replicas=1)) == {
+    assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {
         "a": "0_0",
         "b": "0_1",
         "c": " | 0_1",
         "d": " | 0_0",
     }
     # With three threads a has capacity for two copies.
-    state = snapshot(tasks, {**clients, "a": {**clients["a"], "threads": 3}}, num_standby_replicas=1)
+    state = make_snapshot(tasks, {**clients, "a": {**clients["a"], "threads": 3}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 | 0_1", "b": "0_1", "c": "", "d": " | 0_0"}
 
 
 def test_where_no_capacity_is_left_without_a_copy_the_least_overdrawn_has_the_standby() -> None:
     """Nearly all capacity is c's, with nine threads, but c has a copy already. Of a and b, with one each, a has 0_2."""
-    state = snapshot(dict.fromkeys(["0_0", "0_1", "0_2"], 100), {"a": {}, "b": {}, "c": {"threads": 9}}, num_standby_replicas=1)
+    state = make_snapshot(
+        dict.fromkeys(["0_0", "0_1", "0_2"], 100), {"a": {}, "b": {}, "c": {"threads": 9}}, num_standby_replicas=1
+    )
     assert ask(state) == {"a": " | 0_0 0_2", "b": " | 0_1", "c": "0_0 0_1 0_2"}
 
 
@@ -258,7 +260,7 @@ def test_where_no_capacity_is_left_without_a_copy_the_least_overdrawn_has_the_st
 
 
 def ask_old(tasks: list[str], clients: Mapping[str, Any], standbys: int = 0) -> dict[str, str]:
-    return ask(snapshot(dict.fromkeys(tasks, 100), clients, num_standby_replicas=standbys), "previous-tasks")
+    return ask(make_snapshot(dict.fromkeys(tasks, 100), clients, num_standby_replicas=standbys), "previous-tasks")
 
 
 def test_a_task_stays_with_its_owner_while_that_does_not_exceed_its_capacity() -> None:
@@ -294,7 +296,7 @@ def test_of_several_standbys_the_one_with_the_larger_remaining_capacity_has_it()
 @pytest.mark.parametrize("kind", [STATELESS, "unlogged"])
 def test_only_tasks_with_changelog_have_standbys_to_go_to(kind: str) -> None:
     """What else is on a disk is no standby: 1_0 goes to the least loaded."""
-    state = snapshot({"1_0": kind}, {"a": {}, "b": {"standby": "1_0"}}, num_standby_replicas=1)
+    state = make_snapshot({"1_0": kind}, {"a": {}, "b": {"standby": "1_0"}}, num_standby_replicas=1)
     assert ask(state, "previous-tasks") == {"a": "1_0", "b": ""}
 
 

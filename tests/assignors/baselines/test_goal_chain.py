@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from answers_as_text import describe, running
-from judging import answer, snapshot
+from answers_as_text import describe, make_running_client
+from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign
 from optassign.assignors.baselines.baseline import find_surviving
@@ -146,7 +146,7 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
 def test_two_clients_that_may_not_have_more_actives_swap() -> None:
     """Each has two; both stateful ones are on a. A move would break the first goal, a swap does not."""
     tasks = {"0_0": "unlogged", "0_1": "unlogged", "1_0": STATELESS, "1_1": STATELESS}
-    problem, forced, within, start = set_up(snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
+    problem, forced, within, start = set_up(make_snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
     draft, goals = Draft(problem, start), make_balance_goals(within, Costs(problem, forced))
     goals[STATEFUL].optimise(draft, [goals[ACTIVE]])
     assert (draft.counts[ACTIVE], draft.counts[STATEFUL]) == ([2, 2], [1, 1])
@@ -159,7 +159,9 @@ def test_a_veto_stands() -> None:
     """All of b's state is a's too: only R2 is in the way of balance."""
     tasks = {"0_0": LOG, "0_1": LOG}
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
-    problem, forced, within, start = set_up(snapshot(tasks, {"a": running("0_0 0_1"), "b": standby}, num_standby_replicas=1))
+    problem, forced, within, start = set_up(
+        make_snapshot(tasks, {"a": make_running_client("0_0 0_1"), "b": standby}, num_standby_replicas=1)
+    )
     draft = Draft(problem, start)
     move = (DraftMove(0, 0, 1),)
     assert not OneCopyPerClientGoal().accepts(draft, move)
@@ -173,16 +175,16 @@ def test_a_veto_stands() -> None:
 
 def test_healing_promotes_the_standby_that_lags_least() -> None:
     clients = {"a": {"0_0": 0}, "b": {"standby": "0_0", "lags": {"0_0": 7}}, "c": {"standby": "0_0", "lags": {"0_0": 6}}}
-    remembered = answer({"b": " | 0_0", "c": " | 0_0", "gone": "0_0"})
-    problem, forced, _, start = set_up(snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
+    remembered = make_answer({"b": " | 0_0", "c": " | 0_0", "gone": "0_0"})
+    problem, forced, _, start = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
     draft = Draft(problem, start)
     CompleteGoal(Costs(problem, forced)).optimise(draft, [])
     assert (draft.active, draft.standbys) == ([2], [frozenset({0, 1})])
 
 
 def test_healing_spares_draining_clients() -> None:
-    clients = {"a": {"draining": True, "lags": {"0_0": 0}}, "b": running("0_1"), "c": running("0_2")}
-    problem, forced, _, start = set_up(snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
+    clients = {"a": {"draining": True, "lags": {"0_0": 0}}, "b": make_running_client("0_1"), "c": make_running_client("0_2")}
+    problem, forced, _, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
     draft = Draft(problem, start)
     CompleteGoal(Costs(problem, forced)).optimise(draft, [])
     assert not draft.actives_on[0]
@@ -191,7 +193,7 @@ def test_healing_spares_draining_clients() -> None:
 
 def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
     clients = {"a": {"active": "0_0 0_1", "lags": {"0_0": 900, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 0}}}
-    problem, forced, within, start = set_up(snapshot({"0_0": LOG, "0_1": LOG}, clients))
+    problem, forced, within, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG}, clients))
     draft = Draft(problem, start)
     goal = make_chains(problem, forced, within, draft)["now"][2]
     assert isinstance(goal, MostCaughtUpGoal)
@@ -204,7 +206,7 @@ def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
 def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
     """With two standbys a and b must hold copies, a the active one; either of the empty clients may have the third."""
     clients = {"a": {"0_0": 0}, "b": {"0_0": 500}, "c": {}, "d": {}}
-    problem, forced, _, _ = set_up(snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
+    problem, forced, _, _ = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
     costs = Costs(problem, forced)
     assert costs.is_allowed_now(0, 0, frozenset({1, 2}))
     assert costs.is_allowed_now(0, 0, frozenset({1, 3}))
@@ -215,7 +217,7 @@ def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
 def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
     """Client b has to take one of a's two tasks; it was given the large one."""
     tasks = {"0_0": 90_000, "0_1": 1_000}
-    problem, forced, within, _ = set_up(snapshot(tasks, {"a": running("0_0 0_1"), "b": {}}))
+    problem, forced, within, _ = set_up(make_snapshot(tasks, {"a": make_running_client("0_0 0_1"), "b": {}}))
     large = Placement(np.array([1, 0]), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     draft, costs = Draft(problem, large), Costs(problem, forced)
     RestoreWorkGoal(costs).optimise(draft, make_balance_goals(within, costs))
@@ -240,7 +242,9 @@ def test_the_chain_goes_on_from_what_it_has_found() -> None:
 def test_leadership_moves_at_once() -> None:
     tasks = {f"0_{n}": LOG for n in range(4)}
     standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
-    found = assign(snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
+    found = assign(
+        make_snapshot(tasks, {"a": make_running_client(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME
+    )
     assert describe(found) == {"a": "0_0 0_1 | 0_2 0_3", "b": "0_2 0_3 | 0_0 0_1"}
     assert found.report.found_by == NAME
     assert found.assignor == NAME
@@ -248,7 +252,7 @@ def test_leadership_moves_at_once() -> None:
 
 def test_movements_are_limited_and_followed_up() -> None:
     tasks = {f"0_{n}": LOG for n in range(8)}
-    state = snapshot(tasks, {"a": running(" ".join(tasks)), "b": {}}, max_warmup_replicas=3)
+    state = make_snapshot(tasks, {"a": make_running_client(" ".join(tasks)), "b": {}}, max_warmup_replicas=3)
     result = converge(state, NAME)
     assert [step.measures.warmups for step in result.history] == [3, 1, 0]
     assert [step.followup for step in result.history] == [True, True, False]
@@ -258,19 +262,23 @@ def test_movements_are_limited_and_followed_up() -> None:
 def test_what_a_gone_client_had_is_healed_first() -> None:
     clients = {
         "a": {},
-        "b": {**running("0_1"), "standby": "0_0", "lags": {"0_1": -2, "0_0": 5}},
+        "b": {**make_running_client("0_1"), "standby": "0_0", "lags": {"0_1": -2, "0_0": 5}},
     }
-    remembered = answer({"b": "0_1 | 0_0", "gone": "0_0 | 0_1"})
-    found = assign(snapshot({"0_0": LOG, "0_1": LOG}, clients, num_standby_replicas=1, remembered=remembered), NAME)
+    remembered = make_answer({"b": "0_1 | 0_0", "gone": "0_0 | 0_1"})
+    found = assign(make_snapshot({"0_0": LOG, "0_1": LOG}, clients, num_standby_replicas=1, remembered=remembered), NAME)
     assert describe(found)["b"].startswith("0_0 0_1")
     assert found.by_process_id["a"].standby == ("0_0", "0_1")
 
 
 def test_a_draining_client_gives_all_away() -> None:
     tasks = {f"0_{n}": LOG for n in range(6)} | {"1_0": STATELESS}
-    clients = {"a": {**running("0_0 0_1 0_2"), "draining": True}, "b": running("0_3 0_4"), "c": running("0_5")}
+    clients = {
+        "a": {**make_running_client("0_0 0_1 0_2"), "draining": True},
+        "b": make_running_client("0_3 0_4"),
+        "c": make_running_client("0_5"),
+    }
     for standbys in (0, 1):
-        result = converge(snapshot(tasks, clients, num_standby_replicas=standbys), NAME)
+        result = converge(make_snapshot(tasks, clients, num_standby_replicas=standbys), NAME)
         assert result.stable, str(result)
         assert not result.violations, str(result)
         assert not result.final.by_process_id["a"].active
@@ -286,7 +294,7 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
         "a": {"active": "0_0", "standby": "0_1", "lags": {"0_0": 900, "0_1": 0}},
         "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": 900, "0_0": 0}},
     }
-    state = snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
+    state = make_snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
     situation = read_situation(state)
     method = GoalChainMethod(situation)
     case = method.make_case(situation.problem)

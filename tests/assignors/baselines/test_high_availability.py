@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from answers_as_text import describe
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.assignors.baselines.assigned_copies import AssignedCopies, LeastLoaded
@@ -24,44 +24,44 @@ def ask(state: ApplicationState) -> dict[str, str]:
 
 
 def test_an_active_moves_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
-    state = snapshot({"0_0": 100, "0_1": 100}, {"a": {"0_0": -2, "0_1": -2}, "b": {}})
+    state = make_snapshot({"0_0": 100, "0_1": 100}, {"a": {"0_0": -2, "0_1": -2}, "b": {}})
     assert ask(state) == {"a": "0_0 0_1!", "b": " |  | 0_1"}
 
 
 def test_a_caught_up_standby_changes_places_with_the_active_and_needs_no_warmup() -> None:
-    state = snapshot({"0_0": 100, "0_1": 100}, {"a": {"0_0": -2, "0_1": 0}, "b": {}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 100, "0_1": 100}, {"a": {"0_0": -2, "0_1": 0}, "b": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 0_1!", "b": " | 0_0 0_1"}
 
 
 def test_a_standby_migrations_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
-    state = snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 10}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 10}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 
 
 def test_a_standby_stays_where_nobody_without_a_copy_lags_less() -> None:
-    state = snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 60}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 60}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0", "b": " | 0_0", "c": ""}
 
 
 def test_when_warmups_are_used_up_copies_move_and_leave_nothing() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100)
-    state = snapshot(tasks, {"a": dict.fromkeys(tasks, -2), "b": {}, "c": {}, "d": {}}, max_warmup_replicas=1)
+    state = make_snapshot(tasks, {"a": dict.fromkeys(tasks, -2), "b": {}, "c": {}, "d": {}}, max_warmup_replicas=1)
     assert ask(state) == {"a": "0_0 0_1 0_2 0_3!", "b": " |  | 0_1", "c": "", "d": ""}
 
 
 def test_actives_come_before_standbys_for_warmups() -> None:
     clients = {"a": {}, "b": {"0_0": -2}, "c": {}, "d": {"0_0": 0}}
-    state = snapshot({"0_0": 100}, clients, num_standby_replicas=1, max_warmup_replicas=1)
+    state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, max_warmup_replicas=1)
     # Wanted: active on a, standby on b. They change places; a's standby then moves to d and takes the only slot.
     assert ask(state) == {"a": " |  | 0_0!", "b": "0_0", "c": "", "d": " | 0_0"}
     clients = {"a": {}, "b": {}, "c": {"0_0": -2}, "d": {"0_0": 0}}
-    state = snapshot({"0_0": 100}, clients, num_standby_replicas=1, max_warmup_replicas=1)
+    state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, max_warmup_replicas=1)
     # Nobody to change places with: a's active warms up, and nothing is left for b's standby.
     assert ask(state) == {"a": " |  | 0_0!", "b": "", "c": "0_0", "d": " | 0_0"}
 
 
 def test_where_nobody_is_caught_up_who_lags_least_is_active() -> None:
-    assert ask(snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": 30}, "c": {}})) == {
+    assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": 30}, "c": {}})) == {
         "a": " |  | 0_0!",
         "b": "0_0",
         "c": "",
@@ -70,58 +70,58 @@ def test_where_nobody_is_caught_up_who_lags_least_is_active() -> None:
 
 def test_lags_compare_as_they_are_reported() -> None:
     # Not known (−3) counts as less than any lag, and is no reason to move away.
-    assert ask(snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": -3}})) == {"a": " |  | 0_0!", "b": "0_0"}
-    assert ask(snapshot({"0_0": 100}, {"a": {"0_0": -3}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
+    assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": -3}})) == {"a": " |  | 0_0!", "b": "0_0"}
+    assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": -3}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
     # But such a client is not caught up.
-    assert ask(snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}, "c": {"0_0": 0}})) == {
+    assert ask(make_snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}, "c": {"0_0": 0}})) == {
         "a": " |  | 0_0!",
         "b": "",
         "c": "0_0",
     }
     # No lag is the whole changelog, here less than what a reports, and an empty client of a tiny one is caught up.
-    assert ask(snapshot({"0_0": 100}, {"a": {"0_0": 150}, "b": {}})) == {"a": " |  | 0_0!", "b": "0_0"}
-    assert ask(snapshot({"0_0": 10}, {"a": {}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
-    state = snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": 200}, "c": {"0_0": 150}}, num_standby_replicas=1)
+    assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 150}, "b": {}})) == {"a": " |  | 0_0!", "b": "0_0"}
+    assert ask(make_snapshot({"0_0": 10}, {"a": {}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
+    state = make_snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": 200}, "c": {"0_0": 150}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 
 
 def test_an_acceptable_lag_without_limit_means_everybody_is_caught_up() -> None:
     clients = {"a": {"0_0": -2, "0_1": -2}, "b": {"0_1": -3}, "c": {}}
-    state = snapshot(dict.fromkeys(("0_0", "0_1", "0_2"), EVERYBODY), clients, acceptable_recovery_lag=EVERYBODY)
+    state = make_snapshot(dict.fromkeys(("0_0", "0_1", "0_2"), EVERYBODY), clients, acceptable_recovery_lag=EVERYBODY)
     assert ask(state) == {"a": "0_0", "b": "0_1", "c": "0_2"}
 
 
 def test_loads_are_per_thread_and_the_first_tasks_move() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 10)
-    assert ask(snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "0_2", "b": "0_0 0_1 0_3"}
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "0_2", "b": "0_0 0_1 0_3"}
 
 
 def test_tasks_without_changelog_go_where_fewest_are_active_whoever_had_them() -> None:
     tasks = {"0_0": 10, "1_0": "stateless", "1_1": "stateless", "2_0": "unlogged"}
     clients = {"a": {}, "b": {"threads": 2, "active": "1_0 1_1 2_0"}}
-    assert ask(snapshot(tasks, clients, num_standby_replicas=1)) == {"a": "0_0 2_0", "b": "1_0 1_1 | 0_0"}
+    assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {"a": "0_0 2_0", "b": "1_0 1_1 | 0_0"}
 
 
 def test_more_standbys_than_clients_are_as_many_as_there_is_room_for() -> None:
-    state = snapshot({"0_0": 10}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=9)
+    state = make_snapshot({"0_0": 10}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=9)
     assert ask(state) == {"a": "0_0", "b": " | 0_0", "c": " | 0_0"}
 
 
 def test_one_client_and_no_tasks() -> None:
-    one = snapshot({"0_0": 100, "1_0": "stateless"}, {"a": {"threads": 4}}, num_standby_replicas=2)
+    one = make_snapshot({"0_0": 100, "1_0": "stateless"}, {"a": {"threads": 4}}, num_standby_replicas=2)
     assert ask(one) == {"a": "0_0 1_0"}
-    assert ask(snapshot({}, {"a": {}, "b": {}})) == {"a": "", "b": ""}
+    assert ask(make_snapshot({}, {"a": {}, "b": {}})) == {"a": "", "b": ""}
 
 
 def test_uuids_compare_by_signed_halves_as_in_java() -> None:
     low, high = "00000000-0000-4000-8000-000000000000", "f0000000-0000-4000-8000-000000000000"
-    assert ask(snapshot({"0_0": 10}, {low: {}, high: {}})) == {low: "", high: "0_0"}
-    assert ask(snapshot({"0_0": 10}, {low: {}, high + "0": {}})) == {low: "0_0", high + "0": ""}
+    assert ask(make_snapshot({"0_0": 10}, {low: {}, high: {}})) == {low: "", high: "0_0"}
+    assert ask(make_snapshot({"0_0": 10}, {low: {}, high + "0": {}})) == {low: "0_0", high + "0": ""}
 
 
 def test_what_is_not_ported_is_said() -> None:
     def notes(**configs: Any) -> str:
-        return " ".join(assign(snapshot({"0_0": 10}, {"a": {}, "b": {}}, **configs), "high-availability").report.notes)
+        return " ".join(assign(make_snapshot({"0_0": 10}, {"a": {}, "b": {}}, **configs), "high-availability").report.notes)
 
     assert notes(num_standby_replicas=1) == ""
     assert notes(rack_aware_assignment_tags=["zone"]) == ""  # without standbys Kafka does not look at them

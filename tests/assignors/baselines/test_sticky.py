@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from answers_as_text import describe
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -21,13 +21,13 @@ def ask(state: ApplicationState) -> dict[str, str]:
 def test_tasks_stay_with_their_owners_whatever_they_lag() -> None:
     tasks = {"0_0": 100, "0_1": 100}
     clients = {"a": {"active": "0_1", "lags": {"0_1": 90, "0_0": -2}}, "b": {"active": "0_0"}}
-    assert ask(snapshot(tasks, clients)) == {"a": "0_1", "b": "0_0"}
+    assert ask(make_snapshot(tasks, clients)) == {"a": "0_1", "b": "0_0"}
 
 
 def test_an_owner_of_too_many_keeps_those_first_in_javas_table() -> None:
     # An even share is one each. In a table of 16 buckets 0_2 stands before 0_1, and this before 0_0.
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), 100)
-    assert ask(snapshot(tasks, {"a": {"active": "0_0 0_1 0_2"}, "b": {}, "c": {}})) == {
+    assert ask(make_snapshot(tasks, {"a": {"active": "0_0 0_1 0_2"}, "b": {}, "c": {}})) == {
         "a": "0_2",
         "b": "0_0",
         "c": "0_1",
@@ -36,20 +36,20 @@ def test_an_owner_of_too_many_keeps_those_first_in_javas_table() -> None:
 
 def test_tasks_nobody_owns_go_to_those_that_have_them_on_disk_while_these_have_room() -> None:
     tasks = dict.fromkeys(("0_0", "0_1"), 100)
-    assert ask(snapshot(tasks, {"a": {}, "b": {"standby": "0_0"}})) == {"a": "0_1", "b": "0_0"}
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"standby": "0_0"}})) == {"a": "0_1", "b": "0_0"}
     # b has room for one; the other goes to the least loaded.
-    assert ask(snapshot(tasks, {"a": {}, "b": {"standby": "0_0 0_1"}})) == {"a": "0_0", "b": "0_1"}
+    assert ask(make_snapshot(tasks, {"a": {}, "b": {"standby": "0_0 0_1"}})) == {"a": "0_0", "b": "0_1"}
 
 
 def test_what_is_left_over_goes_back_to_its_owner_unless_it_has_a_task_per_thread_and_others_less() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), STATELESS)
     clients = {"a": {"threads": 4, "active": "0_0 0_1 0_2"}, "b": {}}
-    assert ask(snapshot(tasks, clients)) == {
+    assert ask(make_snapshot(tasks, clients)) == {
         "a": "0_0 0_1 0_2",
         "b": "",
     }  # the share per thread is 0; a still has room
     clients = {"a": {"active": "0_0 0_1 0_2"}, "b": {}}
-    assert sorted(len(text.split()) for text in ask(snapshot(tasks, clients)).values()) == [1, 2]
+    assert sorted(len(text.split()) for text in ask(make_snapshot(tasks, clients)).values()) == [1, 2]
 
 
 def test_standbys_go_to_previous_holders_then_to_the_least_loaded() -> None:
@@ -61,7 +61,7 @@ def test_standbys_go_to_previous_holders_then_to_the_least_loaded() -> None:
         "d": {"threads": 2},
     }
     # 0_0 and 0_1 stay where they were; 0_2 was on no other client and goes to d, which has nothing.
-    assert ask(snapshot(tasks, clients, num_standby_replicas=1)) == {
+    assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {
         "a": "0_0",
         "b": "0_1 | 0_0",
         "c": "0_2 | 0_1",
@@ -73,7 +73,7 @@ def test_a_standby_goes_where_it_has_new_neighbours() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100)
     clients = {"a": {"threads": 2, "active": "0_0 0_1"}, "b": {}, "c": {"threads": 2, "active": "0_2 0_3"}}
     # b gets 0_0 and is then as loaded as c; but 0_1 runs beside 0_0 already, on a, so it goes to c.
-    assert ask(snapshot(tasks, clients, num_standby_replicas=1)) == {
+    assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {
         "a": "0_0 0_1 | 0_2",
         "b": " | 0_0 0_3",
         "c": "0_2 0_3 | 0_1",
@@ -82,14 +82,14 @@ def test_a_standby_goes_where_it_has_new_neighbours() -> None:
 
 def test_one_client_no_tasks_and_more_standbys_than_clients() -> None:
     tasks = {"0_0": 100, "1_0": STATELESS, "2_0": "unlogged"}
-    assert ask(snapshot(tasks, {"a": {}}, num_standby_replicas=2)) == {"a": "0_0 1_0 2_0"}
-    assert ask(snapshot({}, {"a": {}, "b": {}})) == {"a": "", "b": ""}
-    found = ask(snapshot(tasks, {"a": {"active": "0_0"}, "b": {}, "c": {}}, num_standby_replicas=9))
+    assert ask(make_snapshot(tasks, {"a": {}}, num_standby_replicas=2)) == {"a": "0_0 1_0 2_0"}
+    assert ask(make_snapshot({}, {"a": {}, "b": {}})) == {"a": "", "b": ""}
+    found = ask(make_snapshot(tasks, {"a": {"active": "0_0"}, "b": {}, "c": {}}, num_standby_replicas=9))
     assert sorted(text.partition(" | ")[2] for text in found.values()) == ["", "0_0", "0_0"]
 
 
 def test_that_racks_are_not_ported_is_said() -> None:
-    state = snapshot({"0_0": 100}, {"a": {}}, rack_aware_assignment_strategy="min_traffic")
+    state = make_snapshot({"0_0": 100}, {"a": {}}, rack_aware_assignment_strategy="min_traffic")
     (note,) = assign(state, "sticky").report.notes
     assert "rack_aware_assignment_strategy is not looked at" in note
 

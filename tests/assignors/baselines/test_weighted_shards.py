@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign
 from optassign.assignors.baselines.weighted_shards import ShardWeights
@@ -44,7 +44,7 @@ def given(found: TaskAssignment) -> dict[str, str]:
 def test_weights_of_three_clients_by_hand() -> None:
     """On a two copies of subtopology 0; on b three of 1; on c two of 0 and one of 1: averages 8/3, 4/3, 4/3."""
     problem = read_situation(
-        snapshot({f"{group}_{n}": STATELESS for group in range(2) for n in range(4)}, {"a": {}, "b": {}, "c": {}})
+        make_snapshot({f"{group}_{n}": STATELESS for group in range(2) for n in range(4)}, {"a": {}, "b": {}, "c": {}})
     )
     weights = ShardWeights(problem.problem, np.full(3, 1 / 3))
     for task, client in ((0, 0), (1, 0), (4, 1), (5, 1), (6, 1), (2, 2), (3, 2), (7, 2)):
@@ -61,12 +61,12 @@ def test_a_new_task_goes_where_the_weight_is_least_not_where_the_fewest_tasks_ar
     clients = {"a": running("0_0 0_1"), "b": running("1_0 1_1 1_2"), "c": running("0_2 0_3 1_3")}
     tasks = {f"0_{n}": LOG for n in range(5)} | {f"1_{n}": LOG for n in range(4)}
     # Of subtopology 0, a weighs 0.45 (2 − 3) + 0.55 (2 − 5/3) = −0.27, b 0 + 0.55 (0 − 5/3) = −0.92.
-    assert given(assign(snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
+    assert given(assign(make_snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
 
 
 def test_shares_are_by_threads() -> None:
     tasks = {f"0_{n}": LOG for n in range(9)}
-    found = assign(snapshot(tasks, {"a": {"threads": 2}, "b": {}}), NAME)
+    found = assign(make_snapshot(tasks, {"a": {"threads": 2}, "b": {}}), NAME)
     assert [len(client.active) for client in found.clients] == [6, 3]
 
 
@@ -74,7 +74,7 @@ def test_shares_are_by_threads() -> None:
 
 
 def test_primaries_first_then_one_replica_after_the_other() -> None:
-    found = assign(snapshot({"0_0": LOG, "0_1": LOG}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=2), NAME)
+    found = assign(make_snapshot({"0_0": LOG, "0_1": LOG}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=2), NAME)
     assert given(found) == {"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": " | 0_0 0_1"}
 
 
@@ -86,16 +86,18 @@ def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() 
         "c": {**running("0_2 0_3"), "standby": "0_0", "lags": {"0_2": -2, "0_3": -2, "0_0": 900}},
     }
     tasks = {f"0_{n}": LOG for n in range(4)}
-    remembered = answer({"b": "0_1", "c": "0_2 0_3 | 0_0", "gone": "0_0 | 0_1 0_2 0_3"})
-    found = assign(snapshot(tasks, clients, num_standby_replicas=1, remembered=remembered), NAME)
+    remembered = make_answer({"b": "0_1", "c": "0_2 0_3 | 0_0", "gone": "0_0 | 0_1 0_2 0_3"})
+    found = assign(make_snapshot(tasks, clients, num_standby_replicas=1, remembered=remembered), NAME)
     assert found.by_process_id["c"].active == ("0_0", "0_2", "0_3")
     assert "0_0" in found.by_process_id["a"].standby
-    assert not any(violation.rule == "R4" for violation in validate(snapshot(tasks, clients, num_standby_replicas=1), found))
+    assert not any(
+        violation.rule == "R4" for violation in validate(make_snapshot(tasks, clients, num_standby_replicas=1), found)
+    )
 
 
 def test_of_several_replicas_the_one_that_lags_least_is_promoted() -> None:
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 500}}, "b": {"standby": "0_0", "lags": {"0_0": 400}}, "c": {}}
-    found = assign(snapshot({"0_0": LOG}, clients, num_standby_replicas=2), NAME)
+    found = assign(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2), NAME)
     assert given(found) == {"a": " | 0_0", "b": "0_0", "c": " | 0_0"}
 
 
@@ -108,13 +110,13 @@ def test_nothing_new_goes_to_a_draining_client_however_heavy_the_others_are() ->
         "d": {"standby": "0_0", "lags": {"0_0": 0}},
     }
     tasks = {"0_0": LOG} | dict.fromkeys(stateless, STATELESS)
-    found = assign(snapshot(tasks, clients, num_standby_replicas=2), NAME)
+    found = assign(make_snapshot(tasks, clients, num_standby_replicas=2), NAME)
     assert found.by_process_id["a"].standby == ()
     assert found.by_process_id["c"].standby == ("0_0",)
 
 
 def test_state_on_disk_is_taken_before_an_empty_client() -> None:
-    assert given(assign(snapshot({"0_0": LOG}, {"a": {}, "b": {"0_0": 700}}), NAME)) == {"a": "", "b": "0_0"}
+    assert given(assign(make_snapshot({"0_0": LOG}, {"a": {}, "b": {"0_0": 700}}), NAME)) == {"a": "", "b": "0_0"}
 
 
 # ------------------------------------------------------------------------------------------------------------- rebalancing
@@ -123,18 +125,18 @@ def test_state_on_disk_is_taken_before_an_empty_client() -> None:
 def test_a_difference_of_the_threshold_is_not_exceeded() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(3)}
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2"}}
-    assert given(assign(snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
+    assert given(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
 
 
 def test_above_the_threshold_the_greatest_task_moves_and_at_once_if_there_is_nothing_to_restore() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(4)}
     clients = {"a": {"active": "0_0 0_1 0_2"}, "b": {"active": "0_3"}}
-    assert given(assign(snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
+    assert given(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
 
 
 def test_a_source_goes_on_until_its_target_has_caught_up() -> None:
     tasks = {f"0_{n}": LOG for n in range(4)}
-    state = snapshot(tasks, {"a": running("0_0 0_1 0_2"), "b": running("0_3")})
+    state = make_snapshot(tasks, {"a": running("0_0 0_1 0_2"), "b": running("0_3")})
     first = assign(state, NAME)
     assert given(first) == {"a": "0_0 0_1 0_2!", "b": "0_3 |  | 0_2"}
     again = assign(state.model_copy(update={"remembered": first}), NAME)
@@ -146,7 +148,7 @@ def test_a_source_goes_on_until_its_target_has_caught_up() -> None:
 @pytest.mark.parametrize(("allowed", "expected"), [(1, 1), (2, 2), (5, 2)])
 def test_two_moves_at_a_time(allowed: int, expected: int) -> None:
     tasks = {f"0_{n}": LOG for n in range(8)}
-    state = snapshot(tasks, {"a": running(" ".join(tasks)), "b": {}}, max_warmup_replicas=allowed)
+    state = make_snapshot(tasks, {"a": running(" ".join(tasks)), "b": {}}, max_warmup_replicas=allowed)
     result = converge(state, NAME)
     assert result.history[0].measures.warmups == expected
     assert max(step.measures.warmups for step in result.history) == expected
@@ -156,7 +158,7 @@ def test_two_moves_at_a_time(allowed: int, expected: int) -> None:
 
 def test_moves_that_need_no_restoring_are_not_counted() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(12)}
-    found = assign(snapshot(tasks, {"a": {"active": " ".join(tasks)}, "b": {}, "c": {}}), NAME)
+    found = assign(make_snapshot(tasks, {"a": {"active": " ".join(tasks)}, "b": {}, "c": {}}), NAME)
     assert [len(client.active) for client in found.clients] == [4, 4, 4]
     assert "!" not in "".join(given(found).values())
 
@@ -169,7 +171,7 @@ def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
         "b": {"active": "2_0 3_0"},
         "c": {"active": "0_2 1_0 4_0", "lags": {"0_2": -2}},
     }
-    state = snapshot(tasks, clients)
+    state = make_snapshot(tasks, clients)
     first = assign(state, NAME)
     assert given(first) == {"a": "0_0 0_1!", "b": "2_0 3_0 |  | 0_1", "c": "0_2 1_0 4_0"}
     second = assign(make_restored_snapshot(state, first), NAME)
@@ -180,13 +182,13 @@ def test_a_copy_does_not_move_to_a_client_that_has_one() -> None:
     """All of a's tasks have their standby on b, which has nothing else: primaries are not balanced apart from replicas."""
     tasks = {f"0_{n}": LOG for n in range(3)}
     standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
-    found = assign(snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
+    found = assign(make_snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
     assert given(found) == {"a": "0_0 0_1 0_2", "b": " | 0_0 0_1 0_2"}
 
 
 def test_nothing_is_rebalanced_while_a_copy_is_being_restored() -> None:
     tasks = {f"0_{n}": LOG for n in range(6)}
-    state = snapshot(tasks, {"a": running("0_0 0_1 0_2 0_3 0_4"), "b": {"active": "0_5", "lags": {"0_5": 500}}})
+    state = make_snapshot(tasks, {"a": running("0_0 0_1 0_2 0_3 0_4"), "b": {"active": "0_5", "lags": {"0_5": 500}}})
     first = assign(state, NAME)
     assert given(first) == {"a": "0_0 0_1 0_2 0_3 0_4!", "b": "0_5"}
     assert given(assign(make_restored_snapshot(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
@@ -195,7 +197,7 @@ def test_nothing_is_rebalanced_while_a_copy_is_being_restored() -> None:
 def test_a_draining_client_gives_all_away_and_receives_nothing() -> None:
     tasks = {f"0_{n}": LOG for n in range(6)} | {"1_0": STATELESS}
     clients = {"a": {**running("0_0 0_1 0_2"), "draining": True}, "b": running("0_3 0_4"), "c": {}}
-    state = snapshot(tasks, clients, max_warmup_replicas=4)
+    state = make_snapshot(tasks, clients, max_warmup_replicas=4)
     first = assign(state, NAME)
     assert first.by_process_id["a"].active == ("0_0", "0_1", "0_2")
     assert sum(len(client.warmup) for client in first.clients) == 2
@@ -209,7 +211,7 @@ def test_a_task_in_transit_stays_with_its_new_client() -> None:
     """The second pass of a rebalance (KIP-429): nobody owns what is under way, and its old client lists it."""
     tasks = {f"0_{n}": STATELESS for n in range(6)} | {"1_0": LOG, "1_1": LOG}
     clients = {"a": {**running("1_0 1_1"), "active": " ".join(tasks)}, "b": {"lags": {"1_1": 0}}, "c": {"lags": {"1_0": 0}}}
-    state = snapshot(tasks, clients)
+    state = make_snapshot(tasks, clients)
     first = assign(state, NAME)
     assert all(client.active for client in first.clients)
     second = make_second_pass_snapshot(state, first)
@@ -262,10 +264,12 @@ def test_it_settles_without_memory_and_with_old_state(shape: str) -> None:
 
 
 def test_nothing_to_do() -> None:
-    assert given(assign(snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
-    assert given(assign(snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {"a": "0_0 1_0"}
+    assert given(assign(make_snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
+    assert given(assign(make_snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {
+        "a": "0_0 1_0"
+    }
     everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
-    assert given(assign(snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
+    assert given(assign(make_snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

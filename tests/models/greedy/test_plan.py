@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from seeds import few_of
-from targets import find_answer_now, find_target, spend
-from tiny import tiny_state
+from seeds import take_few
+from targets import find_answer_now, find_target, make_effort
+from tiny import draw_tiny_state
 
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
@@ -91,7 +91,7 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
         impossible=solved.is_impossible,
         bounds=dict(zip((goal.name for goal in DEFAULT_ORDER), solved.bounds, strict=False)),
     )
-    case = TargetMethod(read_situation(state).requests.order, spend()).prepare_case(problem)
+    case = TargetMethod(read_situation(state).requests.order, make_effort()).prepare_case(problem)
     now = find_answer_now(case, (ACTIVE_MOVES,))
     if pools:
         written, forced = prepare(problem)
@@ -102,10 +102,10 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
 def make_batch(batch: int) -> tuple[Case, ...]:
     seeds = SEEDS[batch * BATCH : (batch + 1) * BATCH]
     random_ones = tuple(make_case(snapshot(seed), f"seed {seed}", pools=seed % 2 == 1) for seed in seeds)
-    return (*random_ones, *(make_case(tiny_state(seed), f"tiny seed {seed}", pools=seed % 2 == 1) for seed in seeds))
+    return (*random_ones, *(make_case(draw_tiny_state(seed), f"tiny seed {seed}", pools=seed % 2 == 1) for seed in seeds))
 
 
-batches = pytest.mark.parametrize("batch", few_of(range(len(SEEDS) // BATCH), 3))
+batches = pytest.mark.parametrize("batch", take_few(range(len(SEEDS) // BATCH), 3))
 
 
 def list_broken_rules(problem: Problem, placed: Placement) -> list[str]:

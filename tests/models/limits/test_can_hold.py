@@ -8,8 +8,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from judging import snapshot
-from targets import spend, take_turns
+from judging import make_snapshot
+from targets import choose_solver, make_effort
 
 from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
@@ -48,7 +48,7 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     problem = read_situation(state).problem
     limits = [draw_limit(dice, problem, str(number)) for number in range(dice.randint(1, 4))]
     found = [placed for placed in enumerate_placements(problem) if not list_broken(limits, placed)]
-    assert can_hold_together(problem, limits, spend(take_turns(seed))) is bool(found), seed
+    assert can_hold_together(problem, limits, make_effort(choose_solver(seed))) is bool(found), seed
     start = next(enumerate_placements(problem))
     mended = mend(problem, compute_shares(problem), limits, start)
     every = {(tuple(p.active), tuple(p.standby_keys(problem.C))) for p in enumerate_placements(problem)}
@@ -58,7 +58,7 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
 
 def test_an_active_takes_the_place_of_its_standby_where_no_other_client_may_lead() -> None:
     """Clients a and b, which alone may lead, have room for one task each: the second goes to b, and standbys to c."""
-    state = snapshot({"0_0": 300, "0_1": 400}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
+    state = make_snapshot({"0_0": 300, "0_1": 400}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
     problem = read_situation(state).problem
     both, a_and_b = np.array([True, True]), np.array([True, True, False])
     limits = [

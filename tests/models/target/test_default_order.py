@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from targets import find_target, spend
+from targets import find_target, make_effort
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -23,7 +23,7 @@ from optassign_models.target.solver import Solver
 
 def find(state: ApplicationState, which: Solver = Solver.AUTO, seconds: float | None = None) -> TargetAnswer:
     problem, forced = prepare(read_situation(state).problem)
-    return find_target(problem, forced, compute_shares(problem), effort=spend(which, seconds))
+    return find_target(problem, forced, compute_shares(problem), effort=make_effort(which, seconds))
 
 
 def list_groups(shape: Shape, count: int) -> Iterator[tuple[Spec, ApplicationState]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from enumeration import Tiny
-from seeds import few_of
+from seeds import take_few
 from targets import find_least_sum
-from tiny import tiny_state
+from tiny import draw_tiny_state
 from tiny_limits import draw_limits, place
 
 from optassign.assignor import assign
@@ -25,14 +25,14 @@ from optassign_models.target.weighing import compute_weighted_cost, express_in_c
 WEIGHTS = (1_000_000, 100_000, 1_000)
 
 
-@pytest.mark.parametrize("first", few_of(range(0, 300, 10), 6))
+@pytest.mark.parametrize("first", take_few(range(0, 300, 10), 6))
 def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> None:
     met = 0
     for seed in range(first, first + 10):
-        tiny = Tiny(tiny_state(seed, most=200))
+        tiny = Tiny(draw_tiny_state(seed, most=200))
         problem = read_situation(tiny.state).problem
         shares, limits = compute_shares(problem), draw_limits(random.Random(seed), problem)
-        every = [place(tiny, problem, c) for c in tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])]
+        every = [place(tiny, problem, c) for c in tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])]
         kept = [placed for placed in every if not list_broken(limits, placed)]
         found = find_least_sum(problem, shares, WEIGHTS, limits)
         if not kept:

@@ -6,9 +6,9 @@ import random
 
 import pytest
 from enumeration import Tiny
-from seeds import few_of
-from targets import find_target, spend, take_turns
-from tiny import put_in_racks, tiny_state
+from seeds import take_few
+from targets import choose_solver, find_target, make_effort
+from tiny import draw_tiny_state, put_in_racks
 from tiny_limits import draw_limits, place
 
 from optassign.formats.state import ApplicationState
@@ -31,7 +31,7 @@ _GOALS = (
 
 def draw_state(seed: int, dice: random.Random) -> ApplicationState:
     """A tiny group in racks, with two tags, and any order of goals."""
-    state = put_in_racks(tiny_state(seed, most=200), dice)
+    state = put_in_racks(draw_tiny_state(seed, most=200), dice)
     clients = tuple(
         client.model_copy(update={"tags": {"zone": dice.choice("ab"), "cluster": dice.choice("xy")}})
         for client in state.clients
@@ -49,7 +49,7 @@ def draw_state(seed: int, dice: random.Random) -> ApplicationState:
     )
 
 
-@pytest.mark.parametrize("first", few_of(range(0, 500, 10), 5))
+@pytest.mark.parametrize("first", take_few(range(0, 500, 10), 5))
 def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
     met = 0
     for seed in range(first, first + 10):
@@ -59,10 +59,10 @@ def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
         problem, forced = prepare(read_situation(state).problem)
         shares, limits = compute_shares(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
 
-        every = [place(tiny, problem, c) for c in tiny.all_of([tiny.placements_of(task) for task in state.tasks])]
+        every = [place(tiny, problem, c) for c in tiny.combine([tiny.list_placements(task) for task in state.tasks])]
         kept = [each for each in every if not list_broken(limits, each) and shares.hold(count_copies(problem, each))]
         allowed = [tuple(evaluate(problem, forced, placed, goals).values()) for placed in kept]
-        found = find_target(problem, forced, shares, goals, limits, spend(take_turns(seed)))
+        found = find_target(problem, forced, shares, goals, limits, make_effort(choose_solver(seed)))
         what = f"seed {seed}, {goal_order(state).names}"
         if not allowed:
             assert found.placement is None, what

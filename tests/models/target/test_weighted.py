@@ -11,9 +11,9 @@ from math import ceil
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from seeds import few_of
-from targets import find_least_sum, spend, take_turns
-from tiny import tiny_state
+from seeds import take_few
+from targets import choose_solver, find_least_sum, make_effort
+from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport
@@ -38,22 +38,22 @@ class InChangelogs(Tiny):
 
     @cached_property
     def table(self) -> dict[tuple[str, str], tuple[int, int]]:
-        ends = [self.end(task) for task in self.state.tasks if task.logged]
+        ends = [self.find_end(task) for task in self.state.tasks if task.logged]
         mean = max(Fraction(1), Fraction(sum(ends), len(ends))) if ends else Fraction(1)
-        known = {(t.id, c): self.rank_and_cost(t, c) for t in self.state.tasks for c in self.clients}
+        known = {(t.id, c): self.find_rank_and_cost(t, c) for t in self.state.tasks for c in self.clients}
         return {pair: (rank, ceil(100 * cost / mean)) for pair, (rank, cost) in known.items()}
 
     def cost(self, copies: Copies, weights: Weights) -> int:
-        """The one sum, as docs/reference/rules.md states it."""
-        imbalance, work = self.imbalance(copies), self.plan_values(copies)[0]
-        sticky = work + self.active_moves(copies) + self.standby_migrations(copies)
+        """Return the weighted sum, as docs/reference/rules.md defines it."""
+        imbalance, work = self.measure_imbalance(copies), self.measure_plan(copies)[0]
+        sticky = work + self.count_active_moves(copies) + self.count_standby_migrations(copies)
         return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 
 def find_least(state: ApplicationState, weights: Weights, solver: Solver = Solver.AUTO) -> tuple[TargetAnswer, Problem]:
     """The program's answer, and the problem."""
     problem = read_situation(state).problem
-    return find_least_sum(problem, compute_shares(problem), weights, effort=spend(solver)), problem
+    return find_least_sum(problem, compute_shares(problem), weights, effort=make_effort(solver)), problem
 
 
 def draw_weights(rng: random.Random) -> Weights:
@@ -72,15 +72,15 @@ def require_rules(problem: Problem, placed: Placement) -> None:
     assert not np.isin(np.arange(problem.T) * problem.C + placed.active, keys).any()
 
 
-@pytest.mark.parametrize("first", few_of(range(0, 300, 10), 10))
+@pytest.mark.parametrize("first", take_few(range(0, 300, 10), 10))
 def test_enumeration_finds_nothing_below_the_bound_and_nothing_better(first: int) -> None:
     """Tiny groups with capacities, unknown lags, drains and tasks of all kinds: the value is the optimum in nearly all."""
     proven = 0
     for seed in range(first, first + 10):
-        tiny = InChangelogs(tiny_state(seed, most=400))
+        tiny = InChangelogs(draw_tiny_state(seed, most=400))
         weights = DEFAULT if seed % 2 else draw_weights(random.Random(seed))
-        found, problem = find_least(tiny.state, weights, take_turns(seed))
-        every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
+        found, problem = find_least(tiny.state, weights, choose_solver(seed))
+        every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
         least = min(tiny.cost(copies, weights) for copies in every)
         assert found.placement is not None
         require_rules(problem, found.placement)

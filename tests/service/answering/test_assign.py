@@ -155,4 +155,4 @@ def test_names_of_any_language_come_through(service: Service) -> None:
     state = generate("steady", 12, 3, 1, seed=2).model_copy(update={"application": name})
     assert service.assign(ApplicationState.model_validate(state)).status_code == 200
     assert service.wait_for("rebalance", application=name)["tasks"] == 12
-    assert service.metric("optassign_application_tasks", application=name.replace('"', '\\"').replace("\n", "\\n")) == 12
+    assert service.read_metric("optassign_application_tasks", application=name.replace('"', '\\"').replace("\n", "\\n")) == 12

@@ -45,7 +45,7 @@ def test_the_service_stops() -> None:
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert answer.json() == {"error": "the service is shutting down"}
         assert service.stop() == 0
-        assert not service.events("bug")
+        assert not service.list_events("bug")
 
 
 def test_the_service_stops_while_the_snapshot_arrives() -> None:
@@ -53,7 +53,7 @@ def test_the_service_stops_while_the_snapshot_arrives() -> None:
         url = service.client.base_url
         with socket.create_connection((url.host, url.port)) as connection:
             connection.sendall(write_request_head("/v1/compare", len(BODY)) + BODY[:100])
-            wait_until(lambda: service.metric("optassign_in_flight") == 1)
+            wait_until(lambda: service.read_metric("optassign_in_flight") == 1)
             service.begin_to_stop()
             service.wait_for("stopping")
             connection.sendall(BODY[100:])

@@ -34,7 +34,7 @@ def load_recorded(application: str, path: Path) -> ApplicationState:
 def ask(service: Running, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
     """The response to a rebalance, once the log tells of it: lines of several workers come in any order."""
     name = json.loads(state)["application"] if isinstance(state, bytes) else state.application
-    before = len(service.events("rebalance", application=name))
+    before = len(service.list_events("rebalance", application=name))
     response = service.assign(state, **headers)
     if response.status_code == 200:
         service.wait_for("rebalance", before + 1, application=name)

@@ -26,19 +26,19 @@ def test_health(service: Service) -> None:
 def test_metrics_of_requests(service: Service) -> None:
     def count_requests() -> list[float]:
         labels = [("/v1/assign", "200"), ("/v1/assign", "400"), ("other", "404")]
-        return [service.metric("optassign_requests_total", endpoint=e, status=s) or 0 for e, s in labels]
+        return [service.read_metric("optassign_requests_total", endpoint=e, status=s) or 0 for e, s in labels]
 
     before = count_requests()
-    solved = service.metric("optassign_solve_seconds_count") or 0
+    solved = service.read_metric("optassign_solve_seconds_count") or 0
     service.assign(generate("steady", 12, 3, 1, seed=1).model_copy(update={"application": "counted"}))
     service.wait_for("rebalance", application="counted")
     service.assign(b"{}")
     service.client.get("/no/such/page")
     assert count_requests() == [number + 1 for number in before]
-    assert service.metric("optassign_solve_seconds_count") == solved + 1
-    assert service.metric("optassign_queue_length") == 0
-    assert service.metric("optassign_in_flight") == 0
-    assert service.metric("optassign_info", version=__version__) == 1
+    assert service.read_metric("optassign_solve_seconds_count") == solved + 1
+    assert service.read_metric("optassign_queue_length") == 0
+    assert service.read_metric("optassign_in_flight") == 0
+    assert service.read_metric("optassign_info", version=__version__) == 1
     text = service.client.get("/metrics")
     assert text.headers["content-type"].startswith("text/plain; version=")
     assert "/no/such/page" not in text.text
@@ -46,17 +46,19 @@ def test_metrics_of_requests(service: Service) -> None:
 
 def test_who_hangs_up_in_the_middle_has_met_no_bug(service: Service) -> None:
     def count_requests() -> list[float | None]:
-        return [service.metric("optassign_requests_total", endpoint="/v1/assign", status=status) for status in ("499", "500")]
+        return [
+            service.read_metric("optassign_requests_total", endpoint="/v1/assign", status=status) for status in ("499", "500")
+        ]
 
     gone, bugs = count_requests()
     url = service.client.base_url
     with socket.create_connection((url.host, url.port)) as connection:
         connection.sendall(write_request_head("/v1/assign", 100) + b"{")
-        wait_until(lambda: service.metric("optassign_in_flight") == 1)
+        wait_until(lambda: service.read_metric("optassign_in_flight") == 1)
     service.wait_for("client_gone", path="/v1/assign")
-    wait_until(lambda: service.metric("optassign_in_flight") == 0)
+    wait_until(lambda: service.read_metric("optassign_in_flight") == 0)
     assert count_requests() == [(gone or 0) + 1, bugs]
-    assert not service.events("bug")
+    assert not service.list_events("bug")
 
 
 def test_metrics_of_an_application(service: Service) -> None:
@@ -74,7 +76,7 @@ def test_metrics_of_an_application(service: Service) -> None:
         "stalled": 0,
         "followups_to_plan": math.ceil(sum(not copy["slot"] for copy in report["waiting"]) / 2) + 1,
     }
-    found = {name: service.metric(f"optassign_application_{name}", application="measured") for name in expected}
+    found = {name: service.read_metric(f"optassign_application_{name}", application="measured") for name in expected}
     assert found == expected
 
 
@@ -99,8 +101,8 @@ def test_metrics_show_how_fast_clients_restore(service: Service) -> None:
     assert rates
     service.wait_for("rebalance", application="paced", restore_rate_least=min(rates))
     for name, rate in (("least", min(rates)), ("most", max(rates))):
-        assert service.metric(f"optassign_application_restore_rate_{name}_offsets_per_second", application="paced") == rate
-    assert (service.metric("optassign_application_seconds_to_plan", application="paced") or 0) > 0
+        assert service.read_metric(f"optassign_application_restore_rate_{name}_offsets_per_second", application="paced") == rate
+    assert (service.read_metric("optassign_application_seconds_to_plan", application="paced") or 0) > 0
 
 
 def test_labels_are_bounded() -> None:

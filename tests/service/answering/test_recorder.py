@@ -282,7 +282,7 @@ def test_nothing_is_written_where_nothing_could_be_deleted(
 
 def test_a_full_disk_stops_recording_and_never_assigning(tmp_path: Path) -> None:
     def count(service: Service, name: str) -> float:
-        return service.metric(f"optassign_recordings_{name}_total") or 0
+        return service.read_metric(f"optassign_recordings_{name}_total") or 0
 
     def has_lost_more_than(lost: float) -> bool:
         return count(service, "lost") > lost
@@ -297,12 +297,12 @@ def test_a_full_disk_stops_recording_and_never_assigning(tmp_path: Path) -> None
             answer = TaskAssignment.model_validate_json(service.assign(large, optassign_mode="shadow").content)
             assert answer.without_times() == assign(large).without_times()
             wait_until(partial(has_lost_more_than, lost))
-        assert service.metric("optassign_recording") == 0
-        assert len(service.events("recording_stopped")) == 1  # once for both
+        assert service.read_metric("optassign_recording") == 0
+        assert len(service.list_events("recording_stopped")) == 1  # once for both
         assert service.wait_for("recording_stopped")["why"] == os.strerror(errno.EFBIG)
         assert service.assign(small).status_code == 200
         wait_until(lambda: count(service, "written") == 2)
-        assert service.metric("optassign_recording") == 1
+        assert service.read_metric("optassign_recording") == 1
         service.wait_for("recording", 2)
     assert [path.parts[-3] for path in list_files(tmp_path)] == ["small", "small"]
     assert not list(tmp_path.rglob(".recording-*"))

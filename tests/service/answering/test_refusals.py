@@ -183,9 +183,9 @@ def test_a_header_twice(service: Service) -> None:
 
 
 def test_refusals_leave_no_trace_in_the_log_of_a_bug(service: Service) -> None:
-    assert not service.events("bug")
+    assert not service.list_events("bug")
     assert not [line for line in service.log if "traceback" in line]
-    assert not service.events("worker_died")
+    assert not service.list_events("worker_died")
 
 
 def check_refusal(response: httpx.Response, status: int, error: dict[str, str]) -> dict[str, str]:

@@ -182,7 +182,7 @@ def test_what_is_told_twice_is_recorded_once(service: Service, recordings: Path)
 def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service, recordings: Path) -> None:
     state = make_state("shadow-report")
     applied = apply_other(state).model_copy(update={"assignor": "kafka-high-availability"})
-    before = service.metric("optassign_reports_total", mode="shadow") or 0  # of other tests
+    before = service.read_metric("optassign_reports_total", mode="shadow") or 0  # of other tests
     response = service.report(make_report(state, applied, "shadow"), "r-1", read_milliseconds(), optassign_mode="shadow")
     assert response.json()["beside"]["assignor"] == "cp-sat"
     recording = await_report(recordings, "shadow-report")
@@ -192,7 +192,7 @@ def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service,
     assert [found.mode for found in newest] == ["shadow"]
     service.assign(state)
     assert service.wait_for("rebalance", application="shadow-report")["memory"] == "none"
-    assert service.metric("optassign_reports_total", mode="shadow") == before + 1
+    assert service.read_metric("optassign_reports_total", mode="shadow") == before + 1
 
 
 def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:

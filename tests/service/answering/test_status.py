@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 from pages import write_recording
 
 from optassign.assignor import assign
@@ -30,7 +30,7 @@ _AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def rest(**options: object) -> ApplicationState:
-    return snapshot({"0_0": 50_000, "0_1": 50_000}, _RESTING, options=options, num_standby_replicas=1)
+    return make_snapshot({"0_0": 50_000, "0_1": 50_000}, _RESTING, options=options, num_standby_replicas=1)
 
 
 def make_head(state: ApplicationState, assignor: str = "cp-sat", **more: object) -> RecordingHead:
@@ -54,12 +54,12 @@ def test_without_the_option_a_group_at_rest_asks_for_nothing() -> None:
     state = rest()
     found = assign(state, "greedy")
     assert find_awaited(state, found) is None
-    asking = found.model_copy(update={"clients": answer({"a": "0_0 | 0_1 |!", "b": "0_1 | 0_0"}).clients})
+    asking = found.model_copy(update={"clients": make_answer({"a": "0_0 | 0_1 |!", "b": "0_1 | 0_0"}).clients})
     assert [violation.rule for violation in validate(state, asking)] == ["R7"]
 
 
 def test_a_paused_group_that_is_not_balanced_asks_too_and_is_not_shown_at_rest() -> None:
-    state = snapshot(
+    state = make_snapshot(
         {"0_0": 50_000, "0_1": 50_000},
         _UNEVEN,
         options={"hold": "paused", "idle_followup_ms": 20_000},
@@ -79,7 +79,7 @@ def test_a_paused_group_that_is_not_balanced_asks_too_and_is_not_shown_at_rest()
 def test_a_resumed_application_waits_until_it_rebalances(tmp_path: Path) -> None:
     """What has been ended is not among the holds any more; the recording still has the pause."""
     options = {"hold": "paused", "idle_followup_ms": 300_000}
-    data = snapshot({"0_0": 50_000, "0_1": 50_000}, _UNEVEN, options=options, num_standby_replicas=1).model_dump()
+    data = make_snapshot({"0_0": 50_000, "0_1": 50_000}, _UNEVEN, options=options, num_standby_replicas=1).model_dump()
     write_recording(tmp_path, ApplicationState.model_validate({**data, "application": "orders"}), _AT)
     asked = {"paused": {"by": "ann", "at": _AT.isoformat()}}
 

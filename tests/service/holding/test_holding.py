@@ -77,10 +77,10 @@ def test_a_paused_application_moves_nothing_and_goes_on_when_resumed(held: Runni
     before = {task: c.process_id for c in state.clients for task in c.previous_active}
     assert {task: c.process_id for c in answer.clients for task in c.active} == before
     held.wait_for("rebalance", application="paused-one", hold="paused")
-    assert held.metric("optassign_application_paused", application="paused-one") == 1
+    assert held.read_metric("optassign_application_paused", application="paused-one") == 1
     assert held.client.delete("/v1/applications/paused-one/pause", headers=ASK).json()["paused"] is None
     assert read_answer(held.assign(state)).plan is not None
-    assert [event["what"] for event in held.events("hold", application="paused-one")] == ["paused", "resumed"]
+    assert [event["what"] for event in held.list_events("hold", application="paused-one")] == ["paused", "resumed"]
 
 
 def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
@@ -99,7 +99,7 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
     shown = held.client.get("/v1/applications/drained-one").json()
     assert {row["client"]: row["state"] for row in shown["drains"]}[empty] == "may_stop"
     held.wait_for("rebalance", application="drained-one")
-    assert held.metric("optassign_application_may_stop_clients", application="drained-one") == sum(
+    assert held.read_metric("optassign_application_may_stop_clients", application="drained-one") == sum(
         row.may_stop for row in rows.values()
     )
     gone = state.model_copy(update={"clients": [c for c in state.clients if c.process_id != empty]})
@@ -123,11 +123,11 @@ def test_a_request_waits_until_the_client_may_stop(held: ServiceHere) -> None:
     assert (at_once.status_code, at_once.json()["drains"][0]["state"]) == (202, "waiting")
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(held.client.post, f"{page}?wait=600", headers=ASK, timeout=600)
-        wait_until(lambda: held.metric("optassign_in_flight") == 1)
+        wait_until(lambda: held.read_metric("optassign_in_flight") == 1)
         held.pass_seconds(60)
         assert not waiting.done()
         held.assign(state)
-        wait_until(lambda: held.events("hold", application="awaited-one", state="may_stop"))
+        wait_until(lambda: held.list_events("hold", application="awaited-one", state="may_stop"))
         held.pass_seconds(1)
         found = waiting.result()
     assert (found.status_code, found.json()["drains"][0]["state"]) == (200, "may_stop")
@@ -142,7 +142,7 @@ def test_a_service_that_stops_waits_for_no_drain(tmp_path: Path) -> None:
         service.assign(state)
         page = f"/v1/applications/stopping/drains/{name_first(state)}?wait=3600"
         waiting = pool.submit(service.client.post, page, headers=ASK, timeout=3600)
-        wait_until(lambda: service.metric("optassign_in_flight") == 1)
+        wait_until(lambda: service.read_metric("optassign_in_flight") == 1)
         service.begin_to_stop()
         assert waiting.result().status_code == 202
 
@@ -271,14 +271,14 @@ def test_what_holds_is_kept_across_a_restart(tmp_path: Path) -> None:
         assert service.wait_for("holds_lost")["file"].endswith(".unreadable")
         found = service.client.get("/v1/applications/kept").json()
         assert (found["paused"], found["drains"]) == (before["paused"], before["drains"])
-        assert service.metric("optassign_holds_lost") == 1
+        assert service.read_metric("optassign_holds_lost") == 1
         assert "could not be read" in service.client.get("/", headers={"Accept": "text/html"}).text
     (tmp_path / ".holds.json").write_text("{", encoding="utf-8")
     (tmp_path / ".holds.json.before").write_text("{", encoding="utf-8")
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert service.client.get("/v1/applications/kept").json()["paused"] is None
         (tmp_path / ".holds.json.unreadable").unlink()
-        assert service.metric("optassign_holds_lost") == 0
+        assert service.read_metric("optassign_holds_lost") == 0
 
 
 def test_the_last_requests_are_listed(held: ServiceHere) -> None:
@@ -366,7 +366,7 @@ def test_bad_requests(held: Running) -> None:
     assert post(f"/v1/applications/{'a' * 300}/pause", headers=ASK).json()["where"] == "application"
     assert post("/v1/applications/a/nothing", headers=ASK).status_code == 404
     assert held.client.put("/v1/applications/a/pause", headers=ASK).status_code == 405
-    assert not held.events("bug")
+    assert not held.list_events("bug")
 
 
 def test_many_at_once_lose_nothing(held: Running) -> None:

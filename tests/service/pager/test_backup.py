@@ -13,9 +13,9 @@ OPTIONS = ("--workers", "1", "--recordings")
 
 def ask(service: ServiceHere, application: str) -> None:
     """Have an application assigned and recorded, then pause it."""
-    known = service.metric("optassign_recordings_written_total") or 0
+    known = service.read_metric("optassign_recordings_written_total") or 0
     service.assign(make_state(application))
-    wait_until(lambda: (service.metric("optassign_recordings_written_total") or 0) > known)
+    wait_until(lambda: (service.read_metric("optassign_recordings_written_total") or 0) > known)
     response = service.client.post(f"/v1/applications/{application}/pause", headers={"Optassign-Protocol": "1"})
     assert response.status_code == 200, response.text
 
@@ -25,8 +25,8 @@ def check_restored(folder: Path) -> None:
     with run_service_here(*OPTIONS, str(folder)) as service:
         (held,) = service.client.get("/v1/applications").json()["applications"]
         assert (held["application"], held["paused"] is not None) == ("orders", True)
-        assert service.metric("optassign_remembered_applications") == 1
-        assert service.metric("optassign_holds_lost") == 0
+        assert service.read_metric("optassign_remembered_applications") == 1
+        assert service.read_metric("optassign_holds_lost") == 0
         service.client.delete("/v1/applications/orders/pause", headers={"Optassign-Protocol": "1"})
         again = read_answer(service.assign(make_state("orders")))
         assert service.wait_for("rebalance", application="orders")["memory"] == "service"

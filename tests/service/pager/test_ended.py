@@ -27,7 +27,7 @@ def find_row(service: ServiceHere, application: str) -> dict[str, str]:
 def test_a_forgotten_application_is_no_alert_until_it_is_back(tmp_path: Path) -> None:
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         service.assign(make_state("orders"))
-        wait_until(lambda: service.metric(DUE, application="orders") is not None)
+        wait_until(lambda: service.read_metric(DUE, application="orders") is not None)
         forget(service, "--by", "ann")
         assert find_row(service, "orders") == {**find_row(service, "orders"), "word": "stopped"}
         assert "ann" in find_row(service, "orders")["about"]
@@ -39,18 +39,18 @@ def test_a_forgotten_application_is_no_alert_until_it_is_back(tmp_path: Path) ->
         service.assign(make_state("orders"))
         service.wait_for("hold", application="orders", what="returned")
         wait_until(lambda: find_row(service, "orders")["word"] != "stopped")
-        assert service.metric(DUE, application="orders") is not None
+        assert service.read_metric(DUE, application="orders") is not None
 
 
 def test_an_expected_end_counts_from_its_time_on(tmp_path: Path) -> None:
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         service.assign(make_state("orders"))
-        wait_until(lambda: service.metric(DUE, application="orders") is not None)
+        wait_until(lambda: service.read_metric(DUE, application="orders") is not None)
         forget(service, "--after", "3600")
         assert find_row(service, "orders")["word"] != "stopped"
         service.pass_seconds(3_601)
         assert find_row(service, "orders")["word"] == "stopped"
-        assert service.metric(DUE, application="orders") is None
+        assert service.read_metric(DUE, application="orders") is None
 
 
 def test_a_day_of_silence_is_a_stop(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def make_resting_state(application: str) -> ApplicationState:
 
 
 def await_written(service: ServiceHere, number: int) -> None:
-    wait_until(lambda: service.metric("optassign_recordings_written_total") == number)
+    wait_until(lambda: service.read_metric("optassign_recordings_written_total") == number)
 
 
 def test_of_a_group_at_rest_the_first_and_the_last_rebalance_are_kept(tmp_path: Path) -> None:

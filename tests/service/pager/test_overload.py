@@ -42,7 +42,7 @@ def refuse_one(service: ServiceHere, **headers: str) -> httpx.Response:
         first = thread.submit(service.assign, make_state("large"), optassign_deadline_ms="60000")
         service.await_held("unread")
         second = thread.submit(service.assign, make_state("small"), optassign_deadline_ms="3000", **headers)
-        wait_until(lambda: service.metric("optassign_queue_length") == 1)
+        wait_until(lambda: service.read_metric("optassign_queue_length") == 1)
         service.pass_seconds(3.1)
         response = second.result()
         service.let_go("unread")
@@ -56,7 +56,7 @@ def test_a_refusal_names_application_and_reason() -> None:
         line = service.wait_for("refused", application="small")
         assert (line["reason"], line["path"]) == ("busy", "/v1/assign")
         assert line["seconds"] >= 2.9
-        assert service.metric("optassign_refused_total", reason="busy") == 1
+        assert service.read_metric("optassign_refused_total", reason="busy") == 1
 
 
 def test_the_report_of_a_refused_rebalance_is_not_solved_again(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_token_that_may_drain_does_nothing_more(tmp_path: Path) -> None:
         assert ask("POST", "/orders/drains/orders-1", OWN) == 200
         assert ask("POST", "/orders/drains/orders-2", OWN) == 403
         assert ask("DELETE", "/orders/drains/orders-2", OWN) == 403
-        assert not service.events("secret_readable")
+        assert not service.list_events("secret_readable")
 
 
 @pytest.mark.parametrize("words", ["may=drain client=", "client=orders-1", "may=all"])

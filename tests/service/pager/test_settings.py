@@ -37,17 +37,17 @@ def test_metrics_tell_expiry_and_refused_files(tmp_path: Path) -> None:
     options = ("--workers", "1", "--token-file", str(tokens), *files.options)
     with run_service_here(*options, verify=trust(authority)) as service:
         service.client.headers["Authorization"] = f"Bearer {TOKEN}"
-        expires = service.metric("optassign_certificate_expires_timestamp_seconds", file="certificate") or 0
+        expires = service.read_metric("optassign_certificate_expires_timestamp_seconds", file="certificate") or 0
         assert expires > (datetime.now(UTC) + timedelta(days=1)).timestamp()
-        assert service.metric("optassign_settings_refused") == 0
+        assert service.read_metric("optassign_settings_refused") == 0
         tokens.write_text("short\n", encoding="ascii")
         service.await_look("settings_kept")
-        assert service.metric("optassign_settings_refused") == 1
+        assert service.read_metric("optassign_settings_refused") == 1
         service.pass_seconds(10)
-        assert service.metric("optassign_settings_refused") == 1, "as long as it is so"
+        assert service.read_metric("optassign_settings_refused") == 1, "as long as it is so"
         tokens.write_text(f"{TOKEN}\nanother-{TOKEN}\n", encoding="ascii")
         service.await_look("tokens_read")
-        wait_until(lambda: service.metric("optassign_settings_refused") == 0)
+        wait_until(lambda: service.read_metric("optassign_settings_refused") == 0)
 
 
 def test_serve_checks_its_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ def test_a_requested_drain_shows_at_once(tmp_path: Path) -> None:
         status = service.client.get("/v1/history/orders").json()["row"]["status"]
         assert status["word"] == "draining"
         assert "ann" in status["about"]
-        assert service.metric("optassign_application_status", application="orders", status="draining") == 1
+        assert service.read_metric("optassign_application_status", application="orders", status="draining") == 1
 
 
 def test_quiet_hours_defer_by_an_hour_at_a_time(tmp_path: Path) -> None:

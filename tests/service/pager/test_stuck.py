@@ -19,7 +19,7 @@ def find_word(service: ServiceHere, application: str) -> str:
 
 
 def await_recorded(service: ServiceHere, number: int) -> None:
-    wait_until(lambda: (service.metric("optassign_recordings_written_total") or 0) >= number)
+    wait_until(lambda: (service.read_metric("optassign_recordings_written_total") or 0) >= number)
 
 
 @pytest.mark.parametrize("tasks", [12, 36, 100])
@@ -32,14 +32,16 @@ def test_it_is_stuck_within_a_quarter_of_an_hour_and_no_end_is_invented(tmp_path
             await_recorded(service, number)
             page = service.client.get("/v1/history/orders").json()
             assert page["row"]["expected_end"] is None, "no rate has been measured"
-            assert math.isnan(service.metric("optassign_application_expected_end_timestamp_seconds", application="orders") or 0)
+            assert math.isnan(
+                service.read_metric("optassign_application_expected_end_timestamp_seconds", application="orders") or 0
+            )
             word = find_word(service, "orders")
-            assert service.metric("optassign_application_status", application="orders", status=word) == 1
+            assert service.read_metric("optassign_application_status", application="orders", status=word) == 1
             if word == "stuck":
                 break
             group.wait(service, delay)
         assert group.at <= 600, "the alert waits for five minutes more"
-        assert service.metric("optassign_application_progress_timestamp_seconds", application="orders") == DAY
+        assert service.read_metric("optassign_application_progress_timestamp_seconds", application="orders") == DAY
         since = datetime.fromisoformat(page["row"]["status"]["since"]).timestamp()
         assert since == DAY, "since it waits without progress"
 
@@ -56,7 +58,7 @@ def test_progress_ends_it(tmp_path: Path) -> None:
         group.rebalance(service, lags)
         await_recorded(service, number + 1)
         assert find_word(service, "orders") == "warming up"
-        since = service.metric("optassign_application_progress_timestamp_seconds", application="orders")
+        since = service.read_metric("optassign_application_progress_timestamp_seconds", application="orders")
         assert since == pytest.approx(DAY + group.at, abs=1)
 
 
@@ -67,11 +69,11 @@ def test_a_restart_of_the_service_changes_no_clock(tmp_path: Path) -> None:
             delay = group.rebalance(service, {"0_0": 100_000 - 100 * min(number, 3), "0_1": 99_000} if number > 1 else None)
             await_recorded(service, number)
             group.wait(service, delay)
-        known = {name: service.metric(f"optassign_application_{name}", application="orders") for name in CLOCKS}
+        known = {name: service.read_metric(f"optassign_application_{name}", application="orders") for name in CLOCKS}
     assert known["settling_since_timestamp_seconds"] == DAY
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY + group.at) as service:
         for name, value in known.items():
-            found = service.metric(f"optassign_application_{name}", application="orders")
+            found = service.read_metric(f"optassign_application_{name}", application="orders")
             assert found == pytest.approx(value, nan_ok=True), name
 
 
@@ -84,14 +86,14 @@ def test_in_shadow_mode_it_is_told_and_a_restart_changes_no_clock(tmp_path: Path
             await_recorded(service, number)
             assert find_word(service, "orders") == "warming up"
             group.wait(service, 400)
-        known = {name: service.metric(f"optassign_application_{name}", application="orders") for name in CLOCKS}
+        known = {name: service.read_metric(f"optassign_application_{name}", application="orders") for name in CLOCKS}
     assert known["settling_since_timestamp_seconds"] == DAY
     assert known["progress_timestamp_seconds"] == DAY + 400
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY + group.at) as service:
         for name, value in known.items():
-            found = service.metric(f"optassign_application_{name}", application="orders")
+            found = service.read_metric(f"optassign_application_{name}", application="orders")
             assert found == pytest.approx(value, nan_ok=True), name
         group.rebalance_in_shadow(service, dict.fromkeys((f"0_{task}" for task in range(36)), 60_000))
         await_recorded(service, 1)
         assert find_word(service, "orders") == "stuck"
-        assert service.metric("optassign_application_progress_timestamp_seconds", application="orders") == DAY + 400
+        assert service.read_metric("optassign_application_progress_timestamp_seconds", application="orders") == DAY + 400

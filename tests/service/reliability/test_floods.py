@@ -55,14 +55,14 @@ def test_half_sent_heads_make_room_for_others_and_end(flooded: ServiceHere) -> N
             body = make_state(f"innocent-{number}").model_dump_json()
             assert_answered(innocent.post("/v1/assign", content=body, headers=HEADERS))
         assert 0 < count_open(held) <= 30
-        assert flooded.events("connection_ended", why="crowded out")
+        assert flooded.list_events("connection_ended", why="crowded out")
         flooded.pass_seconds(9.9)
         assert innocent.get("/readyz").status_code == 200
         assert count_open(held) > 0
         flooded.pass_seconds(1.2)  # 10 s for a head, and a second between looks
         wait_until(lambda: count_open(held) == 0)
         assert innocent.get("/readyz").status_code == 200
-    wait_until(lambda: flooded.metric("optassign_connections") == 1)
+    wait_until(lambda: flooded.read_metric("optassign_connections") == 1)
 
 
 def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
@@ -70,12 +70,12 @@ def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
     flooded.client.close()
     other = httpx.HTTPTransport(local_address="127.0.0.2")
     flooded.client = httpx.Client(base_url=flooded.client.base_url, transport=other, timeout=MOST_SECONDS)
-    wait_until(lambda: flooded.metric("optassign_connections") == 1)
+    wait_until(lambda: flooded.read_metric("optassign_connections") == 1)
     held = begin_bodies(flooded, 30)
-    wait_until(lambda: flooded.metric("optassign_in_flight") == 30)
+    wait_until(lambda: flooded.read_metric("optassign_in_flight") == 30)
     begin_bodies(flooded, 3)
-    wait_until(lambda: len(flooded.events("connection_refused", limit="peer")) == 3)
-    assert not flooded.events("connection_ended")
+    wait_until(lambda: len(flooded.list_events("connection_refused", limit="peer")) == 3)
+    assert not flooded.list_events("connection_ended")
     assert count_open(held) == 30
     for connection in held:
         connection.close()
@@ -93,7 +93,7 @@ def test_who_asks_nothing_more_is_put_out(flooded: ServiceHere) -> None:
     assert count_open([idle]) == 1
     flooded.pass_seconds(62)
     wait_until(lambda: count_open([idle]) == 0)
-    assert flooded.events("connection_ended", why="idle")
+    assert flooded.list_events("connection_ended", why="idle")
 
 
 def test_who_takes_no_answer_is_put_out() -> None:
@@ -112,18 +112,18 @@ def test_who_takes_no_answer_is_put_out() -> None:
 
 def test_a_body_that_stands_still_holds_nothing_for_others(flooded: ServiceHere) -> None:
     held = begin_bodies(flooded, 25)
-    wait_until(lambda: flooded.metric("optassign_in_flight") == 25)
+    wait_until(lambda: flooded.read_metric("optassign_in_flight") == 25)
     assert_answered(flooded.assign(make_state("beside-the-held")))
     flooded.pass_seconds(10.1)  # long before the 60 s of their deadline are over
     for connection in held:
         connection.settimeout(MOST_SECONDS)
         assert b" 408 " in connection.recv(1000)
-    assert not flooded.events("rebalance", in_time=False)
+    assert not flooded.list_events("rebalance", in_time=False)
 
 
 def test_the_largest_body_on_its_way_goes_where_there_is_no_room(flooded: ServiceHere) -> None:
     held = open_connections(flooded, 1, write_request_head("/v1/assign", 4_000_000) + b" " * 3_900_000)
-    wait_until(lambda: (flooded.metric("optassign_held_bytes") or 0) >= 3_900_000)
+    wait_until(lambda: (flooded.read_metric("optassign_held_bytes") or 0) >= 3_900_000)
     large = write_request_head("/v1/assign", 3_000_000) + b" " * 2_900_000
     others = open_connections(flooded, 1, large)
     held[0].settimeout(MOST_SECONDS)
@@ -164,7 +164,7 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
 def test_workers_do_not_outlive_the_service() -> None:
     """Not even one that is stuck, here stopped, and so cannot see that it has gone."""
     with run_service("--workers", "1") as service:
-        stuck = service.worker_pids()
+        stuck = service.list_worker_pids()
         assert all(is_running(pid) for pid in stuck)
         with freeze(*stuck):
             service.process.kill()
@@ -183,13 +183,13 @@ def test_errors_are_not_collected_without_end(service: Service) -> None:
 def test_no_body_takes_the_service_far_beyond_its_size() -> None:
     """All that `make attacks` sends, smaller: refused in words, by the worker that got it, which goes on."""
     with run_service("--workers", "1") as service, MemoryWatch(service.process.pid) as watch:
-        pids = set(service.worker_pids())
+        pids = set(service.list_worker_pids())
         for name, make in BODIES.items():
             response = service.assign(make(15_000_000 if name == "empty lists" else 3_000_000))
             assert (name, response.status_code) in {(name, 400), (name, 413)}
             assert response.json()["error"]
         assert_answered(service.assign(make_state("after-all-bodies")))
-        assert set(service.worker_pids()) == pids
+        assert set(service.list_worker_pids()) == pids
     assert max(watch.most.values()) < 400 << 20
 
 

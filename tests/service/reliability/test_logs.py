@@ -68,7 +68,7 @@ def test_standard_error_gets_lines_in_the_form_that_was_asked_for(form: str) -> 
 
 
 def test_serve_says_where_an_assignor_promises_less_than_plug_ins_insist_on(service: Service) -> None:
-    assert not service.events("assignor_promises_less")
+    assert not service.list_events("assignor_promises_less")
     with run_service_here("--workers", "1", "--assignor", "sticky") as other:
         line = other.wait_for("assignor_promises_less")
     assert (line["level"], line["assignor"]) == ("warning", "sticky")
@@ -95,4 +95,4 @@ def test_a_line_for_people_is_a_sentence_and_has_no_json_in_it(service: Service)
     record.fields = {"pid": 7, "dropped": {"lags": 2}, "ignored": ["a", "b c"], "why": None}
     line = TextFormatter().format(record)
     assert line.endswith('info worker_ready: Worker 7 is ready | pid=7 dropped.lags=2 ignored="a, b c"')
-    assert service.events("listening")[0]["message"].startswith("The service listens on http://")
+    assert service.list_events("listening")[0]["message"].startswith("The service listens on http://")

@@ -14,10 +14,10 @@ from optassign.generating import generate
 def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
     state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": "last"})
     with run_service("--workers", "1", "--recordings", str(tmp_path)) as service, ThreadPoolExecutor(1) as thread:
-        workers = service.worker_pids()
+        workers = service.list_worker_pids()
         with freeze(*workers):
             response = thread.submit(service.assign, state)
-            wait_until(lambda: service.metric("optassign_workers_busy") == 1)
+            wait_until(lambda: service.read_metric("optassign_workers_busy") == 1)
             for pid in (service.process.pid, *workers):  # to all of them, as systemd does
                 os.kill(pid, signal.SIGTERM)
             service.wait_for("stopping")

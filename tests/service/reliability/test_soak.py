@@ -95,4 +95,4 @@ def test_after_many_bad_guests_everything_is_closed() -> None:
         assert visitors.statuses[200] > 100
         assert all(visitors.visits[name] for name in ("report", "spoiled body", "large body", "half a head", "no HTTP"))
         wait_until(lambda: (usage := read_usage(service.process.pid)) and usage.descriptors <= before.descriptors + 2)
-        assert not service.events("bug")
+        assert not service.list_events("bug")

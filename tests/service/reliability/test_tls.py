@@ -68,7 +68,7 @@ def test_half_a_handshake_ends_by_itself(service: ServiceHere, bytes_sent: int |
 def find_connections(service: ServiceHere) -> float | None:
     """How many there are; None while who asks is refused, too."""
     try:
-        return service.metric("optassign_connections")
+        return service.read_metric("optassign_connections")
     except httpx.TransportError:
         return None
 
@@ -107,7 +107,7 @@ def test_idle_connections_make_room(service: ServiceHere, authority: trustme.CA)
     clients = [open_client(service, authority) for _ in range(12)]
     assert [client.get("/healthz").status_code for client in clients] == [200] * 12
     assert service.wait_for("connection_ended")["why"] == "crowded out"
-    assert not service.events("connection_refused")
+    assert not service.list_events("connection_refused")
     for client in clients:
         client.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from failing_assignors import NeverEnds
+from failing_assignors import EndlessJob
 from serving import (
     MOST_SECONDS,
     SUPPORT,
@@ -56,7 +56,7 @@ def is_greedys(answer: TaskAssignment, state: ApplicationState) -> bool:
 def begin(service: Running, threads: ThreadPoolExecutor, state: ApplicationState, **headers: str) -> "Future[httpx.Response]":
     """A request that a worker has begun."""
     response = threads.submit(service.assign, state, **headers)
-    wait_until(lambda: service.metric("optassign_workers_busy") == 1)
+    wait_until(lambda: service.read_metric("optassign_workers_busy") == 1)
     return response
 
 
@@ -71,8 +71,8 @@ def schedule(state: ApplicationState) -> Schedule:
 def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPoolExecutor) -> None:
     """What has killed a solver comes to no other worker, not even when it is sent again."""
     service, state = one_worker, make_state("killed")
-    (pid,) = service.worker_pids()
-    replaced = service.metric("optassign_workers_replaced_total") or 0
+    (pid,) = service.list_worker_pids()
+    replaced = service.read_metric("optassign_workers_replaced_total") or 0
     with freeze(pid):
         response = begin(service, threads, state)
         os.kill(pid, signal.SIGKILL)
@@ -80,8 +80,8 @@ def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPo
     assert refused.status_code == 503
     assert refused.json() == {"error": "no worker can take the request: the worker process died"}
     service.wait_for("worker_died", pid=pid)
-    wait_until(lambda: service.metric("optassign_workers_warm") == 1)
-    assert service.metric("optassign_workers_replaced_total") == replaced + 1
+    wait_until(lambda: service.read_metric("optassign_workers_warm") == 1)
+    assert service.read_metric("optassign_workers_replaced_total") == replaced + 1
     again = service.assign(state)
     assert (again.status_code, again.headers["retry-after"]) == (503, "600")
     assert again.json() == {"error": "a worker ended over the same request before: it is not tried again"}
@@ -91,10 +91,10 @@ def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPo
 
 def test_an_idle_worker_is_replaced_before_it_is_needed(one_worker: Service) -> None:
     service = one_worker
-    (pid,) = service.worker_pids()
+    (pid,) = service.list_worker_pids()
     os.kill(pid, signal.SIGKILL)
     service.wait_for("worker_died", pid=pid)
-    wait_until(service.worker_pids)
+    wait_until(service.list_worker_pids)
     state = make_state("after-idle")
     assert read_valid_answer(service.assign(state), state).report.termination.reason != "fallback"
 
@@ -102,12 +102,12 @@ def test_an_idle_worker_is_replaced_before_it_is_needed(one_worker: Service) -> 
 @pytest.mark.long
 def test_a_stopped_process_is_killed_at_the_deadline(one_worker: Service, threads: ThreadPoolExecutor) -> None:
     service, state = one_worker, make_state("stopped")
-    (pid,) = service.worker_pids()
+    (pid,) = service.list_worker_pids()
     with freeze(pid):
         threads.submit(service.assign, state, optassign_deadline_ms="4000")
         died = service.wait_for("worker_died", pid=pid)
     assert died["why"] == "it had not read its request by the deadline, and was killed"
-    wait_until(service.worker_pids)
+    wait_until(service.list_worker_pids)
 
 
 @pytest.mark.long
@@ -124,14 +124,14 @@ def test_a_process_that_is_too_slow_is_killed_long_after(tmp_path: Path) -> None
         "--workers", "1", "--register", "waits=failing_assignors:Waits", "--assignor", "waits", is_ready=let_go, **environment
     ) as service:
         (tmp_path / "go").unlink()
-        (pid,) = service.worker_pids()
+        (pid,) = service.list_worker_pids()
         refused = service.assign(state, optassign_deadline_ms="2000")
         assert (refused.status_code, refused.json()) == (503, {"error": "no answer in time: waits is not done"})
-        assert not service.events("worker_died", pid=pid), "nobody waits for that"
+        assert not service.list_events("worker_died", pid=pid), "nobody waits for that"
         died = service.wait_for("worker_died", pid=pid)
         assert died["why"] == "it was not done long after the deadline, and was killed"
         (tmp_path / "go").touch()
-        wait_until(service.worker_pids)
+        wait_until(service.list_worker_pids)
 
 
 def test_an_assignor_that_fails_is_named_and_reports_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_a_worker_ends_itself_when_its_time_has_long_been_over() -> None:
     worker = Worker(WorkerSpec(None, "json"))
     worker.start()
     with ThreadPoolExecutor(1) as thread:
-        ended = thread.submit(worker.run_job, NeverEnds(), -5.0, lambda outcome: None)
+        ended = thread.submit(worker.run_job, EndlessJob(), -5.0, lambda outcome: None)
         try:
             assert isinstance(ended.exception(MOST_SECONDS), WorkerDiedError)
         finally:
@@ -178,13 +178,13 @@ def test_a_worker_has_only_so_much_memory(capfd: pytest.CaptureFixture[str]) -> 
 
 def test_a_tiny_deadline_leaves_time_for_greedy_alone(here: ServiceHere) -> None:
     state = make_state("hurry")
-    before = here.metric("optassign_rebalances_total", mode="active", outcome="limit")
+    before = here.read_metric("optassign_rebalances_total", mode="active", outcome="limit")
     here.await_idle()
     answer = read_valid_answer(here.assign(state, optassign_deadline_ms="50"), state)
     assert is_greedys(answer, state)
     line = here.wait_for("rebalance", application="hurry")
     assert (line["level"], line["fallback"]) == ("warning", "greedy answered, as there was no time for the solver")
-    assert here.metric("optassign_rebalances_total", mode="active", outcome="limit") == (before or 0) + 1
+    assert here.read_metric("optassign_rebalances_total", mode="active", outcome="limit") == (before or 0) + 1
 
 
 def test_no_worker_is_free_in_time(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
@@ -194,7 +194,7 @@ def test_no_worker_is_free_in_time(here: ServiceHere, threads: ThreadPoolExecuto
         slow = begin(here, threads, first)
         here.await_held("read")
         waits = threads.submit(here.assign, second, optassign_deadline_ms="4000")
-        wait_until(lambda: here.metric("optassign_queue_length") == 1)
+        wait_until(lambda: here.read_metric("optassign_queue_length") == 1)
         here.pass_seconds(schedule(second).latest_start - 55.999)  # its deadline is 56 s earlier
         refused = waits.result()
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
@@ -214,7 +214,7 @@ def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, thr
     refused = response.result()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "600")
     assert refused.json()["error"].startswith("no worker can take the request: it ")  # was killed, or had not read it
-    assert not here.events("rebalance", application="unread")
+    assert not here.list_events("rebalance", application="unread")
     wait_until(lambda: here.client.get("/readyz").status_code == 200)
 
 
@@ -232,7 +232,7 @@ def test_who_is_too_slow_is_refused_and_killed_long_after(here: ServiceHere, thr
         assert refused.json() == {"error": "no answer in time: cp-sat is not done"}
         stuck = {"error": "every worker is stuck with a request that is past its deadline"}
         assert here.client.get("/readyz").json() == stuck
-        assert not here.events("worker_died", pid=pid), "nobody waits for that"
+        assert not here.list_events("worker_died", pid=pid), "nobody waits for that"
         here.pass_seconds(times.kill - times.give_up)
         died = here.wait_for("worker_died", pid=pid)
     assert died["why"] == "it was not done long after the deadline, and was killed"
@@ -244,7 +244,7 @@ def test_a_service_that_starts_says_so_in_time(threads: ThreadPoolExecutor) -> N
     with run_service_here("--workers", "1", held=(("solvers", "starting"),)) as service:
         assert service.client.get("/readyz").json() == {"error": "no worker is warm"}
         early = threads.submit(service.assign, state)
-        wait_until(lambda: service.metric("optassign_queue_length") == 1)
+        wait_until(lambda: service.read_metric("optassign_queue_length") == 1)
         service.pass_seconds(schedule(state).latest_start)
         response = early.result()
         assert (response.status_code, response.headers["retry-after"]) == (503, "1")
@@ -260,7 +260,7 @@ def test_a_worker_that_does_not_start_is_started_again() -> None:
         service.await_held("starting").kill()
         assert service.wait_for("worker_failed")["next_try_seconds"] == 0.5
         service.let_go("starting")
-        assert not service.worker_pids()
+        assert not service.list_worker_pids()
 
         def is_ready_after_half_a_second() -> bool:
             service.pass_seconds(0.5)
@@ -278,12 +278,12 @@ def test_heavy_jobs_never_have_all_workers(threads: ThreadPoolExecutor) -> None:
     with run_service_here("--workers", "2") as service:
         with service.hold("read"):
             heavy = [threads.submit(service.assign, make_heavy("heavy-1"))]
-            wait_until(lambda: service.metric("optassign_workers_busy") == 1)
+            wait_until(lambda: service.read_metric("optassign_workers_busy") == 1)
             heavy.append(threads.submit(service.assign, make_heavy("heavy-2")))
-            wait_until(lambda: service.metric("optassign_queue_length") == 1)
+            wait_until(lambda: service.read_metric("optassign_queue_length") == 1)
             small = threads.submit(service.assign, make_state("small"))
-            wait_until(lambda: service.metric("optassign_workers_busy") == 2)
-            assert service.metric("optassign_queue_length") == 1
+            wait_until(lambda: service.read_metric("optassign_workers_busy") == 2)
+            assert service.read_metric("optassign_queue_length") == 1
         assert [request.result().status_code for request in (*heavy, small)] == [200] * 3
 
 
@@ -292,13 +292,13 @@ def test_requests_of_one_application_are_answered_in_order(here: ServiceHere, th
     with here.hold("read"):
         first = begin(here, threads, state)
         second = threads.submit(here.assign, state)
-        wait_until(lambda: here.metric("optassign_in_flight") == 2)
-        assert here.metric("optassign_queue_length") == 0  # it waits for its turn, and takes no worker meanwhile
+        wait_until(lambda: here.read_metric("optassign_in_flight") == 2)
+        assert here.read_metric("optassign_queue_length") == 0  # it waits for its turn, and takes no worker meanwhile
     given = read_valid_answer(first.result(), state)
     expected = assign(state.model_copy(update={"remembered": given}))
     assert read_valid_answer(second.result(), state).without_times() == expected.without_times()
     here.wait_for("rebalance", 2, application="in-order")
-    memories = [event["memory"] for event in here.events("rebalance", application="in-order")]
+    memories = [event["memory"] for event in here.list_events("rebalance", application="in-order")]
     assert memories == ["none", "service"]
 
 
@@ -309,9 +309,9 @@ def test_an_answer_that_nobody_can_have_got_is_not_remembered(here: ServiceHere)
     with here.hold("read"), socket.create_connection((url.host, url.port)) as connection:
         connection.sendall(write_request_head("/v1/assign", len(body)) + body)
         here.await_held("read")
-        before = here.metric("optassign_connections") or 0
+        before = here.read_metric("optassign_connections") or 0
         connection.close()
-        wait_until(lambda: (here.metric("optassign_connections") or 0) < before)
+        wait_until(lambda: (here.read_metric("optassign_connections") or 0) < before)
     assert here.wait_for("rebalance", application="hung-up")["in_time"] is False
     here.assign(state)
     assert here.wait_for("rebalance", 2, application="hung-up")["memory"] == "none"
@@ -323,5 +323,5 @@ def test_a_burst_waits_until_its_deadline(here: ServiceHere) -> None:
     with ThreadPoolExecutor(100) as many:
         with here.hold("unread"):
             taken = [many.submit(here.assign, state) for state in states]
-            wait_until(lambda: here.metric("optassign_queue_length") == 99)
+            wait_until(lambda: here.read_metric("optassign_queue_length") == 99)
         assert [request.result().status_code for request in taken] == [200] * 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from holding import ASSIGNORS, find_followups, list_actives, list_owners, list_standbys, play, with_options
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.assignor import assign, names_without_jdk
 from optassign.generating import generate
@@ -193,7 +193,7 @@ def test_a_drain_that_comes_during_a_second_pass_counts_soon_after(assignor: str
         "c": {"lags": {}},
     }
     options = {"idle_followup_ms": 300_000}
-    state = snapshot({"0_0": 50, "0_1": 50}, clients, options=options, num_standby_replicas=0, acceptable_recovery_lag=100)
+    state = make_snapshot({"0_0": 50, "0_1": 50}, clients, options=options, num_standby_replicas=0, acceptable_recovery_lag=100)
     first = assign(state, assignor)
     assert any(task in client.active for client in first.clients if client.process_id != "a" for task in ("0_0", "0_1"))
     between = with_options(make_second_pass_snapshot(state, first), drain=["a"], **options)

@@ -14,7 +14,7 @@ from case import Case
 sys.path.append(str(Path(__file__).parents[1] / "solving"))
 
 from enumeration import Copies, Tiny
-from tiny import put_in_racks, tiny_state
+from tiny import draw_tiny_state, put_in_racks
 
 from optassign import assign
 from optassign.formats.assignment import TaskAssignment
@@ -30,7 +30,7 @@ _MOST_COMBINATIONS = 300
 
 def draw_tiny_group(random: Random) -> ApplicationState:
     """Return a tiny group with racks or tags, limits, and weights or an order of goals."""
-    state = tiny_state(random.getrandbits(30), most=_MOST_COMBINATIONS)
+    state = draw_tiny_state(random.getrandbits(30), most=_MOST_COMBINATIONS)
     configs: dict[str, Any] = {}
     options: dict[str, Any] = {}
     places = random.choice(("none", "none", "racks", "tags"))
@@ -97,11 +97,11 @@ class Enumerated:
             return "the plan breaks a limit"
         if state.options.preset == "weighted":
             return _compare_costs(tiny, allowed, plan)
-        return _compare_values(tiny, answer, [copies for copies in allowed if tiny.balanced(copies)], plan)
+        return _compare_values(tiny, answer, [copies for copies in allowed if tiny.is_balanced(copies)], plan)
 
 
 def _list_plans(tiny: Tiny) -> Iterator[Copies]:
-    return tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
+    return tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
 
 
 def _keeps_limits(state: ApplicationState, copies: Copies) -> bool:
@@ -127,11 +127,11 @@ def _compare_costs(tiny: Tiny, allowed: list[Copies], plan: Copies) -> str | Non
 def _weigh(tiny: Tiny, copies: Copies) -> Fraction:
     """Return the weighted sum, as docs/reference/rules.md defines it."""
     weights, state = tiny.state.options.weights, tiny.state
-    ends = [tiny.end(task) for task in state.tasks if task.logged]
+    ends = [tiny.find_end(task) for task in state.tasks if task.logged]
     mean = max(1.0, sum(ends) / len(ends)) if ends else 1.0
     work = _count_hundredths(tiny, copies, mean)
-    imbalance = tiny.imbalance(copies)
-    sticky = work + tiny.active_moves(copies) + tiny.standby_migrations(copies)
+    imbalance = tiny.measure_imbalance(copies)
+    sticky = work + tiny.count_active_moves(copies) + tiny.count_standby_migrations(copies)
     sums = (sum(imbalance[:3]), sum(imbalance[3:]), sticky)
     factors = (weights.instance, weights.subtopology, weights.stickiness)
     return sum((Fraction(str(factor)) * value for factor, value in zip(factors, sums, strict=True)), Fraction(0))
@@ -143,7 +143,7 @@ def _count_hundredths(tiny: Tiny, copies: Copies, mean: float) -> int:
     for task in tiny.state.tasks:
         active, standbys = copies[task.id]
         options = []
-        for first_active, first_standbys in tiny.first_placements_of(task):
+        for first_active, first_standbys in tiny.list_first_placements(task):
             ranks = [tiny.table[task.id, client] for client in {active, first_active} | standbys | first_standbys]
             options.append(sum(ceil(100.0 * cost / mean) for rank, cost in ranks if rank))
         total += min(options)
@@ -155,14 +155,14 @@ def _compare_values(tiny: Tiny, answer: TaskAssignment, balanced: list[Copies], 
         return None
     order = goal_order(tiny.state)
     names = order.names if answer.plan is not None else order.configured
-    if not tiny.balanced(plan):
+    if not tiny.is_balanced(plan):
         return "the plan is not balanced, and one could be"
     found, least = _value(tiny, plan, names), min(_value(tiny, copies, names) for copies in balanced)
     return None if found == least else f"{names}: found {found}; least: {least}"
 
 
 def _value(tiny: Tiny, copies: Copies, names: tuple[str, ...]) -> tuple[float, ...]:
-    by_counting = dict(zip(_BY_COUNTING, tiny.plan_values(copies), strict=True))
+    by_counting = dict(zip(_BY_COUNTING, tiny.measure_plan(copies), strict=True))
     active = {task: (client,) for task, (client, _) in copies.items()}
     placed = TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
     values = []

@@ -194,7 +194,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def shrinks(kind: str, case: Case) -> bool:
+def can_shrink(kind: str, case: Case) -> bool:
     """Return whether a shorter input of the kind can be searched: the case must consist of its content."""
     return kind in KINDS and bool(case.content)
 

@@ -83,5 +83,5 @@ def _run_once(service: Service, seed: int, pages: list[str], examples: int) -> t
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     cases = re.search(r"([\d,]+) generated", ended.stdout)
     wrong = [f"openapi, seed {seed}: {ended.stdout[-3000:]}{ended.stderr[-500:]}"] if ended.returncode else []
-    wrong += [f"openapi, seed {seed}: in the log: {event}" for name in _BROKEN for event in service.events(name)]
+    wrong += [f"openapi, seed {seed}: in the log: {event}" for name in _BROKEN for event in service.list_events(name)]
     return int(cases[1].replace(",", "")) if cases else 0, wrong

@@ -136,7 +136,7 @@ def is_running(pid: int) -> bool:
 
 def kill_with_stuck_workers(service: Service) -> list[int]:
     """Kill the service while its workers are stopped, so that they cannot notice its end; return their ids."""
-    pids = service.worker_pids()
+    pids = service.list_worker_pids()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     service.process.kill()

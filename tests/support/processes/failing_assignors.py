@@ -50,7 +50,7 @@ class Waits(GreedyAssignor):
         return super().assign(state)
 
 
-class Mends(GreedyAssignor):
+class Recovers(GreedyAssignor):
     """An assignor that fails until the file `go` is in $OPTASSIGN_TEST_FOLDER."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -59,7 +59,7 @@ class Mends(GreedyAssignor):
         return super().assign(state)
 
 
-class ProvesLittle(CpSatAssignor):
+class WeakBoundAssignor(CpSatAssignor):
     """An assignor that reports half of its bounds."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -68,7 +68,7 @@ class ProvesLittle(CpSatAssignor):
         return answer.model_copy(update={"report": answer.report.model_copy(update={"goals": goals})})
 
 
-class NeverEnds:
+class EndlessJob:
     """A worker's job that never ends."""
 
     def run(self, send: Callable[[Any], None]) -> None:

@@ -53,9 +53,9 @@ class Running:
 
     def is_ready(self) -> bool:
         """Return whether its workers are ready, and the log has reported all of them."""
-        return self.client.get("/readyz").status_code == 200 and len(self.worker_pids()) == self._workers
+        return self.client.get("/readyz").status_code == 200 and len(self.list_worker_pids()) == self._workers
 
-    def events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
+    def list_events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
         """Return the events of that name with those fields, the oldest first."""
         with self._new_line:
             return [e for e in self.log if e["event"] == name and all(e.get(key) == value for key, value in fields.items())]
@@ -63,8 +63,8 @@ class Running:
     def wait_for(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
         """Wait for `count` events of that name, and return the newest."""
         with self._new_line:
-            self._new_line.wait_for(lambda: len(self.events(name, **fields)) >= count, MOST_SECONDS)
-        found = self.events(name, **fields)
+            self._new_line.wait_for(lambda: len(self.list_events(name, **fields)) >= count, MOST_SECONDS)
+        found = self.list_events(name, **fields)
         assert len(found) >= count, "\n".join(str(event) for event in self.log[-20:])
         return found[-1]
 
@@ -78,17 +78,17 @@ class Running:
         named = {"optassign_rebalance": rebalance, "optassign_applied_at": str(applied_at), **headers}
         return self.client.post("/v1/applied", content=body, headers=make_headers(named))
 
-    def metric(self, name: str, **labels: str) -> float | None:
+    def read_metric(self, name: str, **labels: str) -> float | None:
         """Return the value of a metric with exactly these labels, or None if it is missing."""
         inside = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
         full = f"{name}{{{inside}}}" if labels else name
         found = re.search(rf"^{re.escape(full)} (\S+)$", self.client.get("/metrics").text, re.MULTILINE)
         return float(found[1]) if found else None
 
-    def worker_pids(self) -> list[int]:
+    def list_worker_pids(self) -> list[int]:
         """Return the ids of the solver processes that have not died, the newest last."""
-        gone = {event["pid"] for event in self.events("worker_died")}
-        return [event["pid"] for event in self.events("worker_ready") if event["pid"] not in gone]
+        gone = {event["pid"] for event in self.list_events("worker_died")}
+        return [event["pid"] for event in self.list_events("worker_ready") if event["pid"] not in gone]
 
 
 class Service(Running):

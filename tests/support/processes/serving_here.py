@@ -246,7 +246,7 @@ class ServiceHere(Running):
 
     def await_idle(self) -> None:
         """Wait until no solver has a job, since a solver computes the details after sending an answer."""
-        wait_until(lambda: self.metric("optassign_workers_busy") == 0)
+        wait_until(lambda: self.read_metric("optassign_workers_busy") == 0)
 
     def pass_seconds(self, seconds: float) -> None:
         """Advance the clocks of the loop and of the day, and let the loop run its due callbacks."""
@@ -259,7 +259,7 @@ class ServiceHere(Running):
 
         def look() -> bool:
             self.pass_seconds(2)
-            return len(self.events(name, **fields)) >= count
+            return len(self.list_events(name, **fields)) >= count
 
         wait_until(look)
         return self.wait_for(name, count, **fields)

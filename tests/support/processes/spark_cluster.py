@@ -128,7 +128,7 @@ def kill(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def master_options(master: str, *more: str) -> Sequence[str]:
+def list_master_options(master: str, *more: str) -> Sequence[str]:
     """Return the options with which a command runs on this master."""
     settings = QUICK if master.startswith("local") else {**QUICK, **LOOPBACK}
     options = ["--master", master]

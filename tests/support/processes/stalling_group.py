@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from judging import snapshot
+from judging import make_snapshot
 from serving import make_report, read_answer
 from serving_here import ServiceHere
 
@@ -27,7 +27,7 @@ class Group:
             "b": {"active": owned[1::2], "standby": [], "lags": dict.fromkeys(owned[1::2], -2)},
             "c": {"active": [], "standby": [], "lags": {}},
         }
-        self._state = snapshot(dict.fromkeys(owned, 100_000), clients, num_standby_replicas=0, max_warmup_replicas=2)
+        self._state = make_snapshot(dict.fromkeys(owned, 100_000), clients, num_standby_replicas=0, max_warmup_replicas=2)
 
     def rebalance(self, service: ServiceHere, lags: dict[str, int] | None = None) -> float:
         """Rebalance the group by the service, and return the seconds until its follow-up."""

@@ -1,4 +1,4 @@
-"""Answers as short texts, for tests that follow an assignor by hand: the inverse of `judging.answer`."""
+"""Answers as short texts, for tests that follow an assignor by hand: the inverse of `judging.make_answer`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def describe(found: TaskAssignment) -> dict[str, str]:
     }
 
 
-def running(tasks: str) -> dict[str, object]:
-    """Return a client for `judging.snapshot` that runs these logged tasks."""
+def make_running_client(tasks: str) -> dict[str, object]:
+    """Return a client for `judging.make_snapshot` that runs these logged tasks."""
     return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}

@@ -19,11 +19,11 @@ Copies = set[tuple[str, str]]
 Clients = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
 
-def copies_in_role(clients: Clients, role: str) -> Copies:
+def list_copies_in_role(clients: Clients, role: str) -> Copies:
     return {(task, client.process_id) for client in clients for task in getattr(client, role, ())}
 
 
-def whole_changelog(state: ApplicationState, task: TaskInfo) -> int:
+def measure_changelog(state: ApplicationState, task: TaskInfo) -> int:
     if task.changelog_end_offset is not None:
         return task.changelog_end_offset
     largest = max([c.lags[task.id] for c in state.clients if task.id in c.lags], default=-1)
@@ -34,20 +34,20 @@ def is_holder(client: KafkaStreamsState, task: TaskInfo) -> bool:
     return task.id in client.previous_active + client.previous_standby
 
 
-def lag(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
-    reported = client.lags.get(task.id, whole_changelog(state, task))
+def find_lag(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
+    reported = client.lags.get(task.id, measure_changelog(state, task))
     if reported == -2:
         return 0
     if reported == -3:
-        return 0 if is_holder(client, task) else whole_changelog(state, task)
+        return 0 if is_holder(client, task) else measure_changelog(state, task)
     return reported
 
 
-def rank(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
+def find_rank(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
     acceptable = state.configs.acceptable_recovery_lag
     if not task.logged or acceptable == MAX:
         return 0
-    reported = client.lags.get(task.id, whole_changelog(state, task))
+    reported = client.lags.get(task.id, measure_changelog(state, task))
     if reported == -2:
         return 0
     if reported == -3:
@@ -55,23 +55,23 @@ def rank(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> 
     return 0 if reported <= acceptable else reported
 
 
-def cost(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
-    return lag(state, task, client) if rank(state, task, client) else 0
+def find_cost(state: ApplicationState, task: TaskInfo, client: KafkaStreamsState) -> int:
+    return find_lag(state, task, client) if find_rank(state, task, client) else 0
 
 
-def in_transit(state: ApplicationState, task: TaskInfo) -> KafkaStreamsState | None:
+def find_remembered_owner(state: ApplicationState, task: TaskInfo) -> KafkaStreamsState | None:
     """Return the remembered active client of a task in transit, or None."""
     if state.remembered is None or any(task.id in c.previous_active for c in state.clients):
         return None
-    remembered = copies_in_role(state.remembered.clients, "active")
+    remembered = list_copies_in_role(state.remembered.clients, "active")
     return next((c for c in state.clients if (task.id, c.process_id) in remembered), None)
 
 
-def previous_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
+def list_previous_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
     """Return the previous (actives, standbys), or None if they are unknown."""
     remembered = state.remembered
     was_active, was_standby = (
-        (copies_in_role(remembered.clients, "active"), copies_in_role(remembered.clients, "standby"))
+        (list_copies_in_role(remembered.clients, "active"), list_copies_in_role(remembered.clients, "standby"))
         if remembered
         else (set(), set())
     )
@@ -107,8 +107,8 @@ def previous_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
 
 def count_violations(state: ApplicationState, answer: TaskAssignment) -> Counter[tuple[str, str | None]]:
     """Return (rule, task) → number of violations in an answer; the format of the answer is not checked."""
-    active, standby, warmup = (copies_in_role(answer.clients, role) for role in ("active", "standby", "warmup"))
-    found = Counter(violations_of_copies(state, active, standby))
+    active, standby, warmup = (list_copies_in_role(answer.clients, role) for role in ("active", "standby", "warmup"))
+    found = Counter(list_violations_of_copies(state, active, standby))
     every = [(t, c.process_id) for c in answer.clients for t in (*c.active, *c.standby, *c.warmup)]
     found.update({("R2", copy[0]) for copy, times in Counter(every).items() if times > 1})
     found.update([("R6", None)] if sum(len(c.warmup) for c in answer.clients) > state.configs.max_warmup_replicas else [])
@@ -116,7 +116,7 @@ def count_violations(state: ApplicationState, answer: TaskAssignment) -> Counter
     asks = [c.process_id for c in answer.clients if c.followup_rebalance_ms is not None]
     staying = sorted(c.process_id for c in state.clients if not c.draining) or sorted(c.process_id for c in state.clients)
     found.update(("R8", None) for process_id in asks if process_id != staying[0])
-    rest = at_rest(state)
+    rest = find_kept_copies(state)
     if rest is not None:
         for now, was in ((active, rest[0]), (standby, rest[1])):
             found.update(("R7", task) for task in {t for t, _ in now ^ was})
@@ -126,10 +126,10 @@ def count_violations(state: ApplicationState, answer: TaskAssignment) -> Counter
     return Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
 
 
-def violations_of_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
+def list_violations_of_copies(state: ApplicationState, active: Copies, standby: Copies) -> Iterable[tuple[str, str | None]]:
     """Yield (rule, task) of each violation of R1 and R3 to R5 by these copies."""
     configs = state.configs
-    remembered_standby = copies_in_role(state.remembered.clients, "standby") if state.remembered else set()
+    remembered_standby = list_copies_in_role(state.remembered.clients, "standby") if state.remembered else set()
     for task in state.tasks:
         actives = [c for c in state.clients if (task.id, c.process_id) in active]
         standbys = [c for c in state.clients if (task.id, c.process_id) in standby]
@@ -138,30 +138,30 @@ def violations_of_copies(state: ApplicationState, active: Copies, standby: Copie
         if not task.logged:
             yield from [("R4", task.id)] * len(standbys)
             continue
-        remembered_active = in_transit(state, task)
+        remembered_active = find_remembered_owner(state, task)
         for client in actives:
-            least = min(rank(state, task, c) for c in state.clients)
-            forgiven = client is remembered_active and lag(state, task, client) <= (
-                min(lag(state, task, c) for c in state.clients) + configs.acceptable_recovery_lag
+            least = min(find_rank(state, task, c) for c in state.clients)
+            forgiven = client is remembered_active and find_lag(state, task, client) <= (
+                min(find_lag(state, task, c) for c in state.clients) + configs.acceptable_recovery_lag
             )
-            if rank(state, task, client) > least and not forgiven:
+            if find_rank(state, task, client) > least and not forgiven:
                 yield "R3", task.id
         if len(standbys) != min(configs.num_standby_replicas, len(state.clients) - 1):
             yield "R4", task.id
         left_out = [c for c in state.clients if c not in actives and c not in standbys]
         for client in standbys:
-            if left_out and rank(state, task, client) > min(rank(state, task, c) for c in left_out):
+            if left_out and find_rank(state, task, client) > min(find_rank(state, task, c) for c in left_out):
                 known = client is remembered_active or (
                     remembered_active is not None and (task.id, client.process_id) in remembered_standby
                 )
-                allowed = min(lag(state, task, c) for c in left_out) + configs.acceptable_recovery_lag
-                if not known or lag(state, task, client) > allowed:
+                allowed = min(find_lag(state, task, c) for c in left_out) + configs.acceptable_recovery_lag
+                if not known or find_lag(state, task, client) > allowed:
                     yield "R5", task.id
 
 
-def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
+def find_kept_copies(state: ApplicationState) -> tuple[Copies, Copies] | None:
     """Return the (actives, standbys) that must return unchanged (R7), or None if R7 does not apply."""
-    known = previous_copies(state)
+    known = list_previous_copies(state)
     configs = state.configs
     racks = configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
     tags = bool(configs.rack_aware_assignment_tags) and configs.num_standby_replicas > 0
@@ -174,14 +174,14 @@ def at_rest(state: ApplicationState) -> tuple[Copies, Copies] | None:
         or any(-3 in c.lags.values() for c in state.clients)
         or any(process_id in draining for _, process_id in active | standby)
         or active & standby
-        or any(violations_of_copies(state, active, standby))
+        or any(list_violations_of_copies(state, active, standby))
         or any(measure_imbalance(state, active, standby).values())
     ):
         return None
     return known
 
 
-def share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fraction]:
+def compute_share(state: ApplicationState, tasks: int, copies: int) -> dict[str, Fraction]:
     """Return process id → share of `copies` copies of `tasks` tasks, capped in rounds, first for clients that stay."""
     size = {c.process_id: c.threads * round(c.capacity * 10**6) for c in state.clients}
     result: dict[str, Fraction] = {}
@@ -209,7 +209,7 @@ def measure_imbalance(state: ApplicationState, active: Copies, standby: Copies) 
     def of(tasks: list[TaskInfo], copies_per_task: int, copies: Copies, factor: int, nearest: bool = False) -> int:
         ids = {task.id for task in tasks}
         total = 0
-        shares = share(state, len(ids), len(ids) * copies_per_task)
+        shares = compute_share(state, len(ids), len(ids) * copies_per_task)
         ups = len(ids) - sum(map(floor, shares.values()))
         ranked = sorted((exact - floor(exact) for exact in shares.values()), reverse=True)
         for process_id, exact in shares.items():

@@ -32,45 +32,45 @@ class Tiny:
     def standbys(self) -> int:
         return min(self.state.configs.num_standby_replicas, len(self.clients) - 1)
 
-    def end(self, task: TaskInfo) -> int:
+    def find_end(self, task: TaskInfo) -> int:
         if task.changelog_end_offset is not None:
             return task.changelog_end_offset
         reported = [c.lags[task.id] for c in self.state.clients if task.id in c.lags]
         return max([self.state.configs.acceptable_recovery_lag, *reported]) + 1
 
-    def rank_and_cost(self, task: TaskInfo, client: str) -> tuple[int, int]:
+    def find_rank_and_cost(self, task: TaskInfo, client: str) -> tuple[int, int]:
         if not task.logged or self.state.configs.acceptable_recovery_lag == 2**63 - 1:
             return 0, 0
         c = next(c for c in self.state.clients if c.process_id == client)
         holder = task.id in c.previous_active or task.id in c.previous_standby
-        lag = c.lags.get(task.id, self.end(task))
+        lag = c.lags.get(task.id, self.find_end(task))
         if lag == -3:
-            return (1, 0) if holder else (2, self.end(task))
+            return (1, 0) if holder else (2, self.find_end(task))
         return (0, 0) if lag <= self.state.configs.acceptable_recovery_lag else (lag, lag)
 
     @cached_property
     def table(self) -> dict[tuple[str, str], tuple[int, int]]:
-        return {(t.id, c): self.rank_and_cost(t, c) for t in self.state.tasks for c in self.clients}
+        return {(t.id, c): self.find_rank_and_cost(t, c) for t in self.state.tasks for c in self.clients}
 
-    def placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
+    def list_placements(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
         number = self.standbys if task.logged else 0
         return [
             (a, frozenset(s)) for a in self.clients for s in itertools.combinations([c for c in self.clients if c != a], number)
         ]
 
-    def first_placements_of(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
+    def list_first_placements(self, task: TaskInfo) -> list[tuple[str, frozenset[str]]]:
         """Return the placements that keep R3 and R5."""
         if not task.logged:
-            return self.placements_of(task)
+            return self.list_placements(task)
         rank = {c: self.table[task.id, c][0] for c in self.clients}
         found = []
-        for active, standbys in self.placements_of(task):
+        for active, standbys in self.list_placements(task):
             others = [rank[c] for c in self.clients if c != active and c not in standbys]
             if rank[active] == min(rank.values()) and all(rank[s] <= min(others, default=rank[s]) for s in standbys):
                 found.append((active, standbys))
         return found
 
-    def all_of(self, options: list[list[tuple[str, frozenset[str]]]]) -> Iterator[Copies]:
+    def combine(self, options: list[list[tuple[str, frozenset[str]]]]) -> Iterator[Copies]:
         ids = [t.id for t in self.state.tasks]
         for choice in itertools.product(*options):
             yield dict(zip(ids, choice, strict=True))
@@ -79,7 +79,7 @@ class Tiny:
     def units(self) -> dict[str, Fraction]:
         return {c.process_id: c.threads * Fraction(round(c.capacity * 10**6)) for c in self.state.clients}
 
-    def share(self, tasks: int, copies: int) -> dict[str, Fraction]:
+    def compute_share(self, tasks: int, copies: int) -> dict[str, Fraction]:
         """Return each client's share of `copies` copies of each of `tasks` tasks, at most one copy of a task on a client."""
         drains = {c.process_id for c in self.state.clients if c.draining}
         tiers = [[c for c in self.clients if c not in drains], sorted(drains)]
@@ -130,21 +130,21 @@ class Tiny:
             (1, len(stateful), 1),
             (2, len(logged), self.standbys + 1),
         ):
-            shares = self.share(tasks, copies)
+            shares = self.compute_share(tasks, copies)
             nearest = self.find_nearest(shares)
             for client, share in shares.items():
                 low, high = nearest[client] if family == 0 else (floor(share), ceil(share))
                 found.append((family, client, None, max(0, low - spare // 2), high + (spare + 1) // 2))
         for group in set(self.groups.values()):
             mine = [t for t in self.state.tasks if self.groups[t.id] == group]
-            for client, share in self.share(len(mine), 1).items():
+            for client, share in self.compute_share(len(mine), 1).items():
                 found.append((3, client, group, floor(share), ceil(share)))
             if mine[0].logged:
-                for client, share in self.share(len(mine), self.standbys + 1).items():
+                for client, share in self.compute_share(len(mine), self.standbys + 1).items():
                     found.append((4, client, group, floor(share), ceil(share)))
         return found
 
-    def imbalance(self, copies: Copies) -> list[int]:
+    def measure_imbalance(self, copies: Copies) -> list[int]:
         """Return the imbalances of the five families, in order."""
         imbalance = [0] * 5
         info = {t.id: t for t in self.state.tasks}
@@ -160,23 +160,23 @@ class Tiny:
             imbalance[family] += away * (away + 1) // 2
         return imbalance
 
-    def balanced(self, copies: Copies) -> bool:
-        return not any(self.imbalance(copies))
+    def is_balanced(self, copies: Copies) -> bool:
+        return not any(self.measure_imbalance(copies))
 
-    def active_moves(self, copies: Copies) -> int:
+    def count_active_moves(self, copies: Copies) -> int:
         moves = 0
         for task, (active, _) in copies.items():
             owners = [c.process_id for c in self.state.clients if task in c.previous_active]
             moves += bool(owners) and active not in owners
         return moves
 
-    def active_migrations(self, plan: Copies) -> int:
+    def count_active_migrations(self, plan: Copies) -> int:
         """Return goal (e): owned tasks that move, and unowned tasks whose new owner is not caught up."""
         owned = {task for client in self.state.clients for task in client.previous_active}
         cold = sum(self.table[task, active][0] > 0 for task, (active, _) in plan.items() if task not in owned)
-        return self.active_moves(plan) + cold
+        return self.count_active_moves(plan) + cold
 
-    def standby_migrations(self, copies: Copies) -> int:
+    def count_standby_migrations(self, copies: Copies) -> int:
         moves = 0
         for task, (_, standbys) in copies.items():
             had = {c.process_id for c in self.state.clients if task in c.previous_standby}
@@ -185,13 +185,13 @@ class Tiny:
                 moves += len(standbys - had)
         return moves
 
-    def plan_values(self, plan: Copies) -> tuple[int, int, int, int, int]:
+    def measure_plan(self, plan: Copies) -> tuple[int, int, int, int, int]:
         """Return goals (b) to (f), with (b) and (c) for the first answer that suits the plan best."""
         work = cold = actives_not_caught_up = 0
         for task in self.state.tasks:
             active, standbys = plan[task.id]
             options = []
-            for first_active, first_standbys in self.first_placements_of(task):
+            for first_active, first_standbys in self.list_first_placements(task):
                 union = {active, first_active} | standbys | first_standbys
                 ranks = [self.table[task.id, c] for c in union]
                 options.append((sum(cost for rank, cost in ranks if rank), sum(rank > 0 for rank, _ in ranks)))
@@ -199,26 +199,26 @@ class Tiny:
             work += best[0]
             cold += best[1]
             actives_not_caught_up += task.logged and self.table[task.id, active][0] > 0
-        return work, cold, actives_not_caught_up, self.active_migrations(plan), self.standby_migrations(plan)
+        return work, cold, actives_not_caught_up, self.count_active_migrations(plan), self.count_standby_migrations(plan)
 
-    def best_plan(self) -> tuple[int, int, int, int, int] | None:
+    def find_best_plan(self) -> tuple[int, int, int, int, int] | None:
         values = [
-            self.plan_values(plan)
-            for plan in self.all_of([self.placements_of(t) for t in self.state.tasks])
-            if self.balanced(plan)
+            self.measure_plan(plan)
+            for plan in self.combine([self.list_placements(t) for t in self.state.tasks])
+            if self.is_balanced(plan)
         ]
         return min(values, default=None)
 
-    def best_now(self) -> int | None:
+    def find_best_now(self) -> int | None:
         """Return the fewest active moves of an assignment that is balanced now and keeps R3 and R5, or None."""
         moves = [
-            self.active_moves(copies)
-            for copies in self.all_of([self.first_placements_of(t) for t in self.state.tasks])
-            if self.balanced(copies)
+            self.count_active_moves(copies)
+            for copies in self.combine([self.list_first_placements(t) for t in self.state.tasks])
+            if self.is_balanced(copies)
         ]
         return min(moves, default=None)
 
-    def rebalance_values(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int, int]:
+    def measure_rebalance(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int, int]:
         """Return goals (i) to (v), the first and the third negated so that all are minimised."""
         planned = off = led = 0
         for task, (active, standbys) in answer.items():
@@ -226,11 +226,11 @@ class Tiny:
             planned += len({active, *standbys} & {p, *s})
             off += sum(cost for c in {active, *standbys} - {p, *s} for rank, cost in [self.table[task, c]] if rank)
             led += active == p
-        imbalance = self.imbalance(answer)
-        return -planned, off, -led, self.active_moves(answer), imbalance[0] + imbalance[1] + imbalance[3]
+        imbalance = self.measure_imbalance(answer)
+        return -planned, off, -led, self.count_active_moves(answer), imbalance[0] + imbalance[1] + imbalance[3]
 
-    def best_rebalance(self, plan: Copies) -> tuple[int, int, int, int, int]:
+    def find_best_rebalance(self, plan: Copies) -> tuple[int, int, int, int, int]:
         return min(
-            self.rebalance_values(answer, plan)
-            for answer in self.all_of([self.first_placements_of(t) for t in self.state.tasks])
+            self.measure_rebalance(answer, plan)
+            for answer in self.combine([self.list_first_placements(t) for t in self.state.tasks])
         )

@@ -10,7 +10,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TargetAssignmen
 from optassign.formats.state import ApplicationState
 
 
-def snapshot(
+def make_snapshot(
     tasks: Mapping[str, Any],
     clients: Mapping[str, Any],
     *,
@@ -53,11 +53,11 @@ def _client(what: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def answer(clients: Mapping[str, str], plan: Mapping[str, str] | None = None) -> TaskAssignment:
+def make_answer(clients: Mapping[str, str], plan: Mapping[str, str] | None = None) -> TaskAssignment:
     """Return an answer with its plan, from "active | standby | warm-ups" per client; a final "!" stands for a follow-up."""
     return TaskAssignment(
         assignor="test",
-        clients=tuple(assigned(process_id, text) for process_id, text in clients.items()),
+        clients=tuple(make_client_assignment(process_id, text) for process_id, text in clients.items()),
         plan=None
         if plan is None
         else tuple(
@@ -67,7 +67,7 @@ def answer(clients: Mapping[str, str], plan: Mapping[str, str] | None = None) ->
     )
 
 
-def assigned(process_id: str, text: str) -> KafkaStreamsAssignment:
+def make_client_assignment(process_id: str, text: str) -> KafkaStreamsAssignment:
     """Return the assignment of one client from the same notation."""
     active, standby, warmup = _roles(text.rstrip("!"))
     return KafkaStreamsAssignment(
@@ -84,7 +84,7 @@ def _roles(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]
     return active, standby, warmup
 
 
-def random_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
+def draw_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
     """Return a random small snapshot and an answer to it: sensible, slightly broken or nonsensical, with and without memory.
 
     "quiet": R7 applies; "second pass": no task has an owner, and the memory is complete.
@@ -106,7 +106,7 @@ def random_case(seed: int) -> tuple[ApplicationState, TaskAssignment]:
             "tags": {"zone": rng.choice("xyz")} if rng.random() < 0.9 else {},
         }
     remembers = mode == "second pass" or rng.random() < 0.5
-    state = snapshot(
+    state = make_snapshot(
         tasks,
         clients,
         remembered=_answer(rng, tasks, [*names, "gone"], standbys, before) if remembers else None,
@@ -178,7 +178,7 @@ def _answer(rng: random.Random, tasks: Mapping[str, Any], names: list[str], stan
             clients.append(rng.choice(names))
     asks = rng.choice([(), (), (names[0],), (names[-1],), names])
     plan = _deal(rng, tasks, names, standbys) if rng.random() < 0.5 else None
-    return answer(
+    return make_answer(
         {name: _to_text(dealt, name) + ("!" if name in asks else "") for name in names},
         None if plan is None else {name: _to_text(plan, name) for name in names},
     )

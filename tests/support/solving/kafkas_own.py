@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from judging import answer
+from judging import make_answer
 
 from optassign.assignors.baselines.kafka import KafkaBrokerSticky, KafkaBrokerSticky44, KafkaHighAvailability, KafkaSticky
 from optassign.formats.assignment import TaskAssignment
@@ -35,8 +35,8 @@ SNAPSHOTS = {
 }
 
 
-def roles(found: TaskAssignment) -> dict[str, str]:
-    """Return client → its tasks in the notation of `judging.answer`."""
+def describe_roles(found: TaskAssignment) -> dict[str, str]:
+    """Return client → its tasks in the notation of `judging.make_answer`."""
     told = {}
     for client in found.clients:
         text = " | ".join(" ".join(role) for role in (client.active, client.standby, client.warmup))
@@ -44,5 +44,5 @@ def roles(found: TaskAssignment) -> dict[str, str]:
     return told
 
 
-def same(found: TaskAssignment, expected: dict[str, str]) -> bool:
-    return roles(found) == roles(answer(expected))
+def is_same(found: TaskAssignment, expected: dict[str, str]) -> bool:
+    return describe_roles(found) == describe_roles(make_answer(expected))

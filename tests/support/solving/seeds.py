@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 _Value = TypeVar("_Value")
 
 
-def few_of(values: Iterable[_Value], first: int) -> list[_Value | ParameterSet]:
+def take_few(values: Iterable[_Value], first: int) -> list[_Value | ParameterSet]:
     """Return the `first` values unchanged, and all others as parameters of the long tests (`make test-long`)."""
     listed = list(values)
     return [*listed[:first], *(pytest.param(value, marks=pytest.mark.long) for value in listed[first:])]

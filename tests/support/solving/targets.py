@@ -17,12 +17,12 @@ from optassign_models.target.solver import Effort, Solver
 from optassign_models.target.weighing import compute_weighted_cost, express_in_changelogs, weigh
 
 
-def take_turns(seed: int) -> Solver:
+def choose_solver(seed: int) -> Solver:
     """Return the solvers in turn, so that each has a third of the seeds."""
     return tuple(Solver)[seed % len(Solver)]
 
 
-def spend(solver: Solver = Solver.AUTO, seconds: float | None = None) -> Effort:
+def make_effort(solver: Solver = Solver.AUTO, seconds: float | None = None) -> Effort:
     """Return the effort of a solver; without a deadline if `seconds` is None."""
     return Effort(solver, Deadline.after(seconds))
 
@@ -43,7 +43,7 @@ def find_target(
             return None
         return tuple(evaluate(problem, forced, placed, goals).values())
 
-    return find_best(Question(problem, forced, shares, list_in_order(goals), limits=limits), judge, effort or spend())
+    return find_best(Question(problem, forced, shares, list_in_order(goals), limits=limits), judge, effort or make_effort())
 
 
 def find_answer_now(case: Case, goals: Sequence[GoalModel], effort: Effort | None = None) -> TargetAnswer:
@@ -54,7 +54,7 @@ def find_answer_now(case: Case, goals: Sequence[GoalModel], effort: Effort | Non
         return tuple(evaluate(case.problem, case.forced, placed, goals).values()) if is_allowed else None
 
     question = Question(case.problem, case.forced, case.target, list_in_order(goals), is_now=True)
-    return find_best(question, judge, effort or spend())
+    return find_best(question, judge, effort or make_effort())
 
 
 def find_least_sum(
@@ -72,4 +72,4 @@ def find_least_sum(
         return None if list_broken(limits, placed) else (compute_weighted_cost(scaled, shares, weights, placed),)
 
     question = Question(scaled, forced, shares, (weigh(weights),), shares_bind=False, limits=limits)
-    return find_best(question, judge, effort or spend())
+    return find_best(question, judge, effort or make_effort())

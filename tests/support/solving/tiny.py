@@ -8,7 +8,7 @@ from typing import Any
 from optassign.formats.state import ApplicationState
 
 
-def tiny_state(seed: int, most: int = 6000) -> ApplicationState:
+def draw_tiny_state(seed: int, most: int = 6000) -> ApplicationState:
     """Return a snapshot with 1–3 subtopologies, 1–4 clients, 0–3 standbys, mixed threads and capacities, unknown lags, draining
     clients, tiny changelogs and two owners, with at most `most` combinations of copies."""
     while True:
