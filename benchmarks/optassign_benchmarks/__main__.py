@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument(
         "--write", action="store_true", help="write the results into docs/data, from which the site makes its pages"
     )
-    parser.add_argument("--quick", action="store_true", help="fewer and smaller snapshots, where a study has such a choice")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller snapshots, if the study has a choice")
     repeated = parser.add_argument_group("studies whose rows have several runs, such as in-time")
     repeated.add_argument(
         "--rows",
@@ -35,7 +35,7 @@ def main() -> int:
     )
     repeated.add_argument("--runs", type=int, metavar="N", help="play until each row has N runs, earlier ones included")
     repeated.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="the folder that keeps all runs, and has those to continue with"
+        "--folder", type=Path, metavar="FOLDER", help="the folder of all runs, including earlier ones to continue"
     )
     arguments = parser.parse_args()
     for name in arguments.studies:

@@ -57,10 +57,10 @@ PRELOAD = 300
 """Records per partition to write at the start, so that a client without state is not caught up."""
 MOST_PROBES = 12
 """Follow-ups after which an application counts as not settling."""
-_ASK_AGAIN = 20.0
+_REPEAT_REQUEST_S = 20.0
 """Seconds after which a requested rebalance that has not begun is requested again."""
 _STORE = "logged-counts"
-_NEVER = LedRebalance(-1, False, "")
+_NO_REBALANCE = LedRebalance(-1, False, "")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class StreamsApplication:
     @property
     def leader(self) -> str:
         """Return the name of the running instance that led the last rebalance."""
-        return max(self.instances.values(), key=lambda each: max(each.led_rebalances(), default=_NEVER)).name
+        return max(self.instances.values(), key=lambda each: max(each.led_rebalances(), default=_NO_REBALANCE)).name
 
     @property
     def at_rest(self) -> bool:
@@ -250,14 +250,14 @@ class StreamsApplication:
     def probe(self) -> TasksByInstance:
         """Let the group rebalance as after a follow-up, and wait until the rebalance is complete; return the tasks.
 
-        The request is repeated after a while, since a consumer that is told while it joins forgets the request.
+        The request is repeated after a while, since a consumer that gets the request while it joins forgets it.
         """
         before, asked_at = self.generation, -math.inf
 
         def begun() -> bool:
             nonlocal asked_at
             self.assert_nothing_died()
-            if time.monotonic() - asked_at > _ASK_AGAIN:
+            if time.monotonic() - asked_at > _REPEAT_REQUEST_S:
                 next(iter(self.instances.values())).rebalance()
                 asked_at = time.monotonic()
             return self.generation > before

@@ -111,7 +111,7 @@ class Load:
             self._rate = records_per_second
 
     def begin_pauses(self) -> None:
-        """Measure pauses and latency from now on; records must be written all the time."""
+        """Start measuring pauses and latency; records must be written all the time."""
         now = time.monotonic()
         self.worst_latency = 0.0
         parts = [(f"{self._application}-{kind}-out", p) for kind in self._kinds for p in range(PARTITIONS)]

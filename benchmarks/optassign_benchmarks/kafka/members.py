@@ -68,7 +68,7 @@ class Members:
         self._lock = threading.Lock()
         command = java_command(_MAIN, [], heap_mb=256, temporary=folder / "tmp", jars=streams_group_classpath())
         self.process = ChildProcess(command, self.log, reader=self._read)
-        self._tell(
+        self._send(
             {
                 "bootstrap": address,
                 "group": group,
@@ -90,7 +90,7 @@ class Members:
     def execute(self, command: str, **arguments: object) -> None:
         """Send a command, and wait until it is executed. RuntimeError if the JVM ended."""
         number = next(self._asked)
-        self._tell({"command": command, **arguments})
+        self._send({"command": command, **arguments})
         await_condition(
             f"{self.group}: {command}",
             lambda: self._done >= number or not self.process.alive,
@@ -142,7 +142,7 @@ class Members:
     def _topic(self, subtopology: SimulatedSubtopology) -> str:
         return f"{self.group}-{subtopology.id}-in"
 
-    def _tell(self, line: Mapping[str, object]) -> None:
+    def _send(self, line: Mapping[str, object]) -> None:
         self.process.tell(json.dumps(line))
 
     def _read(self, line: str) -> None:

@@ -135,12 +135,12 @@ class Observed:
         reported = self.members.reported
         new = reported[self._seen :]
         ready = replay(self.members.events()).ready()
-        told = any(
+        is_due = any(
             lag <= self._acceptable and process in ready.get(task, set())
             for _, process, lags in new
             for task, lag in lags.items()
         )
-        if told and time.monotonic() - self._last_trigger > _TRIGGER_PAUSE:
+        if is_due and time.monotonic() - self._last_trigger > _TRIGGER_PAUSE:
             self._seen += len(new)
             self.trigger()
 
@@ -151,7 +151,10 @@ def play(group: Observed, change: GroupChange, longest: float, first: bool = Tru
         group.members.execute("fill", on=True)
         group.start(change.before)
         await_condition(
-            f"{group.members.group} settled at first", group.is_settled, timeout=4 * TIMEOUT, found=lambda: _tell(group)
+            f"{group.members.group} settled at first",
+            group.is_settled,
+            timeout=4 * TIMEOUT,
+            found=lambda: _describe_group(group),
         )
     group.members.execute("fill", on=False)
     group.members.describe()
@@ -177,5 +180,5 @@ def play(group: Observed, change: GroupChange, longest: float, first: bool = Tru
     return measure(group.members.events(), since, group.members.now_ms, group.members.tasks, group.threads, group.standbys)
 
 
-def _tell(group: Observed) -> object:
+def _describe_group(group: Observed) -> object:
     return group.members.deaths, group.members.describe(), replay(group.members.events()).running()

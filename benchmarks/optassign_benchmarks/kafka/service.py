@@ -28,14 +28,14 @@ def check_recordings(folder: Path, application: str | None = None) -> tuple[int,
     files = sorted(find_recordings(folder, application))
     for entry in files:
         recording = read_recording(entry.path)
-        ours = recording.service_answer
-        answers = [ours, recording.assignment if recording.assignor == "fallback" else None]
+        own = recording.service_answer
+        answers = [own, recording.assignment if recording.assignor == "fallback" else None]
         for answer in filter(None, answers):
             faults += [f"{entry.id}: {answer.assignor}: {violation}" for violation in validate(recording.snapshot, answer)]
-        if ours is not None and ours.report.termination.limit == "time":
+        if own is not None and own.report.termination.limit == "time":
             continue  # an answer that a time limit cut off need not be repeated
         again = replay_recording(recording)
-        if (None if again is None else again.without_times()) != (None if ours is None else ours.without_times()):
+        if (None if again is None else again.without_times()) != (None if own is None else own.without_times()):
             faults.append(f"{entry.id}: a replay gives another answer")
     return len(files), faults
 

@@ -62,7 +62,13 @@ _ALLOWED = {
     **dict.fromkeys(("limits.answer_limit", "limits.convergence_limit"), "seconds above 0"),
     "limits.memory_limit": "MiB from 0, which is no limit",
 }
-_SLOWNESS = {"cp-sat": 8.0, "goal-chain": 50.0, "high-availability": 3.0, "kafka-high-availability": 50.0, "sticky": 2.0}
+_RELATIVE_SECONDS = {
+    "cp-sat": 8.0,
+    "goal-chain": 50.0,
+    "high-availability": 3.0,
+    "kafka-high-availability": 50.0,
+    "sticky": 2.0,
+}
 """Approximate seconds of an answer relative to those of the other assignors."""
 
 
@@ -254,12 +260,12 @@ def _input_error(error: ValidationError, data: dict[str, Any], source: str, swee
 def estimate_seconds(spec: Spec | HistorySpec, assignor: str, converge_up_to: int = 0) -> float:
     """Return the approximate seconds of a row, for the order of rows and the number of rows per task."""
     if isinstance(spec, HistorySpec):
-        return (0.1 if spec.suite == "small" else 20.0) * (1 + _SLOWNESS.get(assignor, 1.0) / 4)
+        return (0.1 if spec.suite == "small" else 20.0) * (1 + _RELATIVE_SECONDS.get(assignor, 1.0) / 4)
     answers = 1
     if spec.tasks <= converge_up_to:
         answers += min(40, 1 + spec.tasks // 4) if spec.given or spec.shape in ("scale-out", "partial") else 2
     copies = spec.tasks * (1 + spec.standbys) * (1 + spec.clients / 200)
-    return 0.01 + answers * (0.005 + 6e-6 * copies * _SLOWNESS.get(assignor, 1.0))
+    return 0.01 + answers * (0.005 + 6e-6 * copies * _RELATIVE_SECONDS.get(assignor, 1.0))
 
 
 _PAPER: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")

@@ -163,7 +163,7 @@ def generate_recordings(
     for i in range(applications):
         application = f"application-{i + 1}"
         share = number // applications + (i < number % applications)
-        for n, (at, state, answer) in enumerate(islice(_live(application, tasks, clients, i, assignor), share)):
+        for n, (at, state, answer) in enumerate(islice(_repeat_rebalances(application, tasks, clients, i, assignor), share)):
             path = folder / make_relative_path(application, at, n)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_make_recording(state, answer, at))
@@ -185,7 +185,7 @@ def _make_recording(state: ApplicationState, answer: TaskAssignment, at: datetim
     return encode_recording(head, answer.model_dump_json().encode(), state.model_dump_json(exclude_defaults=True).encode())
 
 
-def _live(
+def _repeat_rebalances(
     application: str, tasks: int, clients: int, seed: int, assignor: str
 ) -> Iterator[tuple[datetime, ApplicationState, TaskAssignment]]:
     """Yield time, snapshot and answer of each rebalance of an application, endlessly, ten minutes or five hours apart."""
@@ -209,7 +209,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     for name, default in (("number", 1000), ("tasks", 100), ("clients", 10), ("applications", 4)):
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help="default: %(default)s")
-    parser.add_argument("--assignor", default="high-availability", metavar="NAME", help="who answered (default: %(default)s)")
+    parser.add_argument(
+        "--assignor", default="high-availability", metavar="NAME", help="the assignor that answers (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     paths = generate_recordings(**vars(arguments))
     print(f"{len(paths):,} recordings in {arguments.folder}", file=sys.stderr)

@@ -88,18 +88,18 @@ SELECT assignor, count_if(compared) AS episodes, {_LEFT_OUT}, count_if(compared 
 FROM played GROUP BY assignor ORDER BY `rest in balance` DESC, `saved, share` DESC, assignor"""
 
 
-def _tell_savings(rows: Sequence[dict[str, Any]]) -> str:
-    return _tell_saved(rows, "Rebalance by rebalance", "in balance or on the way", "rebalances")
+def _describe_savings_by_rebalance(rows: Sequence[dict[str, Any]]) -> str:
+    return _describe_savings(rows, "Rebalance by rebalance", "in balance or on the way", "rebalances")
 
 
-def _tell_saved_episodes(rows: Sequence[dict[str, Any]]) -> str:
+def _describe_savings_by_episode(rows: Sequence[dict[str, Any]]) -> str:
     left_out = f"left out: {rows[0]['not ended']:,} not ended, {rows[0]['cut short']:,} cut short"
     if not rows[0]["episodes"]:
         return f"Over whole episodes: nothing to compare ({left_out})."
-    return _tell_saved(rows, "Over whole episodes", "rest in balance", "episodes", f"; {left_out}")
+    return _describe_savings(rows, "Over whole episodes", "rest in balance", "episodes", f"; {left_out}")
 
 
-def _tell_saved(rows: Sequence[dict[str, Any]], what: str, fair: str, of: str, more: str = "") -> str:
+def _describe_savings(rows: Sequence[dict[str, Any]], what: str, fair: str, of: str, more: str = "") -> str:
     """Return a sentence on the savings of the best assignors: the first row, and equally good rows."""
     best = rows[0]
     share = best["saved, share"]
@@ -128,7 +128,7 @@ REPLAY = (
         " that is not recorded. *Cut short*: given up while it was played on. Both are left out of all other columns.",
         _WON_EPISODES,
         optional=True,
-        headline=_tell_saved_episodes,
+        headline=_describe_savings_by_episode,
     ),
     Query(
         "What won, rebalance by rebalance",
@@ -136,7 +136,7 @@ REPLAY = (
         " within the rules that are in balance or ask for a follow-up, then the greatest share of restored offsets saved.",
         _WON,
         optional=True,
-        headline=_tell_savings,
+        headline=_describe_savings_by_rebalance,
     ),
     Query(
         "Rows",

@@ -76,8 +76,8 @@ def check_spark() -> None:
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if java is None:
         raise SparkMissingError(f"found no java by {where}; needed: a JDK {LEAST_JAVA} or later (Spark runs in a JVM)")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', told)
+    printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', printed)
     if version is None or int(version[1]) < LEAST_JAVA:
         found = f"Java {version[1]}" if version else "a java that tells no version"
         raise SparkMissingError(f"found {found} by {where}; needed: a JDK {LEAST_JAVA} or later (Spark runs in a JVM)")

@@ -242,25 +242,25 @@ class SolverProcess:
         if self._connection is not None and self._process is not None and self._process.poll() is None:
             return self._connection
         self.close()
-        ours, theirs = Pipe()
+        own_end, other_end = Pipe()
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path), MALLOC_ARENA_MAX="2")
         environment.update(dict.fromkeys(_THREADS, str(threads)))
         self._errors.seek(0)
         self._errors.truncate()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", SOLVER_MODULE, str(theirs.fileno())],
+                [sys.executable, "-m", SOLVER_MODULE, str(other_end.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[other_end.fileno()],
                 env=environment,
                 start_new_session=True,  # so that its children can be killed with it
             )
         finally:
-            theirs.close()
-        self._connection = ours
-        return ours
+            other_end.close()
+        self._connection = own_end
+        return own_end
 
     def _explain_death(self) -> tuple[str, str]:
         """Return status and reason of a process that has ended by itself."""

@@ -43,27 +43,27 @@ FROM (
 GROUP BY assignor ORDER BY `least restore work planned` DESC, `in balance or on the way` DESC, `fewest moves` DESC, assignor"""
 
 
-def _tell_what_won(rows: Sequence[dict[str, Any]]) -> str:
-    return _tell_winners(rows, "Played on until the group rests", ("least restored", "fewest moves", "fewest rebalances"))
+def _describe_best_convergences(rows: Sequence[dict[str, Any]]) -> str:
+    return _describe_best(rows, "Played on until the group rests", ("least restored", "fewest moves", "fewest rebalances"))
 
 
-def _tell_what_won_at_once(rows: Sequence[dict[str, Any]]) -> str:
-    return _tell_winners(rows, "Answered once", ("least restore work planned", "fewest moves"))
+def _describe_best_single_answers(rows: Sequence[dict[str, Any]]) -> str:
+    return _describe_best(rows, "Answered once", ("least restore work planned", "fewest moves"))
 
 
-def _tell_winners(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
+def _describe_best(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
     """Return a sentence with the best assignors for each measure and their numbers of instances; ties are all named."""
     instances = max(row["instances"] for row in rows)
-    told = []
+    parts = []
     for measure in measures:
         most = max(row[measure] for row in rows)
         names = ", ".join(f"`{row['assignor']}`" for row in rows if row[measure] == most) if most else "nobody"
-        told.append(f"{measure} by **{names}**" + (f" ({most:,} of {instances:,} instances)" if most else ""))
+        parts.append(f"{measure} by **{names}**" + (f" ({most:,} of {instances:,} instances)" if most else ""))
     timed = [row for row in rows if row["median s of an answer"] is not None]
     if timed:
         fastest = min(timed, key=lambda row: (row["median s of an answer"], row["assignor"]))
-        told.append(f"fastest answers by **`{fastest['assignor']}`** ({format_value(fastest['median s of an answer'])} s)")
-    return f"{what}: {'; '.join(told)}."
+        parts.append(f"fastest answers by **`{fastest['assignor']}`** ({format_value(fastest['median s of an answer'])} s)")
+    return f"{what}: {'; '.join(parts)}."
 
 
 _BOUNDED = """
@@ -169,7 +169,7 @@ SWEEP = (
         " who is as good as the best wins too. A pause is a move of an active task.",
         _WON,
         optional=True,
-        headline=_tell_what_won,
+        headline=_describe_best_convergences,
     ),
     Query(
         "What won, of one answer",
@@ -177,7 +177,7 @@ SWEEP = (
         " the rules can win, which are in balance or say where their follow-ups lead.",
         _WON_AT_ONCE,
         optional=True,
-        headline=_tell_what_won_at_once,
+        headline=_describe_best_single_answers,
     ),
     Query("Rows", "One row for each benchmark instance and assignor.", statuses_sql("{results}"), headline=describe_statuses),
     Query(
@@ -285,16 +285,16 @@ _HISTORIES_NOT_OK = """
 SELECT key, status, error, host FROM {histories} WHERE status <> 'ok' ORDER BY key LIMIT 100"""
 
 
-def _tell_rules(rows: Sequence[dict[str, Any]]) -> str:
-    told = [
+def _describe_broken_rules(rows: Sequence[dict[str, Any]]) -> str:
+    parts = [
         f"`{row['assignor']}` breaks a rule in {row['breaks rules']:,} and does not settle in {row['does not settle']:,}"
         for row in rows
     ]
-    return f"{describe_statuses(rows)} Of its histories {'; '.join(told)}."
+    return f"{describe_statuses(rows)} Of its histories {'; '.join(parts)}."
 
 
 HISTORIES = (
-    Query("Rows", "One row for each history and assignor.", _HISTORY_ROWS, headline=_tell_rules),
+    Query("Rows", "One row for each history and assignor.", _HISTORY_ROWS, headline=_describe_broken_rules),
     *(
         Query(title, "Means over all histories, as docs/reference/simulator.md defines them.", _grade_sql(columns))
         for title, columns in GROUPS.items()

@@ -31,7 +31,7 @@ __all__ = ["draw_heat_map", "draw_share", "draw_steps", "draw_trend", "render"]
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
-    """Return a step curve, in which each value holds until the next; unknown values are left out."""
+    """Return a step curve as SVG. Each value holds until the next; unknown values are left out."""
     known = [(x, float(y)) for x, y in zip(at, values, strict=True) if y is not None]
     if not known:
         return Markup('<p class="faint">nothing known</p>')
@@ -59,7 +59,7 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
 
 
 def draw_trend(values: Sequence[float | None], what: str) -> Markup:
-    """Return a curve as wide as a word, from 0 to the greatest value; unknown values are left out.
+    """Return a curve as wide as a word, from 0 to the greatest value, as SVG; unknown values are left out.
 
     `what`: name and unit of the values.
     """
@@ -101,7 +101,8 @@ def draw_share(row: ClientRow, most: float) -> Markup:
 
 
 def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
-    """Return the numbers `before`, `after` or `planned` of a heat map: a row per client, a column per subtopology."""
+    """Return a chart of the numbers `before`, `after` or `planned` of a heat map, as SVG: a row per client, a column per
+    subtopology."""
     columns = len(heat.subtopologies)
     with_numbers = columns <= NUMBERED_COLUMNS
     cell = max(22, 300 // max(1, columns)) if with_numbers else 6
