@@ -57,7 +57,7 @@ class Chaos:
         self._faulty = False
         self._judged: set[LedRebalance] = set()
         self.answers: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-        """Whether the service was harmed or faulty → who answered, or why the fallback did; number of rebalances."""
+        """Whether the service was harmed or faulty → answering assignor, or reason of the fallback; number of rebalances."""
 
     def act(self) -> None:
         """Take one of the actions that are possible now."""

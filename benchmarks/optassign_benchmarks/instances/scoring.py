@@ -152,7 +152,7 @@ def score_assignor(
     """Return the score of an assignor's target.
 
     An answer without a plan that asks for a follow-up is played on to the end, since such assignors show their target only
-    there. A target is refused by the rules of targets alone, whatever else the assignor promises.
+    there. Only the rules of targets count, not the other promises of the assignor.
 
     Args:
         time_limit: seconds of solving; only for an assignor given by name.

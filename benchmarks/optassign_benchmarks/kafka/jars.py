@@ -1,4 +1,4 @@
-"""The jars of the cluster. Maven builds those that are older than their sources in java/."""
+"""The jars of the cluster. Maven builds the jars that are older than their sources in java/."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ __all__ = ["ProgressListener", "Run", "Tally", "count_outcomes", "find_run", "li
 
 Kind = Literal["sweep", "replay"]
 ProgressListener = Callable[[int, int, str], None]
-"""Called with the number done, the total number, and what is counted; twice a second, from its own thread."""
+"""Called with the number done, the total number and the counted things; twice a second, from its own thread."""
 _FORMAT = 1
 
 

@@ -57,7 +57,7 @@ _SETTINGS = {
 
 
 class SparkMissingError(RuntimeError):
-    """Raised if Spark is missing on this machine; one line says what is missing and what to do."""
+    """Raised if Spark is missing on this machine; one line names the missing part and its installation."""
 
 
 class SparkFailedError(RuntimeError):

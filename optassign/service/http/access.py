@@ -197,7 +197,7 @@ class LoginPauses:
     """Waiting times of addresses after failed logins. Used by the event loop only."""
 
     def __init__(self, read_seconds: Callable[[], float]) -> None:
-        """read_seconds: seconds since 1970."""
+        """Start without failed logins. read_seconds: returns seconds since 1970."""
         self._read_seconds = read_seconds
         self._failed = Newest[str, tuple[int, float]](_LOGIN_ADDRESSES)
         """Address → number of failed logins, and the time until which it must wait."""

@@ -155,7 +155,7 @@ def show_live(
 
 
 def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
-    """Return whether a restoring instance has been silent for so long that it may be gone."""
+    """Return whether a restoring instance has been silent longer than its limit, so that it may be gone."""
     is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
     return is_restoring and now - heard.at > max(_PROGRESS_SILENT_S, 2 * heard.next_s)
 

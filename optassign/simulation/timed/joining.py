@@ -37,7 +37,7 @@ class JoinDelays:
 
     @property
     def vary(self) -> bool:
-        """Whether members of a pass join at different times."""
+        """Return whether members of a pass join at different times."""
         return self._scenario.faults.delays_joins
 
     def draw(self, threads: IntArray, at_once: Collection[int], *, may_be_late: bool) -> list[JoinDelay]:

@@ -1,4 +1,4 @@
-"""The rebalances of a group at rest on a real broker, under the jar alone and with a service, while records flow."""
+"""Rebalances of a stable group on a real broker, with the jar alone and with a service, while records flow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RESTING"]
 
 _MINUTES, _QUICK_MINUTES = 60.0, 1.0
 _MOST = {"jar alone": 0, "jar with service": 6}
-"""Rebalances in an hour: with a service one every ten minutes, so that it sees the group."""
+"""Greatest accepted number of rebalances in an hour; with a service a stable group rebalances every ten minutes."""
 _NAMES = "abc"
 _RATE = 60.0
 """Records per second into the three subtopologies together."""
@@ -37,7 +37,7 @@ def _open(quick: bool) -> Iterator[tuple[Broker, Path]]:
 
 
 def _play(opened: tuple[Broker, Path], case: tuple[str, float]) -> Iterator[PlayedRow]:
-    """Bring a group to rest, and count what happens in some minutes."""
+    """Wait until a group is stable, and yield the row of its rebalances and moves in some minutes; any move is a fault."""
     (broker, folder), (assignor, minutes) = opened, case
     name = assignor.replace(" ", "-")
     with ExitStack() as stack:
