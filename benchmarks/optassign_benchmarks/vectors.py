@@ -48,13 +48,13 @@ def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False
 
 
 def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
-    """Return all of an answer but its assignor and seconds, as they are written to a file."""
+    """Return the content of an answer without its assignor and seconds, in the form of the file."""
     told = answer.without_times().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     return {"clients": told["clients"], "plan": told.get("plan", []), "report": told["report"]}
 
 
 def format_vector(value: Any, indent: int = 0) -> str:
-    """Return the value as JSON in which what fits into a line is one, so that a diff shows rows."""
+    """Return the value as JSON; each part that fits into a line takes one line, so that a diff shows rows."""
     text = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or indent + len(text) <= _LONGEST:
         return text

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -55,8 +55,13 @@ class Scripted:
 
 def test_a_cold_start_is_a_task_whose_state_was_known_and_is_not_where_it_goes() -> None:
     on_disks: tuple[dict[str, Any], ...] = ({"a": {"0_0": 0}, "b": {}}, {"a": {}, "b": {}})
-    states = [snapshot({"0_0": 100, "0_1": 100}, clients) for clients in on_disks]
-    answers = [answer({"b": "0_0 0_1"}), answer({"b": "0_0 0_1"}), answer({"a": "0_0"}), answer({"a": "0_0"})]
+    states = [make_snapshot({"0_0": 100, "0_1": 100}, clients) for clients in on_disks]
+    answers = [
+        make_answer({"b": "0_0 0_1"}),
+        make_answer({"b": "0_0 0_1"}),
+        make_answer({"a": "0_0"}),
+        make_answer({"a": "0_0"}),
+    ]
     watched = ColdStarts(Scripted(*answers))  # type: ignore[arg-type]
     for state in (states[0], states[0], states[0], states[1]):
         watched.assign(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from judging import answer, snapshot
+from judging import make_answer, make_snapshot
 
 from optassign.formats.configs import Limit
 from optassign.formats.state import ApplicationState
@@ -18,11 +18,11 @@ CLIENTS = {
     "b": {"active": "1_0", "tags": {"zone": "x", "disk": "big"}, "host": "h1"},
     "c": {"tags": {"zone": "y"}},
 }
-ANSWER = answer({"a": "0_0 | | 0_1", "b": "0_1 | 0_0 |", "c": "1_0"})
+ANSWER = make_answer({"a": "0_0 | | 0_1", "b": "0_1 | 0_0 |", "c": "1_0"})
 
 
 def limited(*limits: dict[str, Any]) -> tuple[ApplicationState, tuple[Limit, ...]]:
-    state = snapshot(TASKS, CLIENTS, options={"limits": list(limits)}, num_standby_replicas=1)
+    state = make_snapshot(TASKS, CLIENTS, options={"limits": list(limits)}, num_standby_replicas=1)
     return state, tuple(list_limits(state).values())
 
 

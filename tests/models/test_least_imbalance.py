@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from enumeration import Copies, Tiny
-from targets import spend, take_turns
-from tiny import tiny_state
+from targets import choose_solver, make_effort
+from tiny import draw_tiny_state
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import Placement, Problem, make_placement

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from judging import snapshot
+from judging import make_snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
@@ -28,7 +28,7 @@ def place(active: list[int], standby: dict[int, int] | None = None) -> Placement
 def test_restore_work_counts_what_the_answer_restores_and_what_the_target_adds() -> None:
     """Clients a and b have 0_0, so this answer restores nothing of it; 0_1 is on no disk, so any copy costs all of it."""
     clients = {"a": {"0_0": 0}, "b": {"0_0": 50}, "c": {}}
-    problem, forced = prepare(read_situation(snapshot({"0_0": 100, "0_1": 30}, clients)).problem)
+    problem, forced = prepare(read_situation(make_snapshot({"0_0": 100, "0_1": 30}, clients)).problem)
     goals = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP, ACTIVES_NOT_CAUGHT_UP)
     found = {name: tuple(evaluate(problem, forced, place([name, A]), goals).values()) for name in (A, B, C)}
     assert found == {A: (30, 1, 1), B: (50 + 30, 2, 2), C: (100 + 30, 2, 2)}
@@ -38,7 +38,7 @@ def read_tagged(*tags: str) -> ApplicationState:
     clients = {name: {"tags": {"zone": values[0], "rack": values[1]}} for name, values in zip("abc", tags, strict=True)}
     options = {"goals": ["tag_spread", "restore_work"]}
     configs: dict[str, Any] = {"rack_aware_assignment_tags": ["zone", "rack"], "num_standby_replicas": 1}
-    return snapshot({"0_0": 9}, clients, options=options, **configs)
+    return make_snapshot({"0_0": 9}, clients, options=options, **configs)
 
 
 def test_a_value_of_an_earlier_tag_outweighs_all_values_of_later_ones() -> None:
@@ -65,6 +65,6 @@ def test_weights_of_many_tags_stay_within_64_bits() -> None:
 )
 def test_load_is_the_greatest_in_thousandths_of_an_even_spread(active: list[int], value: int) -> None:
     tasks = {f"0_{number}": {"stateful": False, "logged": False, "weight": weight} for number, weight in enumerate((4, 2, 2))}
-    state = snapshot(tasks, {"a": {}, "b": {}}, options={"goals": ["load", "restore_work"]})
+    state = make_snapshot(tasks, {"a": {}, "b": {}}, options={"goals": ["load", "restore_work"]})
     problem, forced = prepare(read_situation(state).problem)
     assert evaluate(problem, forced, place(active), (LOAD,)) == {"load": value}

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 from enumeration import Tiny
-from seeds import few_of
-from tiny import tiny_state
+from seeds import take_few
+from tiny import draw_tiny_state
 from tiny_limits import draw_limits, place
 
 from optassign.translating.snapshot import read_situation
@@ -46,7 +46,7 @@ def require_rules(problem: Problem, placed: Placement) -> None:
 
 
 @pytest.mark.parametrize("merge_from", [None, 0], ids=["apart", "merged"])
-@pytest.mark.parametrize("first", few_of(range(0, 200, 10), 6))
+@pytest.mark.parametrize("first", take_few(range(0, 200, 10), 6))
 def test_a_point_of_the_program_is_an_allowed_placement(
     first: int, merge_from: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,12 +54,12 @@ def test_a_point_of_the_program_is_an_allowed_placement(
         monkeypatch.setattr(variables, "MERGE_FROM", merge_from)
     dealt = 0
     for seed in range(first, first + 10):
-        tiny = Tiny(tiny_state(seed, most=200))
+        tiny = Tiny(draw_tiny_state(seed, most=200))
         problem, forced = prepare(read_situation(tiny.state).problem)
         limits = draw_limits(random.Random(seed), problem) if seed % 2 else ()
         program = state(problem, forced, limits)
-        every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
-        if not any(tiny.balanced(each) and not list_broken(limits, place(tiny, problem, each)) for each in every):
+        every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
+        if not any(tiny.is_balanced(each) and not list_broken(limits, place(tiny, problem, each)) for each in every):
             assert merge_from is not None or is_infeasible(program.matrix, NO_DEADLINE), f"seed {seed}"
             continue
         for cost in np.random.default_rng(seed).integers(0, 9, (4, len(program.matrix.low))):
@@ -80,10 +80,10 @@ def test_a_point_of_the_program_is_an_allowed_placement(
 
 def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
     for seed in range(0, 60, 3):
-        tiny = Tiny(tiny_state(seed, most=100))
+        tiny = Tiny(draw_tiny_state(seed, most=100))
         problem, forced = prepare(read_situation(tiny.state).problem)
-        every = tiny.all_of([tiny.placements_of(task) for task in tiny.state.tasks])
-        kept = [place(tiny, problem, each) for each in every if tiny.balanced(each)]
+        every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
+        kept = [place(tiny, problem, each) for each in every if tiny.is_balanced(each)]
         program = state(problem, forced, ())
         for goal in DEFAULT_ORDER if kept else ():
             form = price(program, Objective(((goal, 1),)))
