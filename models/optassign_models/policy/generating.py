@@ -190,16 +190,17 @@ def _write_comment(text: str) -> list[str]:
 
 def _write_class(section: Section, name: str) -> str:
     about = section.about.replace("&", "&amp;").replace("<", "&lt;")
-    lines = ["package io.github.optassign.policy;", "", *_write_javadoc(f"{about} Made from policy.toml.", "")]
+    about += " Made from policy.toml, which has the reasons."
+    lines = ["package io.github.optassign.policy;", "", *_write_javadoc(about, "")]
     lines.append(f"public final class {name} {{")
     for tunable in section.tunables:
         if "java" in tunable.values:
             value = tunable.values["java"]
             kind = "double" if isinstance(value, float) else "long" if tunable.unit in _LONG_UNITS else "int"
-            lines += _write_javadoc(f"{tunable.what} {tunable.why} [{tunable.unit}]", "    ")
+            lines += _write_javadoc(f"{tunable.what} [{tunable.unit}]", "    ")
             suffix = "L" if isinstance(value, int) and value > _GREATEST_INT else ""
-            lines += [f"    public static final {kind} {tunable.name.upper()} = {_write_number(value)}{suffix};", ""]
-    return "\n".join([*lines, f"    private {name}() {{}}", "}", ""])
+            lines.append(f"    public static final {kind} {tunable.name.upper()} = {_write_number(value)}{suffix};")
+    return "\n".join([*lines, "", f"    private {name}() {{}}", "}", ""])
 
 
 def _write_javadoc(text: str, indent: str) -> list[str]:

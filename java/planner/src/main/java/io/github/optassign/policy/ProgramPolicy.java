@@ -2,19 +2,12 @@ package io.github.optassign.policy;
 
 /**
  * The one model, flows and CP-SAT: how large they get and when they end (docs/explanation/model.md). Made from
- * policy.toml.
+ * policy.toml, which has the reasons.
  */
 public final class ProgramPolicy {
-    /**
-     * A remembered plan may be worse by one part in this many: 2%. A new plan would give up copies on their way for
-     * next to nothing. [times]
-     */
+    /** A remembered plan may be worse by one part in this many: 2%. [times] */
     public static final int KEPT_PLAN_PARTS = 50;
-
-    /**
-     * The number of further migrations that are worth the restoring of a mean changelog. A migration takes seconds,
-     * restoring takes minutes. [times]
-     */
+    /** The number of further migrations that are worth the restoring of a mean changelog. [times] */
     public static final int MIGRATIONS_PER_CHANGELOG = 5;
 
     private ProgramPolicy() {}

@@ -2,55 +2,29 @@ package io.github.optassign.policy;
 
 /**
  * Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
- * Made from policy.toml.
+ * Made from policy.toml, which has the reasons.
  */
 public final class TiePolicy {
-    /** The number of turns over all lost tasks, and over all standbys. The first turn does nearly all. [rounds] */
+    /** The number of turns over all lost tasks, and over all standbys. [rounds] */
     public static final int ROUNDS = 4;
-
     /**
      * The number of exchanges of a lost task that are examined closely: the ones after which both clients finish
-     * soonest. Each examines whole disks. [copies]
+     * soonest. [copies]
      */
     public static final int LOST_CANDIDATES = 32;
-
-    /**
-     * The number of lost tasks that get a turn, in all rounds together, the largest first. A group that starts from
-     * nothing has as many lost tasks as tasks, and its members wait for the answer. [copies]
-     */
+    /** The number of lost tasks that get a turn, in all rounds together, the largest first. [copies] */
     public static final int LOST_TURNS = 1_000;
-
-    /**
-     * The greatest product of those turns and the lost tasks of the client that has most. Each turn examines whole
-     * disks. [copies]
-     */
+    /** The greatest product of those turns and the lost tasks of the client that has most. [copies] */
     public static final int LOST_WORK = 200_000;
-
-    /**
-     * The least gain of an exchange of lost tasks, as a share of what was lost before. Sums of fractions are not exact.
-     * [share]
-     */
+    /** The least gain of an exchange of lost tasks, as a share of what was lost before. [share] */
     public static final double LOST_LEAST_GAIN = 1e-06;
-
-    /**
-     * The number of standbys that are examined for each that might move. The time stays linear in the number of
-     * standbys. The JVM has no vectors of numbers, and less time. [copies]
-     */
+    /** The number of standbys that are examined for each that might move. [copies] */
     public static final int FAILOVER_CANDIDATES = 64;
-
-    /**
-     * The same number if three standbys change places. Three change places in as many ways as the square of this.
-     * [copies]
-     */
+    /** The same number if three standbys change places. [copies] */
     public static final int FAILOVER_ROTATED = 24;
-
-    /** The least gain of an exchange of standbys. Sums of fractions are not exact. [share] */
+    /** The least gain of an exchange of standbys. [share] */
     public static final double FAILOVER_LEAST_GAIN = 1e-09;
-
-    /**
-     * The number of clients beyond which standbys stay. The table of their pairs would not fit into the memory of an
-     * application. [clients]
-     */
+    /** The number of clients beyond which standbys stay. [clients] */
     public static final int FAILOVER_MOST_CLIENTS = 5_000;
 
     private TiePolicy() {}
