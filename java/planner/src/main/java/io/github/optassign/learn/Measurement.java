@@ -1,6 +1,7 @@
 package io.github.optassign.learn;
 
 import io.github.optassign.model.Evidence;
+import io.github.optassign.model.Measures;
 import io.github.optassign.model.Pace;
 import io.github.optassign.policy.FollowupPolicy;
 import java.math.BigInteger;
@@ -43,7 +44,8 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
             return shorten(offsets, busyMs, Evidence.ONCE);
         }
         Evidence evidence = agrees(known, busyMs) ? Evidence.STEADY : Evidence.ONCE;
-        return shorten(add(known.offsets() / 2, offsets), add(known.ms() / 2, busyMs), evidence);
+        return shorten(
+                Measures.addCapped(known.offsets() / 2, offsets), Measures.addCapped(known.ms() / 2, busyMs), evidence);
     }
 
     private boolean isFasterThan(Pace.Restored known) {
@@ -67,10 +69,6 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
             time /= 2;
         }
         return new Pace.Restored(Math.min(number, MOST_OFFSETS), time, evidence);
-    }
-
-    static long add(long sum, long more) {
-        return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
     }
 
     private static BigInteger multiply(long one, long other) {

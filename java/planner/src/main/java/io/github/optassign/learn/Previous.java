@@ -3,11 +3,9 @@ package io.github.optassign.learn;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.Timing;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,23 +27,17 @@ public final class Previous {
      * @param idleAnswers the number of answers over which the lag has not fallen
      * @param underWayMs for how long it had been assigned at the last answer
      */
-    public record Progress(long lag, int idleAnswers, long underWayMs) {}
+    public record Progress(int task, int client, long lag, int idleAnswers, long underWayMs) {}
 
     private final Snapshot snapshot;
     private final Placement remembered;
     private final Placement plan;
     private final Pace pace;
-    /**
-     * The delay of the follow-up that the last answer asked for on the way to its plan, ms; null if it asked for none.
-     */
     private final Long askedMs;
-
     private final boolean planIsBinding;
     private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
     private final int[] owner;
-    private final boolean[] inTransit;
-    private boolean anyInTransit;
 
     /**
      * Works out the previous assignment.
@@ -54,22 +46,18 @@ public final class Previous {
      */
     public Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
-        remembered = applied == null ? null : toPlacement(applied.answer().clients());
-        plan = applied == null ? null : findPlan(applied.answer());
-        pace = applied == null ? null : applied.answer().pace();
-        askedMs = applied == null || applied.answer().plan() == null ? null : findFirstFollowup(applied.answer());
-        boolean noneIsNew = applied != null && hasNoNewSize(applied.sizes());
+        Answer last = applied == null ? null : applied.answer();
+        remembered = last == null ? null : toPlacement(last.clients());
+        plan = last == null ? null : findPlan(last);
+        pace = last == null ? null : last.pace();
+        askedMs = last == null || last.plan() == null ? null : findFirstFollowup(last);
+        boolean noneIsNew = last != null && hasNoNewSize(applied.sizes());
         sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
-        planIsBinding = noneIsNew && !applied.answer().isPlanners();
-        if (applied != null) {
-            rememberProgress(applied.answer());
+        planIsBinding = noneIsNew && !last.isPlanners();
+        if (last != null) {
+            rememberProgress(last);
         }
-        owner = new int[snapshot.taskCount()];
-        inTransit = new boolean[owner.length];
-        Arrays.fill(owner, -1);
-        for (int t = 0; t < owner.length; t++) {
-            findOwner(t);
-        }
+        owner = IntStream.range(0, snapshot.taskCount()).map(this::findOwner).toArray();
     }
 
     private static Long findFirstFollowup(Answer answer) {
@@ -85,62 +73,48 @@ public final class Previous {
             Integer t = snapshot.taskIndex(seen.task());
             Integer c = snapshot.clientIndex(seen.processId());
             if (t != null && c != null) {
-                progress.put(key(t, c), new Progress(seen.lag(), seen.answersWithoutProgress(), seen.underWayMs()));
+                progress.put(
+                        key(t, c), new Progress(t, c, seen.lag(), seen.answersWithoutProgress(), seen.underWayMs()));
             }
         }
     }
 
     /**
-     * Among the clients that list the task as active: the remembered one, otherwise one that runs it, otherwise the
-     * least id.
+     * Returns the remembered owner if it lists the task as active or no client does; otherwise a client that lists and
+     * runs the task, or the first that lists it; -1 if there is none.
      */
-    private void findOwner(int t) {
-        int first = -1;
-        int running = -1;
-        for (int c : snapshot.owners(t)) {
-            first = first < 0 ? c : first;
-            running = running < 0 && snapshot.lag(t, c) == Snapshot.RUNNING ? c : running;
-        }
+    private int findOwner(int t) {
+        int[] owners = snapshot.owners(t);
         int last = remembered == null ? -1 : remembered.active()[t];
-        if (first < 0) {
-            owner[t] = last;
-            inTransit[t] = last >= 0;
-            anyInTransit |= last >= 0;
-        } else if (last >= 0 && snapshot.wasActive(t, last)) {
-            owner[t] = last;
-        } else {
-            owner[t] = running >= 0 ? running : first;
+        if (owners.length == 0 || (last >= 0 && snapshot.wasActive(t, last))) {
+            return last;
         }
+        return Arrays.stream(owners)
+                .filter(c -> snapshot.lag(t, c) == Snapshot.RUNNING)
+                .findFirst()
+                .orElse(owners[0]);
     }
 
     /** Turns ids into indices, and leaves out tasks and clients that are gone and copies that may not be. */
-    private Placement toPlacement(Iterable<Answer.Client> clients) {
+    private Placement toPlacement(List<Answer.Client> clients) {
         Placement placement = Placement.empty(snapshot.taskCount());
         for (Answer.Client client : clients) {
             Integer c = snapshot.clientIndex(client.processId());
-            if (c == null) {
-                continue;
-            }
-            for (String name : client.active()) {
-                Integer t = snapshot.taskIndex(name);
-                if (t != null) {
-                    placement.active()[t] = c;
-                }
-            }
-            for (String name : client.standby()) {
-                Integer t = snapshot.taskIndex(name);
-                if (t != null && snapshot.isLogged(t) && placement.active()[t] != c && !placement.hasStandby(t, c)) {
-                    placement.addStandby(t, c);
-                }
-            }
-            for (String name : client.warmup()) {
-                Integer t = snapshot.taskIndex(name);
-                if (t != null && snapshot.isLogged(t) && !placement.hasCopy(t, c) && !placement.hasWarmup(t, c)) {
-                    placement.addWarmup(t, c);
-                }
+            if (c != null) {
+                listTasks(client.active()).forEach(t -> placement.active()[t] = c);
+                listTasks(client.standby())
+                        .filter(t -> snapshot.isLogged(t) && !placement.hasCopy(t, c))
+                        .forEach(t -> placement.addStandby(t, c));
+                listTasks(client.warmup())
+                        .filter(t -> snapshot.isLogged(t) && !placement.hasCopy(t, c) && !placement.hasWarmup(t, c))
+                        .forEach(t -> placement.addWarmup(t, c));
             }
         }
         return placement;
+    }
+
+    private IntStream listTasks(List<String> names) {
+        return names.stream().map(snapshot::taskIndex).filter(Objects::nonNull).mapToInt(t -> t);
     }
 
     /** Returns whether every client was there, of the same size and as set to stay, when the last answer was given. */
@@ -182,12 +156,13 @@ public final class Previous {
         return owner[t];
     }
 
+    /** Returns whether no client lists the task as active, though the last answer gave it to a present client. */
     public boolean isInTransit(int t) {
-        return inTransit[t];
+        return owner[t] >= 0 && snapshot.owners(t).length == 0;
     }
 
     public boolean isAnyInTransit() {
-        return anyInTransit;
+        return IntStream.range(0, owner.length).anyMatch(this::isInTransit);
     }
 
     /** Returns whether the clients are those of the last answer, with as many threads. */
@@ -250,19 +225,21 @@ public final class Previous {
         return progress.get(key(t, c));
     }
 
-    /** Learns from the time since the last answer, in addition to that answer's rates. */
-    public Rates learnRates(Ranks ranks, Timing timing) {
-        long acceptable = snapshot.configs().acceptableRecoveryLag();
-        List<Rates.Tried> tried = new ArrayList<>();
-        progress.forEach((key, seen) -> {
-            int t = (int) (key / snapshot.clientCount());
-            int c = (int) (key % snapshot.clientCount());
-            if (seen.lag() > acceptable && hadAnyCopy(t, c)) {
-                tried.add(new Rates.Tried(t, c, seen.lag(), seen.underWayMs()));
-            }
-        });
-        return Rates.after(
-                new Rates.Before(pace, tried, !progress.isEmpty(), anyInTransit, askedMs), snapshot, ranks, timing);
+    /** Returns the copies that the last answers waited for. */
+    Collection<Progress> allProgress() {
+        return progress.values();
+    }
+
+    /** Returns the restore rates that the last answer began with, or null if it knew nothing of times. */
+    Pace pace() {
+        return pace;
+    }
+
+    /**
+     * Returns the delay of the follow-up that the last answer asked for on the way to its plan, ms, or null if none.
+     */
+    Long askedMs() {
+        return askedMs;
     }
 
     /** Returns for how long the copy has been assigned, {@code elapsedMs} after the last answer; 0 if it is new. */

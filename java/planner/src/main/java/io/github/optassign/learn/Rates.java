@@ -1,6 +1,7 @@
 package io.github.optassign.learn;
 
 import io.github.optassign.model.Evidence;
+import io.github.optassign.model.Measures;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
@@ -35,58 +36,34 @@ public final class Rates {
     private boolean countsIdle = true;
     private long countedAtMs;
 
-    /**
-     * A copy that the last answer assigned and that was not caught up then.
-     *
-     * @param lag offsets left to replay then
-     * @param underWayMs for how long it had been assigned then
-     */
-    public record Tried(int task, int client, long lag, long underWayMs) {}
-
-    private Rates(Snapshot snapshot, long takenAtMs) {
+    /** Brings the rates of the last answer up to date with what clients restored since. */
+    public Rates(Snapshot snapshot, Ranks ranks, Previous previous, Timing timing) {
         this.snapshot = snapshot;
-        this.takenAtMs = takenAtMs;
+        takenAtMs = timing.takenAtMs();
         rates = new Pace.Restored[snapshot.clientCount()];
         Arrays.fill(rates, UNKNOWN);
         countedAtMs = takenAtMs;
-    }
-
-    /**
-     * The memory from which rates are learned.
-     *
-     * @param pace null: there is no last answer, or it knew nothing of times
-     * @param tried the copies that show how fast clients have restored since
-     * @param waited whether the last answer waited for any copy
-     * @param isSecondPass whether tasks are in transit. A second pass teaches nothing: its lags may be as old as the
-     *     answer before it
-     * @param askedMs after how long it asked for a follow-up, or null if it did not. A group that leaves rest begins
-     *     anew, with a first look that is soon
-     */
-    public record Before(Pace pace, List<Tried> tried, boolean waited, boolean isSecondPass, Long askedMs) {}
-
-    /** Brings the rates of the last answer up to date with what clients restored since. */
-    public static Rates after(Before before, Snapshot snapshot, Ranks ranks, Timing timing) {
-        Rates rates = new Rates(snapshot, timing.takenAtMs());
-        if (before.pace == null || timing.takenAtMs() < 0) {
-            return rates;
+        Pace before = previous.pace();
+        if (before == null || takenAtMs < 0) {
+            return;
         }
-        before.pace.clients().forEach((name, restored) -> {
+        before.clients().forEach((name, restored) -> {
             Integer c = snapshot.clientIndex(name);
             if (c != null) {
-                rates.rates[c] = Measurement.shorten(restored.offsets(), restored.ms(), restored.evidence());
+                rates[c] = Measurement.shorten(restored.offsets(), restored.ms(), restored.evidence());
             }
         });
-        rates.learn(before, ranks);
-        long sinceMs = timing.takenAtMs() - before.pace.countedAtMs();
-        rates.countsIdle = before.pace.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
-        rates.countedAtMs = rates.countsIdle ? timing.takenAtMs() : before.pace.countedAtMs();
-        return rates;
+        elapsedMs = takenAtMs - before.takenAtMs();
+        learn(before.looks(), previous, ranks);
+        long sinceMs = takenAtMs - before.countedAtMs();
+        countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
+        countedAtMs = countsIdle ? takenAtMs : before.countedAtMs();
     }
 
-    private void learn(Before before, Ranks ranks) {
-        Long askedMs = before.askedMs;
-        looks = askedMs == null ? 0 : before.pace.looks();
-        elapsedMs = takenAtMs - before.pace.takenAtMs();
+    private void learn(int looksBefore, Previous previous, Ranks ranks) {
+        Long askedMs = previous.askedMs();
+        // A group that leaves rest begins anew, with a first look that is soon.
+        looks = askedMs == null ? 0 : looksBefore;
         long teachingMs = askedMs == null
                 ? FollowupPolicy.LAG_AGE_MS
                 : Math.min(FollowupPolicy.LAG_AGE_MS, Math.max(FollowupPolicy.REBALANCE_MS, askedMs));
@@ -94,25 +71,32 @@ public final class Rates {
         long ageMs = askedMs == null || elapsedMs < askedMs
                 ? FollowupPolicy.LAG_AGE_MS
                 : Math.min(FollowupPolicy.LAG_AGE_MS, elapsedMs - askedMs);
-        if (elapsedMs >= teachingMs && !before.tried.isEmpty() && !before.isSecondPass) {
-            looks = measure(ranks, before.tried, ageMs) ? 0 : looks + 1;
-        } else if (askedMs != null && elapsedMs >= FollowupPolicy.REBALANCE_MS && !before.waited) {
+        long acceptable = snapshot.configs().acceptableRecoveryLag();
+        List<Previous.Progress> tried = previous.allProgress().stream()
+                .filter(copy -> copy.lag() > acceptable && previous.hadAnyCopy(copy.task(), copy.client()))
+                .toList();
+        // A second pass teaches nothing: its lags may be as old as the answer before it.
+        if (elapsedMs >= teachingMs && !tried.isEmpty() && !previous.isAnyInTransit()) {
+            looks = measure(ranks, tried, ageMs) ? 0 : looks + 1;
+        } else if (askedMs != null
+                && elapsedMs >= FollowupPolicy.REBALANCE_MS
+                && previous.allProgress().isEmpty()) {
             looks++;
         }
     }
 
     /** Updates the rates of the clients that had copies to restore. @return whether any lag has fallen */
-    private boolean measure(Ranks ranks, List<Tried> tried, long ageMs) {
+    private boolean measure(Ranks ranks, List<Previous.Progress> tried, long ageMs) {
         long[] fell = new long[rates.length];
         long[] underWayMs = new long[rates.length];
         boolean[] isDone = new boolean[rates.length];
         Arrays.fill(underWayMs, -1);
         Arrays.fill(isDone, true);
-        for (Tried copy : tried) {
-            long less = Math.max(0, copy.lag - ranks.offsets(copy.task, copy.client));
-            fell[copy.client] = Measurement.add(fell[copy.client], less);
-            underWayMs[copy.client] = Math.max(underWayMs[copy.client], copy.underWayMs);
-            isDone[copy.client] &= ranks.rank(copy.task, copy.client) == 0;
+        for (Previous.Progress copy : tried) {
+            int c = copy.client();
+            fell[c] = Measures.addCapped(fell[c], Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
+            underWayMs[c] = Math.max(underWayMs[c], copy.underWayMs());
+            isDone[c] &= ranks.rank(copy.task(), c) == 0;
         }
         for (int c = 0; c < rates.length; c++) {
             if (underWayMs[c] >= 0) {

@@ -1,57 +1,24 @@
 package io.github.optassign.model;
 
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+
 /**
  * How far a placement is from balance: its imbalance in all five shares, summed (actives, stateful actives and copies
  * of logged tasks per client; actives and copies of logged tasks per client and subtopology).
  */
 public final class Balance {
     private final Snapshot snapshot;
-    private final long[] active;
-    private final long[] stateful;
-    private final long[] copies;
-    private final long[][] activeIn;
-    private final long[][] copiesIn;
-    private final long[] tasksIn;
-    private final long[] loggedIn;
-    private long statefulTasks;
-    private long loggedTasks;
+    private final Placement placement;
+    /** The shares by the numbers of tasks and of copies of each. */
+    private final Map<List<Long>, Shares> shares = new HashMap<>();
 
     private Balance(Snapshot snapshot, Placement placement) {
         this.snapshot = snapshot;
-        int clients = snapshot.clientCount();
-        int subtopologies = snapshot.subtopologyCount();
-        active = new long[clients];
-        stateful = new long[clients];
-        copies = new long[clients];
-        activeIn = new long[subtopologies][clients];
-        copiesIn = new long[subtopologies][clients];
-        tasksIn = new long[subtopologies];
-        loggedIn = new long[subtopologies];
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            count(placement, t);
-        }
-    }
-
-    private void count(Placement placement, int t) {
-        int g = snapshot.subtopology(t);
-        int c = placement.active()[t];
-        active[c]++;
-        activeIn[g][c]++;
-        tasksIn[g]++;
-        if (snapshot.isStateful(t)) {
-            stateful[c]++;
-            statefulTasks++;
-        }
-        if (snapshot.isLogged(t)) {
-            loggedTasks++;
-            loggedIn[g]++;
-            copies[c]++;
-            copiesIn[g][c]++;
-            for (int standby : placement.standby()[t]) {
-                copies[standby]++;
-                copiesIn[g][standby]++;
-            }
-        }
+        this.placement = placement;
     }
 
     /**
@@ -61,33 +28,41 @@ public final class Balance {
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
         long[] active = placement.countActives(snapshot.clientCount());
         long[] most = Shares.ofActives(snapshot).high();
-        for (int c = 0; c < active.length; c++) {
-            if (active[c] > 2 * most[c]) {
-                return true;
-            }
-        }
-        return false;
+        return IntStream.range(0, active.length).anyMatch(c -> active[c] > 2 * most[c]);
     }
 
     /** Returns the imbalance of a placement in which every task is active, or 0 if it is balanced. */
     public static long imbalance(Snapshot snapshot, Placement placement) {
-        return new Balance(snapshot, placement).imbalance();
-    }
-
-    private long imbalance() {
-        int copiesPerTask = snapshot.standbysPerTask() + 1;
-        long sum = Shares.ofActives(snapshot).imbalance(active)
-                + imbalance(statefulTasks, 1, stateful)
-                + imbalance(loggedTasks, copiesPerTask, copies);
-        Shares[] ofActives = Shares.ofEach(tasksIn, 1, snapshot);
-        Shares[] ofCopies = Shares.ofEach(loggedIn, copiesPerTask, snapshot);
-        for (int g = 0; g < tasksIn.length; g++) {
-            sum += ofActives[g].imbalance(activeIn[g]) + ofCopies[g].imbalance(copiesIn[g]);
+        Balance balance = new Balance(snapshot, placement);
+        int copies = snapshot.standbysPerTask() + 1;
+        int tasks = snapshot.taskCount();
+        long sum = Shares.ofActives(snapshot).imbalance(placement.countActives(snapshot.clientCount()))
+                + balance.measure(0, tasks, snapshot::isStateful, 1)
+                + balance.measure(0, tasks, snapshot::isLogged, copies);
+        for (int g = 0; g < snapshot.subtopologyCount(); g++) {
+            int first = snapshot.firstTask(g);
+            int end = snapshot.firstTask(g + 1);
+            sum += balance.measure(first, end, t -> true, 1) + balance.measure(first, end, snapshot::isLogged, copies);
         }
         return sum;
     }
 
-    private long imbalance(long tasks, int copiesPerTask, long[] counts) {
-        return Shares.of(tasks, copiesPerTask, snapshot).imbalance(counts);
+    /** Returns the imbalance of the copies of some tasks, or of the actives alone for one copy of each. */
+    private long measure(int first, int end, IntPredicate isCounted, int copiesPerTask) {
+        long[] count = new long[snapshot.clientCount()];
+        long tasks = 0;
+        for (int t = first; t < end; t++) {
+            if (isCounted.test(t)) {
+                tasks++;
+                count[placement.active()[t]]++;
+                for (int i = 0; i < placement.standby()[t].length && copiesPerTask > 1; i++) {
+                    count[placement.standby()[t][i]]++;
+                }
+            }
+        }
+        return shares.computeIfAbsent(
+                        List.of(tasks, (long) copiesPerTask),
+                        numbers -> Shares.of(numbers.get(0), copiesPerTask, snapshot))
+                .imbalance(count);
     }
 }

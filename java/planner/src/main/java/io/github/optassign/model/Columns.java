@@ -70,48 +70,25 @@ final class Columns {
         TaskLags lags = clients.lags();
         int count = clients.names().length;
         unknownLag |= lags.isAnyUnknown(t);
-        long ofOthers = findLagWithoutState(t);
-        if (lags.common(t) != ofOthers) {
-            return merge(
-                    t,
-                    IntStream.range(0, count)
-                            .filter(c -> lags.of(t, c) != ofOthers)
-                            .toArray());
-        }
-        int own = lags.countOwn(t);
-        int[] others = new int[own];
-        int size = 0;
-        for (int i = 0; i < own; i++) {
-            int c = lags.client(t, i);
-            others[size] = c;
-            size += lags.of(t, c) != ofOthers ? 1 : 0;
-        }
-        return merge(t, Arrays.copyOf(others, size));
+        int other = findOther(holders[t], count);
+        long ofOthers = other < 0 ? Snapshot.NONE : lags.of(t, other);
+        int[] own = (lags.common(t) == ofOthers ? lags.own(t) : IntStream.range(0, count))
+                .filter(c -> lags.of(t, c) != ofOthers)
+                .toArray();
+        return own.length == 0
+                ? holders[t]
+                : IntStream.concat(Arrays.stream(holders[t]), Arrays.stream(own))
+                        .sorted()
+                        .distinct()
+                        .toArray();
     }
 
-    /** Returns the holders of a task and other clients, sorted. */
-    private int[] merge(int t, int[] others) {
-        int[] held = holders[t];
-        int[] merged = new int[held.length + others.length];
-        int size = 0;
-        int i = 0;
-        int j = 0;
-        while (i < held.length || j < others.length) {
-            int c = i == held.length || (j < others.length && others[j] < held[i]) ? others[j] : held[i];
-            i += i < held.length && held[i] == c ? 1 : 0;
-            j += j < others.length && others[j] == c ? 1 : 0;
-            merged[size++] = c;
-        }
-        return size == held.length ? held : Arrays.copyOf(merged, size);
-    }
-
-    /** Returns the lag of the first client without state, or any value if all clients have state. */
-    private long findLagWithoutState(int t) {
-        int[] held = holders[t];
+    /** Returns the first of the clients that is not among sorted ones, or -1 if there is none. */
+    static int findOther(int[] sorted, int clients) {
         int first = 0;
-        while (first < held.length && held[first] == first) {
+        while (first < sorted.length && sorted[first] == first) {
             first++;
         }
-        return first < clients.names().length ? clients.lags().of(t, first) : Snapshot.NONE;
+        return first < clients ? first : -1;
     }
 }

@@ -19,7 +19,7 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
         long offsets = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int active = placement.active()[t];
-            moved += isMoved(snapshot, t, active) ? 1 : 0;
+            moved += snapshot.isMove(t, active) ? 1 : 0;
             cold += ranks.rank(t, active) > 0 ? 1 : 0;
             offsets = addCapped(offsets, ranks.cost(t, active));
             for (int c : placement.standby()[t]) {
@@ -31,19 +31,9 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
         return new Measures(moved, cold, offsets, placement.warmupCount(), imbalance);
     }
 
-    private static long addCapped(long sum, long more) {
+    /** Returns a sum, or the greatest number if the sum is greater. */
+    public static long addCapped(long sum, long more) {
         return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
-    }
-
-    /**
-     * Returns whether the task has an owner and the client is none: where several clients claim it, staying with any of
-     * them is no move.
-     */
-    private static boolean isMoved(Snapshot snapshot, int t, int active) {
-        if (snapshot.wasActive(t, active)) {
-            return false;
-        }
-        return snapshot.owners(t).length > 0;
     }
 
     @Override

@@ -1,14 +1,14 @@
 package io.github.optassign.model;
 
+import java.util.stream.IntStream;
+
 /** The worth of a plan compared with another, by all facts in a snapshot. */
-public record PlanOrder(long zones, long imbalance, RestoreWork work, int moved) {
+public record PlanOrder(long zones, long imbalance, RestoreWork work, long moved) {
     /** Measures a plan. */
     public static PlanOrder of(Snapshot snapshot, Ranks ranks, Placement plan) {
-        int moved = 0;
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            boolean stays = snapshot.owners(t).length == 0 || snapshot.wasActive(t, plan.active()[t]);
-            moved += stays ? 0 : 1;
-        }
+        long moved = IntStream.range(0, snapshot.taskCount())
+                .filter(t -> snapshot.isMove(t, plan.active()[t]))
+                .count();
         return new PlanOrder(
                 new TagSpread(snapshot).reached(plan),
                 Balance.imbalance(snapshot, plan),

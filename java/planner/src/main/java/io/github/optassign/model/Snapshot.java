@@ -289,17 +289,17 @@ public final class Snapshot {
 
     /** Returns a client of the task's pool, or -1 if there is none. */
     public int poolClient(int t) {
-        int[] known = columns.of(t);
-        int c = 0;
-        while (c < known.length && known[c] == c) {
-            c++;
-        }
-        return c < clientCount() ? c : -1;
+        return Columns.findOther(columns.of(t), clientCount());
     }
 
     /** Returns whether the client lists the task as active. */
     public boolean wasActive(int t, int c) {
         return clients.previousActive[c].get(t);
+    }
+
+    /** Returns whether clients list the task as active, and this one does not: staying with any of them is no move. */
+    public boolean isMove(int t, int c) {
+        return owners(t).length > 0 && !wasActive(t, c);
     }
 
     /** Returns whether the client has a directory of the task and does not list it as active. */

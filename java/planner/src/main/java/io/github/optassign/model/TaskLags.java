@@ -2,6 +2,7 @@ package io.github.optassign.model;
 
 import java.util.Arrays;
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * Per task and client the offsets left to replay, or {@link Snapshot#RUNNING}, {@link Snapshot#UNKNOWN},
@@ -69,14 +70,9 @@ public final class TaskLags {
         return common[t];
     }
 
-    /** Returns how many clients have a lag of their own, mostly another than the common one. */
-    int countOwn(int t) {
-        return counts[t];
-    }
-
-    /** Returns a client with a lag of its own: in order of the clients, by its place among them. */
-    int client(int t, int place) {
-        return others[t][place];
+    /** Returns the clients with a lag of their own, sorted; it is mostly another than the common one. */
+    IntStream own(int t) {
+        return counts[t] == 0 ? IntStream.empty() : Arrays.stream(others[t], 0, counts[t]);
     }
 
     /** Returns whether the lag of any client is not known. */

@@ -152,8 +152,8 @@ public final class PlanChooser {
         int count = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int c = plan.active()[t];
-            boolean migrations = snapshot.owners(t).length > 0 ? !snapshot.wasActive(t, c) : ranks.rank(t, c) > 0;
-            count += migrations ? 1 : 0;
+            boolean isLost = snapshot.owners(t).length == 0 && ranks.rank(t, c) > 0;
+            count += isLost || snapshot.isMove(t, c) ? 1 : 0;
         }
         return count;
     }

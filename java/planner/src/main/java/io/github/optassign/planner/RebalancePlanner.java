@@ -107,7 +107,7 @@ public final class RebalancePlanner {
         previous = new Previous(snapshot, applied);
         ranks = new Ranks(snapshot);
         this.timing = timing;
-        rates = previous.learnRates(ranks, timing);
+        rates = new Rates(snapshot, ranks, previous, timing);
         plan = PlanChooser.plan(snapshot, ranks, previous, traffic, rates.perSecond());
         answer = ThisRebalance.assign(snapshot, ranks, previous, plan);
     }
@@ -146,18 +146,18 @@ public final class RebalancePlanner {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : offload();
-            FollowupTime.UnderWay underWay = (t, c) -> previous.underWayMs(t, c, rates.elapsedMs());
-            followupMs = new FollowupTime(snapshot, ranks, underWay, plan, answer, rates)
+            followupMs = new FollowupTime(snapshot, ranks, previous, plan, answer, rates)
                     .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack, queue.isStalled());
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
-        return reached
-                ? new Result(answer, null, new Followup(followupMs, List.of(), false, rates.toPace(), toBalanceMs))
-                : new Result(
-                        answer,
-                        plan,
-                        new Followup(followupMs, queue.progress(), queue.isStalled(), rates.toPace(), toBalanceMs));
+        Followup followup = new Followup(
+                followupMs,
+                reached ? List.of() : queue.progress(),
+                !reached && queue.isStalled(),
+                rates.toPace(),
+                toBalanceMs);
+        return new Result(answer, reached ? null : plan, followup);
     }
 
     /** Offloads crowded clients. @return the expected time until the plan is reached, ms; -1 if unknown */

@@ -1,5 +1,6 @@
 package io.github.optassign.step;
 
+import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
@@ -9,12 +10,12 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
@@ -24,7 +25,7 @@ import java.util.stream.IntStream;
 public final class FollowupTime {
     private final Snapshot snapshot;
     private final Ranks ranks;
-    private final UnderWay underWay;
+    private final Previous previous;
     private final Placement plan;
     private final Placement answer;
     private final Rates rates;
@@ -39,18 +40,15 @@ public final class FollowupTime {
      */
     private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited, long underWayMs) {}
 
-    /** The milliseconds for which a copy has been assigned; 0 if it is new. */
-    @FunctionalInterface
-    public interface UnderWay {
-        long findMs(int task, int client);
-    }
+    /** A copy and the milliseconds until it is restored. */
+    private record End(Copy copy, double ms) {}
 
     /** Reads an answer on the way to a plan. */
     public FollowupTime(
-            Snapshot snapshot, Ranks ranks, UnderWay underWay, Placement plan, Placement answer, Rates rates) {
+            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Rates rates) {
         this.snapshot = snapshot;
         this.ranks = ranks;
-        this.underWay = underWay;
+        this.previous = previous;
         this.plan = plan;
         this.answer = answer;
         this.rates = rates;
@@ -102,24 +100,19 @@ public final class FollowupTime {
         if (perSecond == null) {
             return (long) Math.min(interval, Math.max(chooseFirstLook(snapshot, rates), longest));
         }
-        double[] times = estimate(copies, perSecond);
-        double[] ends = select(times, copies.stream().map(Copy::isAwaited).toList());
+        List<End> all = estimate(copies, perSecond);
+        double[] ends = select(all, Copy::isAwaited);
         double wait = ends[ends.length - 1];
-        double[] actives = select(
-                times,
-                copies.stream()
-                        .map(copy -> copy.isAwaited && plan.active()[copy.task] == copy.client)
-                        .toList());
-        if (actives.length > 1
-                && actives[(actives.length - 1) / 2] < FollowupPolicy.HALF_SOONER * actives[actives.length - 1]
-                && isCrowded()) {
-            wait = actives[(actives.length - 1) / 2];
+        double[] actives = select(all, copy -> copy.isAwaited && plan.active()[copy.task] == copy.client);
+        double half = actives.length > 1 ? actives[(actives.length - 1) / 2] : Double.POSITIVE_INFINITY;
+        if (actives.length > 1 && half < FollowupPolicy.HALF_SOONER * actives[actives.length - 1] && isCrowded()) {
+            wait = half;
         }
         if (queued > 0) {
             double share = queued > 2L * snapshot.configs().maxWarmupReplicas()
                     ? FollowupPolicy.LONG_IDLE_SHARE
                     : FollowupPolicy.IDLE_SHARE;
-            wait = waitForSome(select(times, copies.stream().map(Copy::isSlot).toList()), ends, share);
+            wait = waitForSome(select(all, Copy::isSlot), ends, share);
         }
         double due = Math.min(longest, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS);
         return (long) Math.min(interval, Math.max(soon, due));
@@ -161,8 +154,7 @@ public final class FollowupTime {
             if (!snapshot.isLogged(t)) {
                 continue;
             }
-            add(copies, t, answer.active()[t], false);
-            for (int c : answer.standby()[t]) {
+            for (int c : Snapshot.and(answer.standby()[t], answer.active()[t])) {
                 add(copies, t, c, false);
             }
             for (int c : answer.warmup()[t]) {
@@ -177,42 +169,35 @@ public final class FollowupTime {
         boolean isCold = ranks.rank(t, c) > 0;
         if (isSlot || isCold) {
             boolean isAwaited = isSlot || plan.active()[t] == c;
-            copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited, underWay.findMs(t, c)));
+            copies.add(new Copy(
+                    t, c, ranks.offsets(t, c), isSlot, isAwaited, previous.underWayMs(t, c, rates.elapsedMs())));
         }
     }
 
-    /** Returns the milliseconds until each copy is restored, if the copies of a client share its rate equally. */
-    private double[] estimate(List<Copy> copies, double[] perSecond) {
+    /** Estimates when each copy is restored, if the copies of a client share its rate equally. */
+    private List<End> estimate(List<Copy> copies, double[] perSecond) {
         int[] left = new int[snapshot.clientCount()];
         copies.forEach(copy -> left[copy.client]++);
-        double[] times = new double[copies.size()];
-        double passed = 0;
-        long done = 0;
-        for (int i = 0; i < times.length; i++) {
-            Copy copy = copies.get(i);
-            if (i == 0 || copies.get(i - 1).client != copy.client) {
-                passed = 0;
-                done = 0;
-            }
-            passed += (double) (copy.offsets - done) * left[copy.client] * 1_000 / perSecond[copy.client];
-            done = copy.offsets;
-            left[copy.client]--;
-            times[i] = passed;
+        double[] passed = new double[left.length];
+        long[] done = new long[left.length];
+        List<End> ends = new ArrayList<>();
+        for (Copy copy : copies) {
+            int c = copy.client;
+            passed[c] += (double) (copy.offsets - done[c]) * left[c] * 1_000 / perSecond[c];
+            done[c] = copy.offsets;
+            left[c]--;
+            ends.add(new End(copy, passed[c]));
         }
-        return times;
+        return ends;
     }
 
-    private static double[] select(double[] times, List<Boolean> isChosen) {
-        double[] chosen = new double[times.length];
-        int count = 0;
-        for (int i = 0; i < times.length; i++) {
-            if (isChosen.get(i)) {
-                chosen[count++] = times[i];
-            }
-        }
-        double[] sorted = Arrays.copyOf(chosen, count);
-        Arrays.sort(sorted);
-        return sorted;
+    /** Returns the milliseconds until each of some copies is restored, sorted. */
+    private static double[] select(List<End> ends, Predicate<Copy> isChosen) {
+        return ends.stream()
+                .filter(end -> isChosen.test(end.copy))
+                .mapToDouble(End::ms)
+                .sorted()
+                .toArray();
     }
 
     /** Returns the latest time by which free slots have been idle for at most a share of it. */

@@ -1,11 +1,13 @@
 package io.github.optassign.step;
 
+import io.github.optassign.flow.MinCostFlow;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.policy.GreedyPolicy;
 import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
@@ -13,9 +15,35 @@ import java.util.Arrays;
  * Temporary offload of clients with too many actives, on the way to the plan (docs/reference/rules.md, "Temporary
  * offload"; {@code optassign_models/offload.py} is the service's). Stateless tasks may go to any client; a logged task
  * changes roles with a caught-up standby. No copy is added or removed.
+ *
+ * <p>It is a minimum-cost flow from tasks to clients. An excess active costs its seconds, each move its price in
+ * seconds, then the distance to the plan decides. Units of tasks that may go to any client pass a pool.
  */
 public final class Offload {
-    private Offload() {}
+    /** The cost of a second, above the sum of costs that only break ties. */
+    private static final long SECOND = 1L << 20;
+    /** More seconds than any excess active can stay, so no move at this price is made. */
+    private static final long MOST_SECONDS = 1L << 21;
+
+    private static final long OFF_TARGET = 1L << 10;
+    private static final long MOVE = 1L << 4;
+
+    private final Snapshot snapshot;
+    private final Ranks ranks;
+    private final Previous previous;
+    private final Placement plan;
+    private final Placement answer;
+    private final Timing.Prices prices;
+
+    private Offload(
+            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Timing.Prices prices) {
+        this.snapshot = snapshot;
+        this.ranks = ranks;
+        this.previous = previous;
+        this.plan = plan;
+        this.answer = answer;
+        this.prices = prices;
+    }
 
     /**
      * Moves actives off clients with too many, where an excess active costs more than its moves.
@@ -44,40 +72,134 @@ public final class Offload {
         if (previous.isPlanBinding()) {
             closeWithoutPlan(plan, room);
         }
-        boolean mayStay = prices.logged() < OffloadPolicy.OFF_S;
-        OffloadOptions options = new OffloadOptions(snapshot, ranks, previous, plan, answer, prices, mayStay);
-        long price = Math.min(toBalanceMs / 1_000, OffloadOptions.MOST_SECONDS - 1) * OffloadOptions.SECOND;
-        int[] active = OffloadFlow.choose(options, answer.active(), room, price);
-        for (int t = 0; t < active.length; t++) {
-            if (active[t] != answer.active()[t]) {
-                move(answer, t, active[t]);
-            }
-        }
+        long price = Math.min(toBalanceMs / 1_000, MOST_SECONDS - 1) * SECOND;
+        new Offload(snapshot, ranks, previous, plan, answer, prices).moveActives(room, price);
     }
 
     /** Closes clients to which the service's plan gives no active task: the service may know that they leave. */
     private static void closeWithoutPlan(Placement plan, long[] room) {
-        boolean[] isPlanned = new boolean[room.length];
-        for (int c : plan.active()) {
-            isPlanned[c] = true;
-        }
-        for (int c = 0; c < room.length; c++) {
-            room[c] = isPlanned[c] ? room[c] : Math.min(0, room[c]);
-        }
+        long[] planned = plan.countActives(room.length);
+        Arrays.setAll(room, c -> planned[c] > 0 ? room[c] : Math.min(0, room[c]));
     }
 
     private static long[] measureRoom(long[] high, Placement placement) {
         long[] count = placement.countActives(high.length);
-        long[] room = new long[high.length];
-        Arrays.setAll(room, c -> high[c] - count[c]);
-        return room;
+        Arrays.setAll(count, c -> high[c] - count[c]);
+        return count;
     }
 
     private static boolean isAnyBelowZero(long[] numbers) {
         return Arrays.stream(numbers).anyMatch(number -> number < 0);
     }
 
-    private static void move(Placement answer, int t, int to) {
+    /**
+     * Moves actives as the cheapest flow says.
+     *
+     * @param room per client how many more actives it may have; below 0 if it has too many
+     * @param price the cost of an excess active
+     */
+    private void moveActives(long[] room, long price) {
+        MinCostFlow flow = new MinCostFlow();
+        int firstClient = flow.addNodes(room.length);
+        int pool = flow.addNodes(1);
+        int sink = flow.addNodes(1);
+        int[][] options = new int[snapshot.taskCount()][];
+        int[][] arcs = new int[options.length][];
+        int[] toPool = new int[options.length];
+        long[] free = room.clone();
+        for (int t = 0; t < options.length; t++) {
+            options[t] = findOptions(t);
+            arcs[t] = new int[options[t].length];
+            toPool[t] = -1;
+            if (options[t].length > 0) {
+                free[answer.active()[t]]++;
+                int node = flow.addNode(1);
+                flow.addSupply(sink, -1);
+                for (int i = 0; i < arcs[t].length; i++) {
+                    arcs[t][i] = flow.addArc(node, firstClient + options[t][i], 0, 1, weigh(t, options[t][i]));
+                }
+                toPool[t] = isPooled(t) ? flow.addArc(node, pool, 0, 1, weigh(t, -1)) : -1;
+            }
+        }
+        int[] fromPool = new int[room.length];
+        for (int c = 0; c < room.length; c++) {
+            fromPool[c] = flow.addArc(pool, firstClient + c, 0, Integer.MAX_VALUE, 0);
+            addRoom(flow, firstClient + c, sink, free[c], price);
+        }
+        flow.solve(GreedyPolicy.FLOW_WORK);
+        long[] taken = new long[room.length];
+        int next = 0;
+        for (int t = 0; t < options.length; t++) {
+            for (int i = 0; i < arcs[t].length; i++) {
+                if (flow.flow(arcs[t][i]) > 0) {
+                    move(t, options[t][i]);
+                }
+            }
+            if (toPool[t] >= 0 && flow.flow(toPool[t]) > 0) {
+                while (flow.flow(fromPool[next]) == taken[next]) {
+                    next++;
+                }
+                taken[next]++;
+                move(t, next);
+            }
+        }
+    }
+
+    /**
+     * Adds the room of a client in layers of rising cost, so that clients fill evenly, and excess actives beyond it.
+     */
+    private static void addRoom(MinCostFlow flow, int client, int sink, long free, long price) {
+        long below = 0;
+        for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && free > 0; layer++) {
+            long upTo = free * (layer + 1) / GreedyPolicy.OFFLOAD_LAYERS;
+            flow.addArc(client, sink, 0, upTo - below, layer);
+            below = upTo;
+        }
+        flow.addArc(client, sink, 0, Integer.MAX_VALUE, price);
+    }
+
+    /** Returns the clients of a task with costs of their own, sorted; empty if the task stays. */
+    private int[] findOptions(int t) {
+        int here = answer.active()[t];
+        int owner = previous.owner(t);
+        if (isPooled(t)) {
+            return Snapshot.and(new int[] {here}, plan.active()[t], owner);
+        }
+        // R10: a task in transit goes where the first pass of its move has put it.
+        if (previous.isInTransit(t) || !snapshot.isLogged(t) || ranks.rank(t, here) > 0) {
+            return new int[0];
+        }
+        if (here == owner) {
+            int[] ready = Arrays.stream(answer.standby()[t])
+                    .filter(c -> ranks.rank(t, c) == 0)
+                    .toArray();
+            return ready.length == 0 ? ready : Snapshot.and(ready, here);
+        }
+        // A task that returns to its planned client may wait on its owner.
+        boolean mayStay = prices.logged() < OffloadPolicy.OFF_S && here == plan.active()[t];
+        boolean maySwap = owner >= 0 && answer.hasStandby(t, owner) && ranks.rank(t, owner) == 0;
+        return mayStay && maySwap ? Snapshot.and(new int[] {here}, owner) : new int[0];
+    }
+
+    /** Returns whether any client may have the task. */
+    private boolean isPooled(int t) {
+        return !snapshot.isStateful(t) && !previous.isInTransit(t);
+    }
+
+    /**
+     * Returns the cost of an active on a client; only differences count.
+     *
+     * @param c -1 for a client that neither owns the task nor is planned to
+     */
+    private long weigh(int t, int c) {
+        boolean movesNow = previous.owner(t) >= 0 && previous.owner(t) != c;
+        boolean movesAgain = plan.active()[t] != c;
+        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), MOST_SECONDS);
+        long moves = (movesNow ? 1 : 0) + (movesAgain ? 1 : 0);
+        return moves * price * SECOND + (movesAgain ? OFF_TARGET : 0) + (movesNow ? MOVE : 0);
+    }
+
+    private void move(int t, int to) {
         if (answer.hasStandby(t, to)) {
             answer.removeStandby(t, to);
             answer.addStandby(t, answer.active()[t]);

@@ -10,90 +10,52 @@ import io.github.optassign.policy.FollowupPolicy;
 
 /**
  * The expected time until the plan is reached, by which offload is judged (docs/reference/rules.md, "Temporary
- * offload").
+ * offload"): what disks and slots take, and what each batch costs.
  */
 public final class TimeToBalance {
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Placement plan;
-    private final Placement answer;
-    /** Per client whether it restores copies that the follow-up waits for. */
-    private final boolean[] matters;
-    /** The number of planned copies that wait for a slot or restore in one. */
-    private int inLine;
-
-    private boolean waits;
-
-    private TimeToBalance(Snapshot snapshot, Ranks ranks, Placement plan, Placement answer) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.plan = plan;
-        this.answer = answer;
-        matters = new boolean[snapshot.clientCount()];
-        forEachWaiting((t, c, isHeld) -> {
-            waits = true;
-            boolean isInLine = !isHeld && ranks.rank(t, c) > 0;
-            inLine += isInLine ? 1 : 0;
-            matters[c] |= isInLine || answer.hasWarmup(t, c) || (isHeld && plan.active()[t] == c);
-        });
-    }
-
-    private interface Waiting {
-        void take(int t, int c, boolean isHeld);
-    }
-
-    /** Visits planned copies that the answer lacks, or has on clients that are not caught up. */
-    private void forEachWaiting(Waiting waiting) {
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            if (snapshot.isLogged(t)) {
-                take(t, plan.active()[t], waiting);
-                for (int c : plan.standby()[t]) {
-                    take(t, c, waiting);
-                }
-            }
-        }
-    }
-
-    private void take(int t, int c, Waiting waiting) {
-        boolean isHeld = answer.hasCopy(t, c);
-        if (!isHeld || ranks.rank(t, c) > 0) {
-            waiting.take(t, c, isHeld);
-        }
-    }
+    private TimeToBalance() {}
 
     /**
-     * Estimates the time until the plan is reached: what disks and slots take, and what each batch costs.
+     * Estimates the time.
      *
      * @return milliseconds, or -1 if times are not known or the plan is reached
      */
     public static long estimate(
             Snapshot snapshot, Ranks ranks, Placement plan, Placement answer, Timing timing, Rates rates) {
-        if (timing.takenAtMs() < 0) {
+        double[] onDisk = new double[snapshot.clientCount()];
+        double[] inSlots = new double[onDisk.length];
+        boolean[] isAwaited = new boolean[onDisk.length];
+        int inLine = 0;
+        boolean waits = false;
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int c : snapshot.isLogged(t) ? Snapshot.and(plan.standby()[t], plan.active()[t]) : new int[0]) {
+                boolean isHeld = answer.hasCopy(t, c);
+                boolean isInLine = !isHeld && ranks.rank(t, c) > 0;
+                if (!isHeld || ranks.rank(t, c) > 0) {
+                    waits = true;
+                    inLine += isInLine ? 1 : 0;
+                    isAwaited[c] |= isInLine || answer.hasWarmup(t, c) || (isHeld && plan.active()[t] == c);
+                    onDisk[c] += ranks.offsets(t, c);
+                    inSlots[c] += isInLine ? ranks.offsets(t, c) : 0;
+                }
+            }
+        }
+        if (timing.takenAtMs() < 0 || !waits) {
             return -1;
         }
-        TimeToBalance time = new TimeToBalance(snapshot, ranks, plan, answer);
-        return time.waits ? time.estimate(timing, rates.perSecond()) : -1;
-    }
-
-    private long estimate(Timing timing, double[] perSecond) {
         int slots = snapshot.configs().maxWarmupReplicas();
         long batches = Math.max(1, (inLine + slots - 1L) / slots);
         if (timing.isByInterval()) {
             return batches * FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
+        double[] perSecond = rates.perSecond();
         if (perSecond == null) {
             return batches * FollowupPolicy.BATCH_MS;
         }
-        double[] onDisk = new double[matters.length];
-        double[] inSlots = new double[matters.length];
-        forEachWaiting((t, c, isHeld) -> {
-            onDisk[c] += matters[c] ? ranks.offsets(t, c) : 0;
-            inSlots[c] += !isHeld && ranks.rank(t, c) > 0 ? ranks.offsets(t, c) : 0;
-        });
         double longest = batches * FollowupPolicy.REBALANCE_MS;
         double together = 0;
-        for (int c = 0; c < matters.length; c++) {
-            longest = Math.max(longest, onDisk[c] * 1_000.0 / perSecond[c]);
+        for (int c = 0; c < onDisk.length; c++) {
+            longest = Math.max(longest, isAwaited[c] ? onDisk[c] * 1_000.0 / perSecond[c] : 0);
             together += inSlots[c] * 1_000.0 / perSecond[c];
         }
         longest = Math.max(longest, together / slots);
