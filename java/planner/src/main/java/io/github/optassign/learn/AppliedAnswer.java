@@ -3,12 +3,12 @@ package io.github.optassign.learn;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.InputPolicy;
-import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -45,10 +45,8 @@ public record AppliedAnswer(
         for (int c = 0; c < snapshot.clientCount(); c++) {
             String client = snapshot.clientName(c);
             sizes.put(client, signedSize(snapshot, c));
-            BitSet active = snapshot.previousActive(c);
-            for (int t = active.nextSetBit(0); t >= 0; t = active.nextSetBit(t + 1)) {
-                owners.merge(snapshot.taskName(t), Set.of(client), AppliedAnswer::unite);
-            }
+            snapshot.previousActive(c).stream()
+                    .forEach(t -> owners.merge(snapshot.taskName(t), Set.of(client), AppliedAnswer::unite));
         }
         return new AppliedAnswer(json, answeredAt, answer, sizes, owners, System.nanoTime());
     }
@@ -73,16 +71,11 @@ public record AppliedAnswer(
      * or, where the answer did not arrive, on the client that had it.
      */
     public boolean isOvertaken(Snapshot now) {
-        for (int c = 0; c < now.clientCount(); c++) {
-            BitSet active = now.previousActive(c);
-            for (int t = active.nextSetBit(0); t >= 0; t = active.nextSetBit(t + 1)) {
-                Set<String> possible = owners.get(now.taskName(t));
-                if (possible != null && !possible.contains(now.clientName(c))) {
-                    return true;
-                }
-            }
-        }
-        return false;
+        return IntStream.range(0, now.clientCount())
+                .anyMatch(c -> now.previousActive(c).stream().anyMatch(t -> {
+                    Set<String> possible = owners.get(now.taskName(t));
+                    return possible != null && !possible.contains(now.clientName(c));
+                }));
     }
 
     /**

@@ -9,6 +9,7 @@ import io.github.optassign.model.Snapshot;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /** Plans the actives, balanced per client and subtopology: on any client, or on a copy of each logged task. */
@@ -104,37 +105,36 @@ public final class ActivePlanner {
     }
 
     private int[] choose(int[][] columns, boolean[] mayPool, int[][] fixed, PairChoice.Costs costs) {
-        int subtopologies = snapshot.subtopologyCount();
         int[] need = new int[columns.length];
         Arrays.setAll(need, t -> 1 - fixed[t].length);
-        long[] tasks = new long[subtopologies];
-        boolean[] stateful = new boolean[subtopologies];
-        boolean[] all = new boolean[subtopologies];
-        Arrays.fill(all, true);
-        boolean[] logged = new boolean[subtopologies];
-        long statefulTasks = 0;
-        long loggedTasks = 0;
-        for (int t = 0; t < columns.length; t++) {
-            tasks[snapshot.subtopology(t)]++;
-            stateful[snapshot.subtopology(t)] = snapshot.isStateful(t);
-            logged[snapshot.subtopology(t)] = snapshot.isLogged(t);
-            loggedTasks += snapshot.isLogged(t) ? 1 : 0;
-            statefulTasks += snapshot.isStateful(t) ? 1 : 0;
-        }
         List<PairChoice.Level> levels = new ArrayList<>();
         if (snapshot.standbysPerTask() == 0 && costs instanceof Costs) { // then actives of a plan are its copies
-            levels.add(new PairChoice.Level(Shares.of(loggedTasks, 1, snapshot), logged));
+            levels.add(countLevel(snapshot::isLogged));
         }
-        if (statefulTasks < columns.length) {
-            levels.add(new PairChoice.Level(Shares.of(statefulTasks, 1, snapshot), stateful));
+        if (!IntStream.range(0, need.length).allMatch(snapshot::isStateful)) {
+            levels.add(countLevel(snapshot::isStateful));
         }
+        boolean[] all = new boolean[snapshot.subtopologyCount()];
+        Arrays.fill(all, true);
         levels.add(new PairChoice.Level(Shares.ofActives(snapshot), all));
+        long[] tasks = new long[all.length];
+        Arrays.setAll(tasks, g -> snapshot.firstTask(g + 1) - snapshot.firstTask(g));
         PairChoice choice =
                 new PairChoice(need, columns, mayPool, fixed, costs, Shares.ofEach(tasks, 1, snapshot), levels, null);
         int[][] chosen = PairChooser.choose(snapshot, choice, ClientKinds.of(snapshot, traffic));
         return IntStream.range(0, need.length)
                 .map(t -> need[t] > 0 ? chosen[t][0] : fixed[t][0])
                 .toArray();
+    }
+
+    /** Counts the tasks of some subtopologies, and bounds their actives by the shares of these. */
+    private PairChoice.Level countLevel(IntPredicate isCounted) {
+        boolean[] counted = new boolean[snapshot.subtopologyCount()];
+        int[] tasks = IntStream.range(0, snapshot.taskCount()).filter(isCounted).toArray();
+        for (int t : tasks) {
+            counted[snapshot.subtopology(t)] = true;
+        }
+        return new PairChoice.Level(Shares.of(tasks.length, 1, snapshot), counted);
     }
 
     /** Costs of a plan's actives. */

@@ -105,7 +105,11 @@ final class CopyPlanner {
         @Override
         public long of(int t, int c) {
             int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
-            return cost(t, c) + CROSSING * Math.min(MOST_CROSSINGS, crossings);
+            long cost = steps.count(t, c) * PairChoice.STEP;
+            cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
+            boolean stays = previous.owner(t) == c;
+            cost += stays ? 0 : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : IS_NEW;
+            return cost + CROSSING * Math.min(MOST_CROSSINGS, crossings);
         }
 
         @Override
@@ -122,14 +126,5 @@ final class CopyPlanner {
         public long beyond(int t, int tied) {
             return steps.countBeyond(t, tied) * PairChoice.STEP;
         }
-    }
-
-    private long cost(int t, int c) {
-        long cost = steps.count(t, c) * PairChoice.STEP;
-        cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
-        cost += previous.owner(t) == c
-                ? 0
-                : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : IS_NEW;
-        return cost;
     }
 }

@@ -2,8 +2,10 @@ package io.github.optassign.plan;
 
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.List;
 import java.util.stream.IntStream;
 
 /**
@@ -14,12 +16,31 @@ import java.util.stream.IntStream;
 final class KeptPairs {
     private final Snapshot snapshot;
     private final PairChoice choice;
-    private final long[][] inCell;
-    private final long[][] inLevel;
-    /** Per subtopology, and per level, how many pairs may still be above the lower bounds. */
-    private final long[] surplusOfCells;
+    /** Per subtopology the counts of its pairs: alone, and within each level that counts it. */
+    private final List<List<Counts>> counts = new ArrayList<>();
 
-    private final long[] surplusOfLevels;
+    /** The counts of one family, one for each client. */
+    private static final class Counts {
+        private final Shares bounds;
+        private final long[] count;
+        /** How many pairs may still be above the lower bounds. */
+        private long surplus;
+
+        Counts(Shares bounds, long pairs) {
+            this.bounds = bounds;
+            count = new long[bounds.low().length];
+            surplus = pairs - Arrays.stream(bounds.low()).sum();
+        }
+
+        boolean hasRoom(int c) {
+            return count[c] < bounds.low()[c] || (count[c] < bounds.high()[c] && surplus > 0);
+        }
+
+        void add(int c) {
+            surplus -= count[c] < bounds.low()[c] ? 0 : 1;
+            count[c]++;
+        }
+    }
 
     /** A column of a task, and its saving over a client without state. */
     private record Saving(int task, int client, long cost) {}
@@ -27,25 +48,21 @@ final class KeptPairs {
     private KeptPairs(Snapshot snapshot, PairChoice choice) {
         this.snapshot = snapshot;
         this.choice = choice;
-        int subtopologies = snapshot.subtopologyCount();
-        inCell = new long[subtopologies][snapshot.clientCount()];
-        inLevel = new long[choice.levels().size()][snapshot.clientCount()];
-        surplusOfCells = new long[subtopologies];
-        surplusOfLevels = new long[inLevel.length];
+        long[] pairs = new long[snapshot.subtopologyCount()];
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            int g = snapshot.subtopology(t);
-            int pairs = choice.need()[t] + choice.fixed()[t].length;
-            surplusOfCells[g] += pairs;
-            for (int level = 0; level < inLevel.length; level++) {
-                surplusOfLevels[level] += choice.levels().get(level).counted()[g] ? pairs : 0;
-            }
+            pairs[snapshot.subtopology(t)] += choice.need()[t] + choice.fixed()[t].length;
         }
-        for (int g = 0; g < subtopologies; g++) {
-            surplusOfCells[g] -= Arrays.stream(choice.cells()[g].low()).sum();
+        for (int g = 0; g < pairs.length; g++) {
+            counts.add(new ArrayList<>(List.of(new Counts(choice.cells()[g], pairs[g]))));
         }
-        for (int level = 0; level < inLevel.length; level++) {
-            surplusOfLevels[level] -=
-                    Arrays.stream(choice.levels().get(level).bounds().low()).sum();
+        for (PairChoice.Level level : choice.levels()) {
+            int[] counted = IntStream.range(0, pairs.length)
+                    .filter(g -> level.counted()[g])
+                    .toArray();
+            Counts all = new Counts(
+                    level.bounds(),
+                    Arrays.stream(counted).mapToLong(g -> pairs[g]).sum());
+            Arrays.stream(counted).forEach(g -> counts.get(g).add(all));
         }
     }
 
@@ -92,27 +109,10 @@ final class KeptPairs {
     }
 
     private boolean hasRoom(int t, int c) {
-        int g = snapshot.subtopology(t);
-        boolean hasRoom = hasRoom(choice.cells()[g], c, inCell[g][c], surplusOfCells[g]);
-        for (int level = 0; level < inLevel.length && hasRoom; level++) {
-            PairChoice.Level of = choice.levels().get(level);
-            hasRoom = !of.counted()[g] || hasRoom(of.bounds(), c, inLevel[level][c], surplusOfLevels[level]);
-        }
-        return hasRoom;
-    }
-
-    private static boolean hasRoom(Shares bounds, int c, long count, long surplus) {
-        return count < bounds.low()[c] || (count < bounds.high()[c] && surplus > 0);
+        return counts.get(snapshot.subtopology(t)).stream().allMatch(each -> each.hasRoom(c));
     }
 
     private void add(int t, int c) {
-        int g = snapshot.subtopology(t);
-        surplusOfCells[g] -= inCell[g][c]++ < choice.cells()[g].low()[c] ? 0 : 1;
-        for (int level = 0; level < inLevel.length; level++) {
-            PairChoice.Level of = choice.levels().get(level);
-            if (of.counted()[g]) {
-                surplusOfLevels[level] -= inLevel[level][c]++ < of.bounds().low()[c] ? 0 : 1;
-            }
-        }
+        counts.get(snapshot.subtopology(t)).forEach(each -> each.add(c));
     }
 }

@@ -5,6 +5,7 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * Plans actives at little restore work and few moves, while the greatest load keeps to a level.
@@ -74,7 +75,7 @@ final class LoadPlacer {
 
     private void findHomes() {
         int[] busy = new int[sums.length];
-        for (int t : loads.heaviestFirst()) {
+        for (int t : loads.heaviestFirst) {
             int pool = snapshot.poolClient(t);
             double least = pool < 0 ? Double.POSITIVE_INFINITY : price(t, pool);
             int home = -1;
@@ -99,12 +100,11 @@ final class LoadPlacer {
     private boolean[] deal() {
         boolean[] dealt = new boolean[active.length];
         int[] order =
-                Arrays.stream(loads.heaviestFirst()).filter(t -> active[t] < 0).toArray();
+                Arrays.stream(loads.heaviestFirst).filter(t -> active[t] < 0).toArray();
         for (int i = 0; i < order.length; i++) {
-            int lacking = 0;
-            for (int c = 0; c < number.length; c++) {
-                lacking += Math.max(0, loads.leastNumber[c] - number[c]);
-            }
+            int lacking = IntStream.range(0, number.length)
+                    .map(c -> Math.max(0, loads.leastNumber[c] - number[c]))
+                    .sum();
             boolean isForIdle = lacking > 0 && order.length - i <= lacking; // threads without a task get the rest
             int best = -1;
             double least = Double.POSITIVE_INFINITY;

@@ -8,9 +8,10 @@ import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
 import io.github.optassign.model.Weights;
-import java.util.ArrayList;
+import io.github.optassign.policy.LoadPolicy;
+import java.util.Arrays;
 import java.util.Comparator;
-import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Decides where every copy should be in the end where tasks weigh differently (docs/reference/rules.md, "Balanced under
@@ -72,28 +73,19 @@ final class LoadPlanChooser {
     }
 
     private boolean isBalanced(Placement placement, double level) {
-        return loads.greatest(placement.active()) <= level * (1 + 1e-9) && loads.countIdle(placement.active()) == 0;
+        return loads.greatest(placement.active()) <= level * (1 + LoadPolicy.ROUNDING)
+                && loads.countIdle(placement.active()) == 0;
     }
 
+    /** Returns whether a draining client has an active, or a standby that a client which stays could have. */
     private boolean isAnyOnDraining(Placement placement) {
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            for (int c = 0; c < snapshot.clientCount(); c++) {
-                if (snapshot.isDraining(c)
-                        && (placement.active()[t] == c
-                                || (placement.hasStandby(t, c) && snapshot.standbysPerTask() < countStaying()))) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
-    private int countStaying() {
-        int count = 0;
-        for (boolean drains : snapshot.draining()) {
-            count += drains ? 0 : 1;
-        }
-        return count;
+        long staying = IntStream.range(0, snapshot.clientCount())
+                .filter(c -> !snapshot.isDraining(c))
+                .count();
+        return IntStream.range(0, snapshot.taskCount())
+                .anyMatch(t -> snapshot.isDraining(placement.active()[t])
+                        || (snapshot.standbysPerTask() < staying
+                                && Arrays.stream(placement.standby()[t]).anyMatch(snapshot::isDraining)));
     }
 
     private Placement makeFresh(double level) {
@@ -111,47 +103,42 @@ final class LoadPlanChooser {
     private Placement placeStandbys(int[] active) {
         Placement plan = Placement.empty(active.length);
         System.arraycopy(active, 0, plan.active(), 0, active.length);
+        int[] logged =
+                IntStream.range(0, active.length).filter(snapshot::isLogged).toArray();
         long[] copies = new long[snapshot.clientCount()];
-        for (int t = 0; t < active.length; t++) {
-            copies[active[t]] += snapshot.isLogged(t) ? 1 : 0;
+        for (int t : logged) {
+            copies[active[t]]++;
         }
-        for (int t = 0; t < active.length && snapshot.standbysPerTask() > 0; t++) {
-            if (snapshot.isLogged(t)) {
-                placeStandbys(t, plan, copies);
-            }
+        for (int t : logged) {
+            placeStandbys(t, plan, copies);
         }
         return plan;
     }
 
     private void placeStandbys(int t, Placement plan, long[] copies) {
-        int pool = snapshot.poolClient(t);
-        long costOfPool = pool < 0 ? Long.MAX_VALUE : ranks.cost(t, pool);
-        List<Integer> known = new ArrayList<>();
-        for (int c : Snapshot.and(snapshot.columns(t), previous.standbys(t))) {
-            if (plan.active()[t] != c && !snapshot.isDraining(c)) {
-                known.add(c);
-            }
-        }
-        known.removeIf(
-                c -> ranks.cost(t, c) > costOfPool || (ranks.cost(t, c) == costOfPool && !previous.hadStandby(t, c)));
-        known.sort(Comparator.comparingLong((Integer c) -> ranks.cost(t, c))
+        Comparator<Integer> order = Comparator.comparing(snapshot::isDraining)
+                .thenComparingLong(c -> ranks.cost(t, c))
                 .thenComparing(c -> !previous.hadStandby(t, c))
-                .thenComparingLong(c -> ranks.offsets(t, c))
-                .thenComparingInt(c -> c));
-        for (int c : known) {
-            if (plan.standby()[t].length < snapshot.standbysPerTask()) {
-                plan.addStandby(t, c);
-                copies[c]++;
-            }
-        }
+                .thenComparing((one, other) -> snapshot.compareLoad(copies[one], one, copies[other], other));
+        int[] known = Snapshot.and(snapshot.columns(t), previous.standbys(t));
         while (plan.standby()[t].length < snapshot.standbysPerTask()) {
-            int best = -1;
-            for (int c = 0; c < copies.length; c++) {
-                boolean isFewer = best < 0 || snapshot.compareLoad(copies[c], c, copies[best], best) < 0;
-                best = !plan.hasCopy(t, c) && isFewer ? c : best;
-            }
+            int best = Arrays.stream(Snapshot.and(known, findEmptiest(t, plan, known, copies)))
+                    .filter(c -> !plan.hasCopy(t, c))
+                    .boxed()
+                    .min(order)
+                    .orElseThrow();
             plan.addStandby(t, best);
             copies[best]++;
         }
+    }
+
+    /** Returns of the clients without state the one with the fewest copies per thread, or -1 if there is none. */
+    private int findEmptiest(int t, Placement plan, int[] known, long[] copies) {
+        int best = -1;
+        for (int c = 0; c < copies.length; c++) {
+            boolean isFewer = best < 0 || snapshot.compareLoad(copies[c], c, copies[best], best) < 0;
+            best = isFewer && !plan.hasCopy(t, c) && Arrays.binarySearch(known, c) < 0 ? c : best;
+        }
+        return best;
     }
 }

@@ -34,6 +34,9 @@ public final class Loads {
     /** Per client the number of tasks below which it has idle threads while others have two tasks on one. */
     final int[] leastNumber;
 
+    /** All tasks, oversized ones first, then the heaviest. */
+    final int[] heaviestFirst;
+
     private final int totalThreads;
 
     /** Reads a snapshot with weights. */
@@ -61,7 +64,7 @@ public final class Loads {
         double left = Arrays.stream(raw).sum();
         double room = Arrays.stream(size).sum();
         double slowest = 0;
-        for (int i = 0; i < Math.min(heaviest.length, fastest.length); i++) {
+        for (int i = 0; i < Math.min(raw.length, fastest.length); i++) {
             int t = heaviest[i];
             if (raw[t] * room <= left * fastest[i] * (1 + LoadPolicy.ROUNDING)) {
                 break;
@@ -72,6 +75,10 @@ public final class Loads {
             room -= fastest[i];
         }
         oversizedCapacity = slowest;
+        heaviestFirst = IntStream.concat(
+                        IntStream.range(0, raw.length).filter(t -> oversized[t]),
+                        Arrays.stream(heaviest).filter(t -> !oversized[t]))
+                .toArray();
         double even = IntStream.range(0, raw.length)
                         .filter(t -> !oversized[t])
                         .mapToDouble(t -> raw[t])
@@ -83,21 +90,11 @@ public final class Loads {
         }
     }
 
+    /** Returns all tasks, the heaviest first. */
     private static int[] sortTasks(double[] weight) {
         return IntStream.range(0, weight.length)
                 .boxed()
                 .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
-                .mapToInt(t -> t)
-                .toArray();
-    }
-
-    /** Returns all tasks, oversized ones first, then the heaviest. */
-    int[] heaviestFirst() {
-        return IntStream.range(0, weight.length)
-                .boxed()
-                .sorted(Comparator.comparing((Integer t) -> !oversized[t])
-                        .thenComparingDouble(t -> -weight[t])
-                        .thenComparingInt(t -> t))
                 .mapToInt(t -> t)
                 .toArray();
     }
@@ -148,10 +145,9 @@ public final class Loads {
         for (int c : active) {
             number[c]++;
         }
-        int without = 0;
-        for (int c = 0; c < number.length; c++) {
-            without += Math.max(0, threads[c] - number[c]);
-        }
+        int without = IntStream.range(0, number.length)
+                .map(c -> Math.max(0, threads[c] - number[c]))
+                .sum();
         return Math.max(0, without - Math.max(0, totalThreads - active.length));
     }
 

@@ -188,23 +188,17 @@ public final class RebalancePlanner {
      * @param assignor {@link Answer#PLANNER}, or {@link Answer#FALLBACK} if another assignor should have answered
      */
     public static Answer toAnswer(Snapshot snapshot, Result result, String assignor) {
-        List<Answer.Client> clients = listByClient(snapshot, result.placement());
-        if (result.followupMs() >= 0) {
-            int followupClient = snapshot.followupClient();
-            Answer.Client first = clients.get(followupClient);
-            clients.set(
-                    followupClient,
-                    new Answer.Client(
-                            first.processId(), first.active(), first.standby(), first.warmup(), result.followupMs()));
-        }
-        List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan());
+        List<Answer.Client> clients = listByClient(snapshot, result.placement(), result.followupMs());
+        List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan(), -1);
         return new Answer(assignor, clients, plan, result.progress(), result.pace(), "");
     }
 
-    private static List<Answer.Client> listByClient(Snapshot snapshot, Placement placement) {
+    private static List<Answer.Client> listByClient(Snapshot snapshot, Placement placement, long followupMs) {
         List<Answer.Client> clients = new ArrayList<>();
-        for (String name : snapshot.clientNames()) {
-            clients.add(new Answer.Client(name, new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), null));
+        for (int c = 0; c < snapshot.clientCount(); c++) {
+            Long delayMs = c == snapshot.followupClient() && followupMs >= 0 ? followupMs : null;
+            clients.add(new Answer.Client(
+                    snapshot.clientName(c), new ArrayList<>(), new ArrayList<>(), new ArrayList<>(), delayMs));
         }
         for (int t = 0; t < snapshot.taskCount(); t++) {
             String name = snapshot.taskName(t);

@@ -6,7 +6,9 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.plan.ActivePlanner;
+import java.util.Arrays;
 import java.util.Comparator;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -102,8 +104,7 @@ public final class ThisRebalance {
                         boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
                         best = order < 0 || (order == 0 && isLess) ? c : best;
                     }
-                    answer.active()[t] = best;
-                    load[best]++;
+                    assignActive(t, best);
                     sums[best] += weight[t];
                 });
     }
@@ -117,12 +118,7 @@ public final class ThisRebalance {
         if (mayGo && !ownersFirst) {
             return new int[] {plan.active()[t]};
         }
-        int last = previous.owner(t);
-        boolean isListed = last < 0 || snapshot.wasActive(t, last);
-        IntStream possible = IntStream.of(snapshot.owners(t));
-        int[] owners = (isListed
-                        ? possible
-                        : IntStream.concat(possible, IntStream.of(last)).sorted())
+        int[] owners = Arrays.stream(Snapshot.and(snapshot.owners(t), previous.owner(t)))
                 .filter(c -> isMostCaughtUp(t, c))
                 .toArray();
         if (mayGo && owners.length == 0) {
@@ -151,14 +147,16 @@ public final class ThisRebalance {
      * (R10).
      */
     private boolean isConfirmed(int t) {
-        if (!previous.isInTransit(t)) {
-            return false;
-        }
-        long best = Long.MAX_VALUE;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            best = Math.min(best, ranks.offsets(t, c));
-        }
-        return ranks.isHardlyWorse(t, previous.owner(t), best);
+        return previous.isInTransit(t) && ranks.isHardlyWorse(t, previous.owner(t), findLeastOffsets(t, c -> true));
+    }
+
+    /** Returns the least offsets that one of some clients has to replay. */
+    private long findLeastOffsets(int t, IntPredicate isAmong) {
+        return IntStream.range(0, snapshot.clientCount())
+                .filter(isAmong)
+                .mapToLong(c -> ranks.offsets(t, c))
+                .min()
+                .orElse(Long.MAX_VALUE);
     }
 
     /**
@@ -170,17 +168,12 @@ public final class ThisRebalance {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
             return false;
         }
-        boolean anyWithoutOwner = false;
-        boolean anyWithOwner = false;
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            boolean hasOwner = previous.owner(t) >= 0;
-            anyWithOwner |= hasOwner;
-            anyWithoutOwner |= !hasOwner;
-            if (!hasOwner && ranks.leastRank(t) > 0) {
-                return false;
-            }
-        }
-        return anyWithoutOwner && anyWithOwner;
+        int[] unowned = IntStream.range(0, snapshot.taskCount())
+                .filter(t -> previous.owner(t) < 0)
+                .toArray();
+        return unowned.length > 0
+                && unowned.length < snapshot.taskCount()
+                && Arrays.stream(unowned).allMatch(t -> ranks.leastRank(t) == 0);
     }
 
     /** Compares the loads of clients per thread with one more copy. */
@@ -244,12 +237,8 @@ public final class ThisRebalance {
         if (fromFirstPass.length > wanted) {
             return;
         }
-        long best = Long.MAX_VALUE;
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            if (c != answer.active()[t] && !previous.remembered().hasStandby(t, c)) {
-                best = Math.min(best, ranks.offsets(t, c));
-            }
-        }
+        Placement last = previous.remembered();
+        long best = findLeastOffsets(t, c -> c != answer.active()[t] && !last.hasStandby(t, c));
         for (int c : fromFirstPass) {
             if (c != answer.active()[t] && ranks.isHardlyWorse(t, c, best)) {
                 assignStandby(t, c);

@@ -12,7 +12,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The planned copies that wait for a warm-up slot (R6), and whether waiting for them makes sense (R11).
@@ -65,14 +68,11 @@ public final class WarmupQueue {
     private final double[] perSecond;
     /** Per client its actives beyond its share, per thread. */
     private final double[] over;
-    /** Per task whether a draining client has a copy of it. */
-    private final boolean[] leaving;
     /** Planned copies that the answer lacks. */
     private final List<Waiting> queue = new ArrayList<>();
     /** Planned copies that the answer has on clients that are not caught up. */
     private final List<Waiting> restoring = new ArrayList<>();
 
-    private final List<Answer.Progress> progress = new ArrayList<>();
     /** The number of first copies of the queue that have a slot. */
     private int served;
 
@@ -98,7 +98,6 @@ public final class WarmupQueue {
         countsIdle = rates.countsIdle() && !previous.isAnyInTransit();
         perSecond = rates.perSecond();
         over = measureOver();
-        leaving = findLeaving();
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (snapshot.isLogged(t)) {
                 add(t, plan.active()[t]);
@@ -147,17 +146,15 @@ public final class WarmupQueue {
 
     /** Finds the stage, or none while the rate of a client that lacks active tasks is not steady. */
     private double findStage() {
-        List<List<Double>> seconds = new ArrayList<>();
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            seconds.add(new ArrayList<>());
-        }
         List<Waiting> leads = queue.stream()
                 .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !isCaughtUp(copy))
                 .toList();
         if (!leads.stream().allMatch(copy -> rates.isSteady(copy.client))) {
             return WarmupStage.NONE;
         }
-        leads.forEach(copy -> seconds.get(copy.client).add(measureSeconds(copy)));
+        Map<Integer, List<Double>> seconds = leads.stream()
+                .collect(Collectors.groupingBy(
+                        Waiting::client, Collectors.mapping(this::measureSeconds, Collectors.toList())));
         return WarmupStage.find(snapshot, answer, seconds);
     }
 
@@ -178,15 +175,10 @@ public final class WarmupQueue {
         return found;
     }
 
-    private boolean[] findLeaving() {
-        boolean[] found = new boolean[snapshot.taskCount()];
-        for (int t = 0; t < found.length; t++) {
-            found[t] = snapshot.isLogged(t) && snapshot.isDraining(answer.active()[t]);
-            for (int c : answer.standby()[t]) {
-                found[t] |= snapshot.isDraining(c);
-            }
-        }
-        return found;
+    /** Returns whether a draining client has a copy of the task. */
+    private boolean isLeaving(int t) {
+        return snapshot.isDraining(answer.active()[t])
+                || Arrays.stream(answer.standby()[t]).anyMatch(snapshot::isDraining);
     }
 
     private boolean isCaughtUp(Waiting copy) {
@@ -229,7 +221,7 @@ public final class WarmupQueue {
     }
 
     private boolean isAlike(Waiting one, Waiting other, boolean isSoon) {
-        return leaving[one.task] == leaving[other.task] && (isSoon || one.toLose == other.toLose);
+        return isLeaving(one.task) == isLeaving(other.task) && (isSoon || one.toLose == other.toLose);
     }
 
     private void add(int t, int c) {
@@ -250,7 +242,7 @@ public final class WarmupQueue {
         return (ranks.rank(t, c) == 0 ? 8 : 0)
                 + (idleAnswers >= WarmupPolicy.PATIENCE ? 4 : 0)
                 + (previous.hadWarmup(t, c) ? 0 : 2)
-                + (leaving[t] ? 0 : 1);
+                + (isLeaving(t) ? 0 : 1);
     }
 
     /**
@@ -270,20 +262,9 @@ public final class WarmupQueue {
         return Math.min(before.idleAnswers(), WarmupPolicy.PATIENCE) + (counts ? 1 : 0);
     }
 
-    /** Warms up the first copies of the queue, and lists the copies that the answer waits for. */
+    /** Warms up the first copies of the queue. */
     public void assignWarmups() {
-        for (int i = 0; i < queue.size(); i++) {
-            Waiting copy = queue.get(i);
-            if (i < served) {
-                answer.addWarmup(copy.task, copy.client);
-            }
-            if (i < served || copy.isIdle()) {
-                progress.add(toProgress(copy));
-            }
-        }
-        for (Waiting copy : restoring) {
-            progress.add(toProgress(copy));
-        }
+        queue.subList(0, served).forEach(copy -> answer.addWarmup(copy.task, copy.client));
     }
 
     private Answer.Progress toProgress(Waiting copy) {
@@ -308,20 +289,24 @@ public final class WarmupQueue {
 
     /** Returns the copies that the answer waits for: the next answer compares lags with these. */
     public List<Answer.Progress> progress() {
-        return progress;
+        Stream<Waiting> inQueue = IntStream.range(0, queue.size())
+                .filter(i -> i < served || queue.get(i).isIdle())
+                .mapToObj(queue::get);
+        return Stream.concat(inQueue, restoring.stream()).map(this::toProgress).toList();
     }
 
     /** Returns whether each copy that is waited for had its turn without progress: another rebalance would not help. */
     public boolean isGivenUp() {
-        return isAnyWaiting()
-                && queue.stream().allMatch(Waiting::isIdle)
-                && restoring.stream().allMatch(Waiting::isIdle);
+        return isAnyWaiting() && listWaiting().allMatch(Waiting::isIdle);
+    }
+
+    private Stream<Waiting> listWaiting() {
+        return Stream.concat(queue.stream(), restoring.stream());
     }
 
     /** Returns whether no copy has come nearer over several answers, whatever is still in the queue (R11). */
     public boolean isStalled() {
-        boolean isAnyIdle =
-                queue.stream().anyMatch(Waiting::isIdle) || restoring.stream().anyMatch(Waiting::isIdle);
+        boolean isAnyIdle = listWaiting().anyMatch(Waiting::isIdle);
         return isGivenUp() || (isAnyIdle && rates.looks() >= WarmupPolicy.PATIENCE);
     }
 }

@@ -8,6 +8,7 @@ import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.LongStream;
 
 /**
@@ -26,7 +27,7 @@ final class WarmupStage {
      * @param seconds per client the seconds of each planned active that needs a slot there
      * @return {@link #NONE} where slots are better filled
      */
-    static double find(Snapshot snapshot, Placement answer, List<List<Double>> seconds) {
+    static double find(Snapshot snapshot, Placement answer, Map<Integer, List<Double>> seconds) {
         long[] lack = countLacking(snapshot, answer);
         if (LongStream.of(lack).max().orElse(0) < WarmupPolicy.LEAST_LACK) {
             return NONE;
@@ -37,7 +38,8 @@ final class WarmupStage {
             if (lack[c] > 0) {
                 double end = 0;
                 long there = 0;
-                for (double each : seconds.get(c).stream().sorted().toList()) {
+                for (double each :
+                        seconds.getOrDefault(c, List.of()).stream().sorted().toList()) {
                     end += each;
                     if (there++ < lack[c]) {
                         ends.add(end);
@@ -83,12 +85,8 @@ final class WarmupStage {
         long[] lack = shares.low().clone();
         long stateless = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            int c = answer.active()[t];
-            if (snapshot.isStateful(t)) {
-                lack[c]--;
-            } else {
-                stateless++;
-            }
+            lack[answer.active()[t]] -= snapshot.isStateful(t) ? 1 : 0;
+            stateless += snapshot.isStateful(t) ? 0 : 1;
         }
         boolean isAnyCrowded = false;
         for (int c = 0; c < count.length; c++) {
