@@ -49,7 +49,7 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
         RebalancePlanner.Result result = due.result;
         Answer answer = RebalancePlanner.toAnswer(
                 snapshot, result, isFallback || input.isShadow() ? Answer.FALLBACK : Answer.PLANNER);
-        CheckedAnswer checked = RebalancePlanner.toCheckedAnswer(snapshot, result);
+        CheckedAnswer checked = CheckedAnswer.of(snapshot, result.placement(), result.followupMs());
         TaskAssignment converted;
         try {
             AnswerCheck.check(snapshot, answer);

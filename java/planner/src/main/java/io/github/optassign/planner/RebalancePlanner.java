@@ -4,7 +4,6 @@ import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Answer;
-import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
@@ -19,7 +18,6 @@ import io.github.optassign.step.ThisRebalance;
 import io.github.optassign.step.TimeToBalance;
 import io.github.optassign.step.WarmupQueue;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -167,14 +165,6 @@ public final class RebalancePlanner {
             Offload.offload(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());
         }
         return toBalanceMs;
-    }
-
-    /** Turns a result into an answer for Kafka. */
-    public static CheckedAnswer toCheckedAnswer(Snapshot snapshot, Result result) {
-        long[] followupMs = new long[snapshot.clientCount()];
-        Arrays.fill(followupMs, -1);
-        followupMs[snapshot.followupClient()] = result.followupMs();
-        return new CheckedAnswer(result.placement(), followupMs);
     }
 
     /** Turns a result into the answer by ids, if the planner had to answer. */

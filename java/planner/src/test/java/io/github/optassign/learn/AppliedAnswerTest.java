@@ -1,14 +1,10 @@
 package io.github.optassign.learn;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotSame;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.model.Answer;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.policy.MemoryPolicy;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** When a remembered answer still is the last one, and how the answer that replaces it is dated. */
-class MemoryTest {
+class AppliedAnswerTest {
     private static final int GROUPS = 300;
 
     /** Answers by the fallback; returns what is remembered of the answer. */
@@ -134,22 +130,5 @@ class MemoryTest {
                 ahead.decidedNanos() - TimeUnit.HOURS.toNanos(1));
         long hourOn = tomorrow + TimeUnit.HOURS.toMillis(1);
         assertTrue(AppliedAnswer.dateAfter(hourAgo) > hourOn, "time goes on by that clock too");
-    }
-
-    /** Applications that are gone do not stay in the memory of the JVM. */
-    @Test
-    void applicationsAreForgotten() {
-        Memory.clearAll();
-        Memory first = Memory.of("app-0", 0);
-        for (int i = 1; i < 100; i++) {
-            Memory.of("app-" + i, i);
-        }
-        assertEquals(MemoryPolicy.MOST_APPLICATIONS, Memory.count());
-        assertNotSame(first, Memory.of("app-0", 100));
-        Memory last = Memory.of("app-99", 100);
-        long later = 100 + TimeUnit.MILLISECONDS.toNanos(MemoryPolicy.LONGEST_UNUSED_MS) + 1;
-        assertSame(last, Memory.of("app-99", later), "its own rebalances may be far apart");
-        assertEquals(1, Memory.count());
-        Memory.clearAll();
     }
 }

@@ -1,9 +1,6 @@
 package io.github.optassign.policy;
 
-/**
- * What the planner in the JVM remembers of the group, and of answers that were wrong. Made from policy.toml, which has
- * the reasons.
- */
+/** What a JVM remembers of groups, and of answers that were wrong. Made from policy.toml, which has the reasons. */
 public final class MemoryPolicy {
     /** The first pause after a service whose answer was refused, or did not come in time. [ms] */
     public static final long BREAKER_FIRST_PAUSE_MS = 5_000;

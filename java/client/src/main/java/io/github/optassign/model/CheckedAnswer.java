@@ -9,6 +9,14 @@ import java.util.Arrays;
  * @param followupMs per client the delay of the follow-up it asks for, ms, or -1 if there is none
  */
 public record CheckedAnswer(Placement placement, long[] followupMs) {
+    /** Has the client of R8 ask for a follow-up after a delay, ms; less than 0: no client asks. */
+    public static CheckedAnswer of(Snapshot snapshot, Placement placement, long delayMs) {
+        long[] followupMs = new long[snapshot.clientCount()];
+        Arrays.fill(followupMs, -1);
+        followupMs[snapshot.followupClient()] = delayMs;
+        return new CheckedAnswer(placement, followupMs);
+    }
+
     /**
      * Returns the same, with follow-ups put off where those before them brought nothing
      * ({@link FollowupLimits#backOff}).
