@@ -1,6 +1,7 @@
 package io.github.optassign.model;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
@@ -26,35 +27,22 @@ public final class Ranks {
         changelogLength = new long[snapshot.taskCount()];
         leastRank = new long[snapshot.taskCount()];
         lastRank = new long[snapshot.taskCount()];
-        long[] least = new long[snapshot.standbysPerTask() + 1];
         for (int t = 0; t < changelogLength.length; t++) {
             changelogLength[t] = measureChangelog(t);
-            findLeast(t, least);
-            leastRank[t] = least[0];
-            lastRank[t] = least[snapshot.isLogged(t) ? least.length - 1 : 0];
+            long[] sorted = listRanks(t);
+            leastRank[t] = sorted[0];
+            lastRank[t] = sorted[snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0];
         }
     }
 
-    /** Finds the least ranks of clients, sorted. */
-    private void findLeast(int t, long[] least) {
-        Arrays.fill(least, Long.MAX_VALUE);
+    /** Returns the ranks of all clients that differ, and of as many others as may get a copy, sorted. */
+    private long[] listRanks(int t) {
         int[] columns = snapshot.columns(t);
-        for (int c : columns) {
-            insert(least, rank(t, c));
-        }
-        int other = snapshot.poolClient(t);
-        for (int i = 0; i < Math.min(least.length, snapshot.clientCount() - columns.length); i++) {
-            insert(least, rank(t, other));
-        }
-    }
-
-    private static void insert(long[] least, long rank) {
-        for (int i = least.length - 1; i >= 0 && rank < least[i]; i--) {
-            if (i + 1 < least.length) {
-                least[i + 1] = least[i];
-            }
-            least[i] = rank;
-        }
+        int[] others = snapshot.firstOthers(columns, snapshot.standbysPerTask() + 1);
+        return IntStream.concat(Arrays.stream(columns), Arrays.stream(others))
+                .mapToLong(c -> rank(t, c))
+                .sorted()
+                .toArray();
     }
 
     /** Returns the end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
@@ -62,25 +50,19 @@ public final class Ranks {
         if (snapshot.endOffset(t) >= 0) {
             return snapshot.endOffset(t);
         }
-        int other = snapshot.poolClient(t);
-        long largest = other < 0 ? acceptable : Math.max(acceptable, snapshot.lag(t, other));
-        for (int c : snapshot.columns(t)) {
-            largest = Math.max(largest, snapshot.lag(t, c));
-        }
+        long largest = Arrays.stream(Snapshot.and(snapshot.columns(t), snapshot.poolClient(t)))
+                .mapToLong(c -> snapshot.lag(t, c))
+                .reduce(acceptable, Math::max);
         return largest == Long.MAX_VALUE ? largest : largest + 1;
     }
 
     /** Returns the offsets of the mean changelog, or 0 if there is none. */
     public double meanChangelog() {
-        double sum = 0;
-        int count = 0;
-        for (int t = 0; t < changelogLength.length; t++) {
-            if (snapshot.isLogged(t)) {
-                sum += changelogLength[t];
-                count++;
-            }
-        }
-        return sum / Math.max(1, count);
+        return IntStream.range(0, changelogLength.length)
+                .filter(snapshot::isLogged)
+                .mapToDouble(t -> changelogLength[t])
+                .average()
+                .orElse(0);
     }
 
     /** Returns the rank of client c for task t; less is better. */

@@ -148,13 +148,9 @@ public record Shares(long[] low, long[] high) {
     public long imbalance(long[] counts) {
         long sum = 0;
         for (int c = 0; c < counts.length; c++) {
-            sum += imbalance(c, counts[c]);
+            long distance = Math.max(0, Math.max(low[c] - counts[c], counts[c] - high[c]));
+            sum += distance * (distance + 1) / 2;
         }
         return sum;
-    }
-
-    private long imbalance(int c, long count) {
-        long distance = Math.max(0, Math.max(low[c] - count, count - high[c]));
-        return distance * (distance + 1) / 2;
     }
 }

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
@@ -41,24 +42,20 @@ public final class TagSpread {
 
     /** Returns how many values the copies of all logged tasks have, summed over tasks and tags. */
     public long reached(Placement placement) {
-        long reached = 0;
-        for (int t = 0; t < snapshot.taskCount() && tags > 0; t++) {
-            if (!snapshot.isLogged(t)) {
-                continue;
-            }
-            for (int k = 0; k < tags; k++) {
-                reached += snapshot.tag(placement.active()[t], k) >= 0 ? 1 : 0;
-                int[] standbys = placement.standby()[t];
-                for (int i = 0; i < standbys.length; i++) {
-                    int value = snapshot.tag(standbys[i], k);
-                    boolean isNew = value >= 0 && snapshot.tag(placement.active()[t], k) != value;
-                    for (int j = 0; j < i; j++) {
-                        isNew &= snapshot.tag(standbys[j], k) != value;
-                    }
-                    reached += isNew ? 1 : 0;
-                }
-            }
-        }
-        return reached;
+        return IntStream.range(0, tags > 0 ? snapshot.taskCount() : 0)
+                .filter(snapshot::isLogged)
+                .mapToLong(t -> countValues(
+                        Snapshot.and(placement.standby()[t], placement.active()[t])))
+                .sum();
+    }
+
+    private long countValues(int[] copies) {
+        return IntStream.range(0, tags)
+                .mapToLong(k -> Arrays.stream(copies)
+                        .map(c -> snapshot.tag(c, k))
+                        .filter(value -> value >= 0)
+                        .distinct()
+                        .count())
+                .sum();
     }
 }

@@ -10,6 +10,7 @@ import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
 import io.github.optassign.policy.GreedyPolicy;
+import java.util.stream.IntStream;
 
 /**
  * Decides where the planner wants every copy in the end. The first of these that there is becomes the plan:
@@ -101,12 +102,7 @@ public final class PlanChooser {
     }
 
     private static boolean isAnyStateKnown(Snapshot snapshot) {
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            if (snapshot.columns(t).length > 0) {
-                return true;
-            }
-        }
-        return false;
+        return IntStream.range(0, snapshot.taskCount()).anyMatch(t -> snapshot.columns(t).length > 0);
     }
 
     private static Placement findBetter(Snapshot snapshot, Ranks ranks, Placement first, Placement plan) {
@@ -149,12 +145,9 @@ public final class PlanChooser {
 
     /** Counts owned tasks that are planned elsewhere, and tasks without owner whose planned active is not caught up. */
     private static int countMigrations(Snapshot snapshot, Ranks ranks, Placement plan) {
-        int count = 0;
-        for (int t = 0; t < snapshot.taskCount(); t++) {
-            int c = plan.active()[t];
-            boolean isLost = snapshot.owners(t).length == 0 && ranks.rank(t, c) > 0;
-            count += isLost || snapshot.isMove(t, c) ? 1 : 0;
-        }
-        return count;
+        return (int) IntStream.range(0, snapshot.taskCount())
+                .filter(t -> snapshot.isMove(t, plan.active()[t])
+                        || (snapshot.owners(t).length == 0 && ranks.rank(t, plan.active()[t]) > 0))
+                .count();
     }
 }

@@ -21,12 +21,7 @@ final class RestoreSteps {
                 greatest = Math.max(greatest, ranks.cost(t, c));
             }
         }
-        long rest = greatest;
-        int halvings = 0;
-        for (; rest >= PairChoice.MOST_STEPS; rest /= 2) {
-            halvings++;
-        }
-        shift = halvings;
+        shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(greatest / PairChoice.MOST_STEPS));
     }
 
     /**
