@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
+import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
@@ -72,8 +73,8 @@ class OptassignTaskAssignorTest extends AgainstAService {
         }
         assertEquals(1_000, FollowupLimits.clamp(0), "no endless rebalances");
         assertEquals(
-                100, FollowupLimits.clampOfService(0), "a second pass has taken its own time; backOff does the rest");
-        assertEquals(1_500, FollowupLimits.clampOfService(1_500));
+                100, CheckedAnswer.clampOfService(0), "a second pass has taken its own time; backOff does the rest");
+        assertEquals(1_500, CheckedAnswer.clampOfService(1_500));
         long latest = FollowupLimits.clamp(Long.MAX_VALUE);
         assertTrue(Instant.now().plusMillis(latest).toEpochMilli() > 0, "no overflow");
     }

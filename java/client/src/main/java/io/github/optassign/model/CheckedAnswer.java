@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import io.github.optassign.policy.FollowupPolicy;
 import java.util.Arrays;
 
 /**
@@ -17,13 +18,22 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
         return new CheckedAnswer(placement, followupMs);
     }
 
+    /** Returns the delay that a service asks for, ms, or the nearest one that is allowed. */
+    public static long clampOfService(long delayMs) {
+        return Math.max(FollowupPolicy.LEAST_AFTER_PASS_MS, Math.min(delayMs, FollowupPolicy.LONGEST_MS));
+    }
+
     /**
-     * Returns the same, with follow-ups put off where those before them brought nothing
-     * ({@link FollowupLimits#backOff}).
+     * Returns the same, with follow-ups delayed the longer, the longer they have brought no progress. A caller that
+     * asks again and again after the same time is left alone for three times; a late follow-up is then late by at most
+     * a third of the time that has passed anyway.
+     *
+     * @param withoutProgressMs for how long follow-ups have brought nothing
      */
     public CheckedAnswer backOff(long withoutProgressMs) {
+        long leastMs = Math.min(withoutProgressMs / FollowupPolicy.BACKOFF_PARTS, FollowupPolicy.LONGEST_BACKOFF_MS);
         long[] putOff = Arrays.stream(followupMs)
-                .map(delay -> FollowupLimits.backOff(delay, withoutProgressMs))
+                .map(delay -> delay < 0 ? delay : Math.max(delay, leastMs))
                 .toArray();
         return new CheckedAnswer(placement, putOff);
     }

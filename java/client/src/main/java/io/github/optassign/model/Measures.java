@@ -21,19 +21,14 @@ public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, in
             int active = placement.active()[t];
             moved += snapshot.isMove(t, active) ? 1 : 0;
             cold += ranks.rank(t, active) > 0 ? 1 : 0;
-            offsets = addCapped(offsets, ranks.cost(t, active));
+            offsets = RestoreWork.addCapped(offsets, ranks.cost(t, active));
             for (int c : placement.standby()[t]) {
                 cold += ranks.rank(t, c) > 0 ? 1 : 0;
-                offsets = addCapped(offsets, ranks.cost(t, c));
+                offsets = RestoreWork.addCapped(offsets, ranks.cost(t, c));
             }
         }
         long imbalance = Shares.ofActives(snapshot).imbalance(placement.countActives(snapshot.clientCount()));
         return new Measures(moved, cold, offsets, placement.warmupCount(), imbalance);
-    }
-
-    /** Returns a sum, or the greatest number if the sum is greater. */
-    public static long addCapped(long sum, long more) {
-        return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
     }
 
     @Override

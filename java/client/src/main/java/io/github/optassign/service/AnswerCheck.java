@@ -2,7 +2,6 @@ package io.github.optassign.service;
 
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
@@ -63,7 +62,7 @@ public final class AnswerCheck {
             if (client.followupMs() < 0) {
                 throw new WrongAnswer("found a follow-up in " + client.followupMs() + " ms; allowed: 0 or more");
             }
-            followupMs[c] = FollowupLimits.clampOfService(client.followupMs());
+            followupMs[c] = CheckedAnswer.clampOfService(client.followupMs());
         }
         for (String name : client.active()) {
             int t = findTask(name, c);

@@ -1,8 +1,8 @@
 package io.github.optassign.learn;
 
 import io.github.optassign.model.Evidence;
-import io.github.optassign.model.Measures;
 import io.github.optassign.model.Pace;
+import io.github.optassign.model.RestoreWork;
 import io.github.optassign.policy.FollowupPolicy;
 import java.math.BigInteger;
 
@@ -45,7 +45,9 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
         }
         Evidence evidence = agrees(known, busyMs) ? Evidence.STEADY : Evidence.ONCE;
         return shorten(
-                Measures.addCapped(known.offsets() / 2, offsets), Measures.addCapped(known.ms() / 2, busyMs), evidence);
+                RestoreWork.addCapped(known.offsets() / 2, offsets),
+                RestoreWork.addCapped(known.ms() / 2, busyMs),
+                evidence);
     }
 
     private boolean isFasterThan(Pace.Restored known) {

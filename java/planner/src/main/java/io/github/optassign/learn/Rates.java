@@ -1,9 +1,9 @@
 package io.github.optassign.learn;
 
 import io.github.optassign.model.Evidence;
-import io.github.optassign.model.Measures;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Ranks;
+import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
@@ -94,7 +94,7 @@ public final class Rates {
         Arrays.fill(isDone, true);
         for (Previous.Progress copy : tried) {
             int c = copy.client();
-            fell[c] = Measures.addCapped(fell[c], Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
+            fell[c] = RestoreWork.addCapped(fell[c], Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
             underWayMs[c] = Math.max(underWayMs[c], copy.underWayMs());
             isDone[c] &= ranks.rank(copy.task(), c) == 0;
         }

@@ -23,12 +23,17 @@ public record RestoreWork(long offsets, int cold) {
             int[] planned = Snapshot.and(plan.standby()[t], plan.active()[t]);
             for (int c : Snapshot.and(planned, listForced(snapshot, ranks, plan, t))) {
                 if (ranks.rank(t, c) > 0) {
-                    offsets = Measures.addCapped(offsets, ranks.cost(t, c));
+                    offsets = addCapped(offsets, ranks.cost(t, c));
                     cold++;
                 }
             }
         }
         return new RestoreWork(offsets, cold);
+    }
+
+    /** Returns a sum of offsets, or the greatest number if the sum is greater. */
+    public static long addCapped(long sum, long more) {
+        return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
     }
 
     /**

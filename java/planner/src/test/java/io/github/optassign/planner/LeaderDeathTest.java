@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
-import io.github.optassign.model.Measures;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Ranks;
+import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.testing.TestGroup;
@@ -124,7 +124,8 @@ class LeaderDeathTest {
             int planned = last.plan().active()[t];
             ready.active()[t] = ranks.rank(t, planned) == 0 ? planned : ready.active()[t];
         }
-        return Measures.of(snapshot, last.placement()).activeImbalance()
-                - Measures.of(snapshot, ready).activeImbalance();
+        Shares shares = Shares.ofActives(snapshot);
+        return shares.imbalance(last.placement().countActives(snapshot.clientCount()))
+                - shares.imbalance(ready.countActives(snapshot.clientCount()));
     }
 }
