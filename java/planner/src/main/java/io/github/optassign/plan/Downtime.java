@@ -70,27 +70,9 @@ final class Downtime implements Trades.Objective {
      */
     static void shorten(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
         Downtime times = new Downtime(snapshot, ranks, previous, plan, perSecond);
-        if (times.lost.length > 0 && !times.isEven()) {
+        if (times.lost.length > 0) {
             Trades.search(times, TiePolicy.ROUNDS);
         }
-    }
-
-    /**
-     * Returns whether no trade gains: lost tasks are of one size, and there are no others to trade with, or clients are
-     * of one speed and differ by at most one lost task.
-     */
-    private boolean isEven() {
-        if (size[lost[0]] != size[lost[lost.length - 1]]) {
-            return false;
-        }
-        boolean isSpeedEqual =
-                Arrays.stream(disks).mapToDouble(disk -> disk.speed).distinct().count() == 1;
-        int[] numbers = Arrays.stream(disks)
-                .mapToInt(disk -> disk.sizes.length)
-                .sorted()
-                .toArray();
-        return Arrays.stream(cold).mapToInt(tasks -> tasks.length).sum() == lost.length
-                || (isSpeedEqual && numbers[numbers.length - 1] - numbers[0] <= 1);
     }
 
     private boolean isCold(int t) {

@@ -57,12 +57,8 @@ final class Takeovers implements Trades.Objective {
                 .flatMap(this::listMovable)
                 .toArray();
         first = new int[snapshot.subtopologyCount() + 1];
-        for (int t : task) {
-            first[snapshot.subtopology(t) + 1]++;
-        }
-        for (int g = 1; g < first.length; g++) {
-            first[g] += first[g - 1];
-        }
+        Arrays.setAll(first, g ->
+                (int) Arrays.stream(task).filter(t -> t < snapshot.firstTask(g)).count());
     }
 
     /**
