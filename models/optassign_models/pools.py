@@ -108,11 +108,6 @@ class Zones:
     number: int
     """Z"""
 
-    @classmethod
-    def one(cls, problem: Problem) -> Zones:
-        """Return one zone with all clients."""
-        return cls(np.zeros(problem.C, dtype=np.int64), 1)
-
     def find_pools(self, groups: IntArray, clients: IntArray) -> IntArray:
         """Return (n,) subtopology × Z + zone: the pool of each pair of a subtopology and a client."""
         return groups * self.number + self.of_client[clients]

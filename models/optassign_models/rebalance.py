@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum, prepare
-from optassign_models.goals.moves import count_active_moves
+from optassign_models.goals.default_order import count_active_moves
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.results import Actives, Found
 from optassign_models.shares import ShareFamilies

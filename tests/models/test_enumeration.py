@@ -15,7 +15,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.moves import ACTIVE_MOVES, count_active_moves
+from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_moves
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import ShareFamilies, compute_shares

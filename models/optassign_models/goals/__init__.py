@@ -11,21 +11,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from optassign_models.forced import Forced
-from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.default_order import DEFAULT_ORDER
 from optassign_models.goals.goal import EvaluatedPlan, GoalModel
-from optassign_models.goals.moves import ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS
 from optassign_models.problem import Placement, Problem
 
 __all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
-
-DEFAULT_ORDER: tuple[GoalModel, ...] = (
-    RESTORE_WORK,
-    COPIES_NOT_CAUGHT_UP,
-    ACTIVES_NOT_CAUGHT_UP,
-    ACTIVE_MIGRATIONS,
-    STANDBY_MIGRATIONS,
-)
-"""Goals (b) to (f): the default order."""
 
 
 def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:

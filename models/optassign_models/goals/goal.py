@@ -83,16 +83,6 @@ class PairCosts:
 
 
 @dataclass(frozen=True, eq=False)
-class ForcedCosts:
-    """The part of a sum over copies that R3 to R5 force in this answer."""
-
-    per_tie: IntArray
-    """(T,) what a further copy on one of the task's cold tied clients costs."""
-    paid: int
-    """The cost of the answer under any choice."""
-
-
-@dataclass(frozen=True, eq=False)
 class Reached:
     """Values of one kind that copies of a task can reach; further copies on a value count nothing."""
 
@@ -135,8 +125,9 @@ class GoalModel:
     """The cost of an active copy; None where the goal is no sum over actives."""
     cost_per_standby: Callable[[Problem], PairCosts] | None = None
     """The cost of a standby; None where the goal is no sum over standbys."""
-    forced_costs: Callable[[Forced], ForcedCosts] | None = None
-    """The forced part of the sum over copies; None where `cost_per_copy` is."""
+    forced_costs: Callable[[Forced], tuple[IntArray, int]] | None = None
+    """What R3 to R5 force of the sum over copies in this answer; None where `cost_per_copy` is: (T,) the cost of a further copy
+    on one of the task's cold tied clients, and the cost of the answer under any choice."""
     tells_apart: Callable[[Problem], IntArray] | None = None
     """(C,) the class of each client, 0 to K − 1, where what a copy costs in a pool depends on it."""
     reaches: Callable[[Problem], tuple[Reached, ...]] | None = None

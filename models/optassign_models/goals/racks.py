@@ -7,17 +7,18 @@ these pairs + non-overlap cost × copies that are not where they were.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from optassign_models.goals.default_order import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
-from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.problem import IntArray, Problem
 
 
 @dataclass(frozen=True, eq=False)
 class Racks:
-    """The goal's data from a snapshot; R racks."""
+    """The data of one of the goals from a snapshot; R racks."""
 
     rack_of: IntArray
     """(C,) rack of each client."""
@@ -25,95 +26,44 @@ class Racks:
     """(T, R) partitions that the task's active copy reads and that have no replica in the rack."""
     standby: IntArray
     """(T, R) the same of its standbys."""
-
-
-def _count_crossings(racks: Racks, placed: EvaluatedPlan) -> int:
-    """Count reads across racks of the copies of a plan."""
-    C = placed.problem.C
-    of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
-    return sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
-
-
-def _count_traffic(placed: EvaluatedPlan) -> int:
-    racks = placed.problem.data_of(RACK_TRAFFIC.name, Racks)
-    return 0 if racks is None else _count_crossings(racks, placed)
-
-
-def _price_crossings(p: Problem, crossings: IntArray, rack_of: IntArray) -> PairCosts:
-    """Return the cost of a copy of one role by its reads across racks: `crossings` (T, R)."""
-    return PairCosts(crossings[p.col_task, rack_of[p.col_client]], crossings)
-
-
-def _tell_racks_apart(problem: Problem) -> IntArray:
-    racks = problem.data_of(RACK_TRAFFIC.name, Racks)
-    return np.zeros(problem.C, dtype=np.int64) if racks is None else racks.rack_of
-
-
-def _price_active_traffic(problem: Problem) -> PairCosts:
-    racks = problem.data_of(RACK_TRAFFIC.name, Racks)
-    return PairCosts.nothing(problem) if racks is None else _price_crossings(problem, racks.active, racks.rack_of)
-
-
-def _price_standby_traffic(problem: Problem) -> PairCosts:
-    racks = problem.data_of(RACK_TRAFFIC.name, Racks)
-    return PairCosts.nothing(problem) if racks is None else _price_crossings(problem, racks.standby, racks.rack_of)
-
-
-@dataclass(frozen=True, eq=False)
-class RackCosts:
-    """The goal's data from a snapshot."""
-
-    racks: Racks
-    traffic: int
+    traffic: int = 1
     """The cost of a partition that is read across racks."""
-    elsewhere: int
+    elsewhere: int = 0
     """The cost of a copy at a new place."""
 
 
-def _sum_costs(placed: EvaluatedPlan) -> int:
-    costs = placed.problem.data_of(RACK_COST.name, RackCosts)
-    if costs is None:
+def _measure(name: str, placed: EvaluatedPlan) -> int:
+    racks, C = placed.problem.data_of(name, Racks), placed.problem.C
+    if racks is None:
         return 0
-    moves = ACTIVE_MOVES.value(placed) + STANDBY_MIGRATIONS.value(placed)
-    return costs.traffic * _count_crossings(costs.racks, placed) + costs.elsewhere * moves
+    of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
+    read = sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
+    return racks.traffic * read + racks.elsewhere * (ACTIVE_MOVES.value(placed) + STANDBY_MIGRATIONS.value(placed))
 
 
-def _tell_apart_by_cost(problem: Problem) -> IntArray:
-    costs = problem.data_of(RACK_COST.name, RackCosts)
-    return np.zeros(problem.C, dtype=np.int64) if costs is None else costs.racks.rack_of
+def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:
+    """Return the cost of a copy of one role."""
+    racks, moves = p.data_of(name, Racks), ACTIVE_MOVES.cost_per_active if is_active else STANDBY_MIGRATIONS.cost_per_standby
+    if racks is None or moves is None:
+        return PairCosts.nothing(p)
+    crossings = racks.traffic * (racks.active if is_active else racks.standby)
+    return PairCosts(crossings[p.col_task, racks.rack_of[p.col_client]], crossings).plus(moves(p), racks.elsewhere)
 
 
-def _price_active_cost(problem: Problem) -> PairCosts:
-    costs = problem.data_of(RACK_COST.name, RackCosts)
-    if costs is None or ACTIVE_MOVES.cost_per_active is None:
-        return PairCosts.nothing(problem)
-    return _add_up(problem, costs, costs.racks.active, ACTIVE_MOVES.cost_per_active(problem))
+def _tell_apart(name: str, problem: Problem) -> IntArray:
+    racks = problem.data_of(name, Racks)
+    return np.zeros(problem.C, dtype=np.int64) if racks is None else racks.rack_of
 
 
-def _price_standby_cost(problem: Problem) -> PairCosts:
-    costs = problem.data_of(RACK_COST.name, RackCosts)
-    if costs is None or STANDBY_MIGRATIONS.cost_per_standby is None:
-        return PairCosts.nothing(problem)
-    return _add_up(problem, costs, costs.racks.standby, STANDBY_MIGRATIONS.cost_per_standby(problem))
+def _make_goal(name: str) -> GoalModel:
+    return GoalModel(
+        name,
+        partial(_measure, name),
+        cost_per_active=partial(_price, name, is_active=True),
+        cost_per_standby=partial(_price, name, is_active=False),
+        tells_apart=partial(_tell_apart, name),
+    )
 
 
-def _add_up(problem: Problem, costs: RackCosts, crossings: IntArray, moves: PairCosts) -> PairCosts:
-    read = _price_crossings(problem, costs.traffic * crossings, costs.racks.rack_of)
-    return read.plus(moves, costs.elsewhere)
-
-
-RACK_TRAFFIC = GoalModel(
-    "rack_traffic",
-    _count_traffic,
-    cost_per_active=_price_active_traffic,
-    cost_per_standby=_price_standby_traffic,
-    tells_apart=_tell_racks_apart,
-)
-RACK_COST = GoalModel(
-    "rack_cost",
-    _sum_costs,
-    cost_per_active=_price_active_cost,
-    cost_per_standby=_price_standby_cost,
-    tells_apart=_tell_apart_by_cost,
-)
+RACK_TRAFFIC, RACK_COST = _make_goal("rack_traffic"), _make_goal("rack_cost")
 GOALS = (RACK_TRAFFIC, RACK_COST)

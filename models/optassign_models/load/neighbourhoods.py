@@ -14,7 +14,7 @@ import numpy as np
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, exact_sum
 from optassign_models.goals import DEFAULT_ORDER
-from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.goal import PairCosts
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import (

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.moves import ACTIVE_MOVES
+from optassign_models.goals.default_order import ACTIVE_MOVES
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.load.prices import NOT_ALLOWED, Prices, make_prices

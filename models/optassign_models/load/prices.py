@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.moves import ACTIVE_MIGRATIONS
+from optassign_models.goals.default_order import ACTIVE_MIGRATIONS
 from optassign_models.load.loads import LoadArrays
 from optassign_models.problem import IntArray, Problem
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.default_order import RESTORE_WORK, count_active_moves
 from optassign_models.goals.load import LOAD
-from optassign_models.goals.moves import count_active_moves
 from optassign_models.goals.tags import TAG_SPREAD, Tags
 from optassign_models.limits import list_broken
 from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, restrict_offload, swap_roles

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from optassign_models.forced import Forced
 from optassign_models.goals import evaluate
-from optassign_models.goals.caught_up import RESTORE_WORK
-from optassign_models.goals.moves import ACTIVE_MIGRATIONS
+from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import ShareFamilies, compute_imbalance

@@ -75,13 +75,13 @@ def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]
     cost = _price_roles(program, goal)
     if goal.cost_per_copy is None or goal.forced_costs is None:
         return cost, 0
-    each, anyway = goal.cost_per_copy(problem), goal.forced_costs(forced)
+    each, (per_tie, paid) = goal.cost_per_copy(problem), goal.forced_costs(forced)
     cold = forced.tie_not_caught_up
     is_free = forced.mandatory | (forced.tied & cold[problem.col_task])
     cost[v.y] += np.where(is_free, 0, each.columns)[v.y_column]
     cost[v.p] += np.where(forced.pool_tied & cold, 0, each.pools)[v.p_task]
-    cost[program.beyond] += anyway.per_tie[program.beyond_task]
-    return cost, anyway.paid
+    cost[program.beyond] += per_tie[program.beyond_task]
+    return cost, paid
 
 
 def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:

@@ -12,8 +12,7 @@ import numpy as np
 
 from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.caught_up import RESTORE_WORK
-from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
+from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies, compute_imbalance
 from optassign_models.target.objectives import Objective

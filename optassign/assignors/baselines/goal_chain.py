@@ -48,7 +48,7 @@ from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER
-from optassign_models.goals.moves import ACTIVE_MOVES
+from optassign_models.goals.default_order import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement, Problem

@@ -7,6 +7,8 @@ minimised, whatever moves.
 `rack_aware_non_overlap_cost`. It takes part only if `options.goals` names it.
 """
 
+from dataclasses import replace
+
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskTopicPartition
@@ -71,10 +73,11 @@ def _measure_cost(facts: Facts) -> int | None:
 
 
 def _find_cost_data(state: ApplicationState) -> object | None:
-    from optassign_models.goals.racks import RackCosts, Racks
+    from optassign_models.goals.racks import Racks
 
     racks = _find_traffic_data(state)
-    return RackCosts(racks, *_find_costs(state.configs)) if isinstance(racks, Racks) else None
+    traffic, elsewhere = _find_costs(state.configs)
+    return replace(racks, traffic=traffic, elsewhere=elsewhere) if isinstance(racks, Racks) else None
 
 
 RACK_TRAFFIC = Goal(

@@ -20,7 +20,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.flows.actives import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
-from optassign_models.goals.moves import ACTIVE_MOVES, count_active_moves
+from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance

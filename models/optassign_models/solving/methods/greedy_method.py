@@ -23,7 +23,7 @@ class GreedyMethod(Method):
         """Return an assignment balanced now if the heuristic finds one; moves may be more than the fewest."""
         answer = find_greedy_answer_now(case.problem, case.forced, case.target)
         if answer is not None:
-            answer = self._serve_places(case, answer, now=True)
+            answer = spread_zones(case.problem, case.target, answer, now=True)
         return Found(answer, found_by=FoundBy.GREEDY)
 
     def search_plan(self, case: Case) -> Found:
@@ -42,7 +42,7 @@ class GreedyMethod(Method):
         now = self.find_balanced_now(case).placement
         if now is None:
             return plan
-        swapped = self._serve_places(case, now, now=False)
+        swapped = spread_zones(case.problem, case.target, now, now=False)
         if not case.reaches_target(swapped):
             return plan
         if plan is None or self._count_missing_zones(case, swapped) < self._count_missing_zones(case, plan):
@@ -52,16 +52,12 @@ class GreedyMethod(Method):
     def search_least_imbalance(self, case: Case) -> Found:
         """Return the greedy plan, with the imbalance that it has."""
         plan = find_greedy_plan(case.problem, case.forced, case.target)
-        return Found(self._serve_places(case, plan, now=False), found_by=FoundBy.GREEDY)
+        return Found(spread_zones(case.problem, case.target, plan, now=False), found_by=FoundBy.GREEDY)
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
         """Search again from the plan; keep the result if it is balanced."""
         placed = self.find_least_imbalance(case).whole
         return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
-
-    def _serve_places(self, case: Case, placed: Placement, *, now: bool) -> Placement:
-        """Return the placement with copies moved and swapped for zones and racks."""
-        return spread_zones(case.problem, case.target, placed, now=now)
 
     def choose_open_actives(self, case: Case) -> ChooseActives:
         """Return the greedy choice; it proves no bound of the imbalance."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from optassign_models.goals import GoalModel, evaluate, find_goals
-from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.neighbourhoods import improve

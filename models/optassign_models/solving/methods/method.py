@@ -11,8 +11,7 @@ import numpy as np
 
 from optassign_models.forced import Forced, find_forced, prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.caught_up import COPIES_NOT_CAUGHT_UP, RESTORE_WORK
-from optassign_models.goals.moves import ACTIVE_MIGRATIONS
+from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG
@@ -208,9 +207,9 @@ class Method(ABC):
         """The problem with as many pairs of the pools written out as columns as the method wants, and what it demands."""
         return Case.of(*prepare(problem), self)
 
-    @abstractmethod
     def find_balanced_now(self, case: Case) -> Found:
-        """Return an assignment that keeps R1 to R5 and the target now, with few active moves."""
+        """Return an assignment that keeps R1 to R5 and the target now, with few active moves; nothing if the plan decides."""
+        return Found(None)
 
     def find_plan(self, case: Case) -> Found:
         """Return a plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.

@@ -9,10 +9,9 @@ from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
-from optassign_models.goals.caught_up import RESTORE_WORK
+from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
 from optassign_models.goals.disk import DISK
 from optassign_models.goals.load import LOAD
-from optassign_models.goals.moves import ACTIVE_MOVES, STANDBY_MIGRATIONS
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, list_broken, mend
@@ -56,7 +55,7 @@ class TargetMethod(Method):
 
         Under preset `weighted` nothing is demanded of counts.
         """
-        case = Case.of(*prepare(problem), self)
+        case = super().prepare_case(problem)
         if not self.order.is_weighted:
             return case
         return replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
@@ -80,10 +79,11 @@ class TargetMethod(Method):
         is_bounded = answer.is_proven and ACTIVE_MOVES.name in found.bounds
         return replace(found, bounds={ACTIVE_MOVES.name: found.bounds[ACTIVE_MOVES.name]} if is_bounded else {})
 
-    def find_plan(self, case: Case) -> Found:
+    def search_plan(self, case: Case) -> Found:
         """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer.
 
-        The plan in the other goals, with copies traded for `disk`, is the start where goals are sums of what copies weigh.
+        The question has the limits. The plan in the other goals, with copies traded for `disk`, is the start where goals are
+        sums of what copies weigh.
         """
         if self.order.is_weighted:
             return self._find_least_sum(case)
@@ -109,7 +109,7 @@ class TargetMethod(Method):
         found = read_answer(find_best(question, judge, self._leave_time(case.problem)), goals)
         if found.placement is not None or found.impossible:
             return found
-        return replace(self._find_greedy_plan(case, found), default_reason=self._explain_default(_NO_TIME))
+        return replace(self._find_greedy_plan(case, found), default_reason=_NO_TIME if self.order.asked_for else None)
 
     def make_question(self, case: Case) -> Question:
         """Return the plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
@@ -150,9 +150,6 @@ class TargetMethod(Method):
         greedy = self._find_greedy_plan(case, found)
         return greedy if greedy.bounds else replace(greedy, default_reason=_NO_TIME_TO_WEIGH)
 
-    def _explain_default(self, why: str) -> str | None:
-        return why if self.order.asked_for else None
-
     def _leave_time(self, problem: Problem) -> Effort:
         """Return the effort that leaves time for a plan without a solver."""
         return replace(self.effort, deadline=self.effort.deadline.less(expect_seconds_without_solver(problem)))
@@ -163,10 +160,6 @@ class TargetMethod(Method):
         placed = mend(case.problem, by_shares, case.limits.placements, find_greedy_plan(case.problem, case.forced, by_shares))
         bounds = dict(list(found.bounds.items())[:1])
         return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
-
-    def search_plan(self, case: Case) -> Found:
-        """Return the plan as `find_plan` does, because the question has the limits."""
-        return self.find_plan(case)
 
     def search_least_imbalance(self, case: Case) -> Found:
         """Return a placement without a solver."""
@@ -225,14 +218,13 @@ class TargetMethod(Method):
         if self.order.is_weighted:
             best = case.search_plan().placement
             return {} if best is not None and self._weigh(case, now) <= self._weigh(case, best) else None
-        return self._list_bounds(case, now) if self._is_configured_optimum(case, now) else None
-
-    def _is_configured_optimum(self, case: Case, now: Placement) -> bool:
-        values = self._value_configured(case, now)
-        if values == {goal: bound for goal, bound in self._bound_by_numbers(case).items() if goal in values}:
-            return True
-        plan = case.search_plan().placement
-        return plan is None or self._is_as_good(case, now, plan)
+        values, bounds = self._value_configured(case, now), self._bound_by_numbers(case)
+        if values != bounds:
+            found = case.search_plan()
+            if found.placement is not None and not self._is_as_good(case, now, found.placement):
+                return None
+            bounds |= {goal: bound for goal, bound in found.bounds.items() if goal in values}
+        return {goal: bound for goal, bound in bounds.items() if values[goal] == bound}
 
     def _is_as_good(self, case: Case, now: Placement, plan: Placement) -> bool:
         """Return whether goals (a) are no worse than in the plan; `disk` may be 2% above, as its optimum is rarely proven."""
@@ -241,13 +233,6 @@ class TargetMethod(Method):
         if name in mine and is_within_a_little(mine[name], theirs[name]):
             mine[name] = min(mine[name], theirs[name])
         return tuple(mine.values()) <= tuple(theirs.values())
-
-    def _list_bounds(self, case: Case, now: Placement) -> dict[str, int]:
-        """Return the bounds of goals (a) that an assignment is at."""
-        values, by_numbers = self._value_configured(case, now), self._bound_by_numbers(case)
-        if values != by_numbers:
-            by_numbers |= {goal: bound for goal, bound in case.search_plan().bounds.items() if goal in values}
-        return {goal: bound for goal, bound in by_numbers.items() if values[goal] == bound}
 
     def _value_configured(self, case: Case, placed: Placement) -> dict[str, int]:
         return self._evaluate(case, placed, find_goals(self.order.configured))
