@@ -19,8 +19,7 @@ from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
-from optassign_models.solving.methods.load_method import LoadMethod
-from optassign_models.solving.methods.load_solver import LoadSolver
+from optassign_models.solving.methods.load_solver import SolvedLoadMethod
 from optassign_models.solving.methods.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
@@ -90,11 +89,11 @@ def choose_effort(situation: Situation, deadline: Deadline, solver: SolverName |
     return Effort(Solver(solver if solver is not None else situation.requests.solver), deadline)
 
 
-def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> TargetMethod | LoadMethod:
+def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> TargetMethod | SolvedLoadMethod:
     """Return the method for the goals that a snapshot requests. `start`: a target with which the search begins."""
     requests, order = situation.requests, situation.requests.order
     if requests.balances_load:
-        return LoadMethod(order, requests.load_tolerance, requests.min_gain, LoadSolver(order, effort))
+        return SolvedLoadMethod(order, requests.load_tolerance, requests.min_gain, effort)
     return TargetMethod(order, effort, start)
 
 

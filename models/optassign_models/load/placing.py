@@ -1,201 +1,102 @@
-"""Actives by price under a greatest load: at home while there is room, what is too much shed at least cost, and dealt.
+"""Copies under a greatest load: they stay where that saves restoring while there is room, and the others are dealt.
 
-1. Every task is on its cheapest client; tasks that cost the same on all are dealt, longest first, and evened out.
-2. Clients that carry too much shed their cheapest tasks that are heavy enough together, each to a client with room, by its
-   price there; tasks that fit on no client stay. Most loaded clients come first, again and again.
-3. If this does not go on, tasks are traded regardless of their price, from the most loaded client on.
-4. Moves without a price even out the rest.
+1. *Keep*: each task is on its best client. Clients that carry too much shed tasks, which go to their next best client with
+   room (`_keep`).
+2. *Deal*: the other tasks are dealt longest first (`dealing.deal`).
+3. *Even out*: dealt tasks are traded for an even load. If loads exceed the level, all tasks are traded, whatever that restores.
 
-In this very rebalance only clients that R3 lets lead are open, and a move is the price (`find_leading_actives`).
+Standbys are kept and dealt in the same way around the actives.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.default_order import ACTIVE_MOVES
+from optassign_models.goals.default_order import ACTIVE_MIGRATIONS
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
-from optassign_models.load.prices import NOT_ALLOWED, Prices, make_prices
 from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
-from optassign_models.problem import BoolArray, IntArray, Problem
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within
 from optassign_models.results import Actives
 from optassign_models.shares import ShareFamilies
 
+_MOST_SAVED = 1 << 60
+"""Greater savings are counted in greater units."""
+
 
 def place_actives(
-    loads: LoadArrays, prices: Prices, level: float, start: IntArray | None = None, *, at_any_price: bool = True
+    problem: Problem, forced: Forced, loads: LoadArrays, level: float, preferred: IntArray | None = None
 ) -> IntArray:
-    """Return (T,) actives of little price with loads up to `level`, or beyond where that was not found.
+    """Return (T,) actives that restore little, with loads up to `level`, or beyond if no such actives are found.
 
-    `start`: actives to begin from, −1 for tasks that are still to be placed; each at its cheapest client if None.
-    `at_any_price`: trade for a level that is not reached otherwise, whatever it costs.
+    preferred: (T,) clients to begin with, −1 for tasks to be dealt; None: each task's best client.
     """
-    search, copies = _Search(loads, prices, level), Copies.of_actives(loads)
-    search.begin(search.find_homes() if start is None else start)
-    search.shed_all()
-    search.fill_idle()
-    if at_any_price and loads.greatest(search.active) > level * (1 + ROUNDING):
-        search.begin(even_out(copies, search.active, np.ones(loads.T, dtype=np.bool_), level))
-        search.return_home()
-        search.fill_idle()
-    return even_out(copies, search.active, search.is_free(), EVEN_LOAD)
+    copies, task, client = Copies.of_actives(loads), problem.col_task, problem.col_client
+    saved = _measure_savings(problem, forced)
+    active, lost = np.full(problem.T, -1, dtype=np.int64), np.zeros(problem.T, dtype=np.int64)
+    may = (loads.size[client] > 0) & loads.fits_thread(task, client, level) & (saved > 0)
+    column = np.flatnonzero(may)
+    column = column[np.lexsort((client[column], -saved[column], task[column]))]
+    best = column[rank_within(task[column]) == 0]
+    big = best[loads.is_oversized[task[best]]]  # one on a thread
+    best = np.setdiff1d(best, big[rank_within(client[big]) >= loads.threads[client[big]]])
+    active[task[best]], lost[task[best]] = client[best], saved[best]
+    active = _spare_for_idle(loads, active if preferred is None else preferred, lost)
+    active = even_out(copies, deal(copies, active), active < 0, level)
+    room = loads.measure_room(level)
+    for _ in range(PLACING_ROUNDS):
+        before, sums = active, loads.sum_up(active)
+        over = np.flatnonzero(sums > room)
+        for giver in over[np.argsort(-sums[over] / loads.size[over], kind="stable")].tolist():
+            active = _shed(problem, loads, level, saved, active, giver)
+        if np.array_equal(active, before):
+            break
+    if loads.greatest(active) > level * (1 + ROUNDING):
+        active = even_out(copies, active, np.ones(problem.T, dtype=np.bool_), level)
+    return even_out(copies, active, _value(problem, saved, np.arange(problem.T), active) <= 0, EVEN_LOAD)
 
 
-class _Search:
-    """Actives, changed in place, and what their clients carry."""
+def _value(problem: Problem, saved: IntArray, task: IntArray, client: IntArray) -> IntArray:
+    """Return (n,) what tasks (n,) save on clients (n,), as `saved` (A,) says; 0 without a column."""
+    at = problem.find(task * problem.C + client)
+    return np.where(at >= 0, np.append(saved, 0)[at], 0)
 
-    def __init__(self, loads: LoadArrays, prices: Prices, level: float) -> None:
-        self._loads, self._prices, self._level = loads, prices, level
-        self._start = prices.start
-        self._room = loads.measure_room(level)
-        self.active = np.full(loads.T, -1, dtype=np.int64)
-        self._sums: FloatArray = np.zeros(loads.C)
-        self._on: list[set[int]] = []
 
-    def begin(self, active: IntArray) -> None:
-        """Take up actives (T,); tasks without one (−1) are dealt and evened out."""
-        is_missing = active < 0
-        if is_missing.any():
-            copies = Copies.of_actives(self._loads)
-            active = even_out(copies, deal(copies, active), is_missing, self._level)
-        self.active = active.copy()
-        self._sums = self._loads.sum_up(active)
-        self._on = [set() for _ in range(self._loads.C)]
-        for task, client in enumerate(active.tolist()):
-            self._on[client].add(task)
+def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, active: IntArray, giver: int) -> IntArray:
+    """Return the actives (T,) without tasks on the giver that cost little and weigh as much as it carries beyond the level.
 
-    def find_homes(self) -> IntArray:
-        """(T,) each task's cheapest client among its columns, if threads bear it; −1 where none is cheaper than others."""
-        prices, loads = self._prices, self._loads
-        home = np.full(loads.T, -1, dtype=np.int64)
-        fits = loads.is_oversized[prices.task] | loads.fits_thread(prices.task, prices.client, self._level)
-        order = np.flatnonzero(fits & (prices.column < prices.pool[prices.task]))
-        order = order[np.lexsort((prices.client[order], prices.column[order], prices.task[order]))]
-        task, first = np.unique(prices.task[order], return_index=True)
-        home[task] = prices.client[order[first]]
-        oversized = np.flatnonzero(loads.is_oversized & (home >= 0))
-        taken = np.zeros(loads.C, dtype=np.int64)
-        for t in oversized.tolist():  # one on a thread
-            taken[home[t]] += 1
-            if taken[home[t]] > loads.threads[home[t]] or loads.capacity[home[t]] < loads.oversized_weight * (1 - ROUNDING):
-                taken[home[t]] -= 1
-                home[t] = -1
-        return home
+    Each goes to the client with room that saves most, of equals to the fullest; tasks without such a client stay.
+    """
+    room, sums = loads.measure_room(level), loads.sum_up(active)
+    left = np.minimum(room - sums, loads.capacity * level * (1 + ROUNDING))
+    left[giver] = -np.inf
 
-    def price_of(self, task: int, client: int) -> int:
-        """Price of the task's active copy on the client."""
-        own = slice(self._start[task], self._start[task + 1])
-        at = np.flatnonzero(self._prices.client[own] == client)
-        return int(self._prices.column[own][at[0]]) if len(at) else int(self._prices.pool[task])
+    def find_place(one: int) -> tuple[int, int]:
+        """Return what is saved on the best client with room, and this client; −1 if none has."""
+        bears = left >= loads.weight[one]
+        own = slice(problem.col_start[one], problem.col_start[one + 1])
+        value = np.zeros(loads.C, dtype=np.int64)
+        value[problem.col_client[own]] = saved[own]
+        place = int(np.lexsort((left, -value, ~bears))[0])
+        return int(value[place]), place if bears[place] else -1
 
-    def is_free(self) -> BoolArray:
-        """Return (T,) tasks that are where any client without a column is as cheap."""
-        prices = self._prices
-        free: BoolArray = np.ones(self._loads.T, dtype=np.bool_)
-        here = self.active[prices.task] == prices.client
-        free[prices.task[here & (prices.column != prices.pool[prices.task])]] = False
-        # It may also go where it has a column, which must not cost more.
-        free[prices.task[prices.column > prices.pool[prices.task]]] = False
-        return free & ~self._loads.is_oversized
-
-    def shed_all(self) -> None:
-        """Let overloaded clients shed tasks, the most loaded first, until no client is overloaded or can shed."""
-        for _ in range(PLACING_ROUNDS):
-            over = np.flatnonzero(self._sums > self._room)
-            if not len(over):
-                return
-            changed = False
-            for client in over[np.argsort(-self._sums[over] / self._loads.size[over], kind="stable")].tolist():
-                changed |= self._shed(client)
-            if not changed:
-                return
-
-    def _shed(self, client: int) -> bool:
-        """Move the cheapest tasks that weigh enough away from the client; return whether any was moved."""
-        loads = self._loads
-        tasks = np.array(sorted(t for t in self._on[client] if not loads.is_oversized[t]), dtype=np.int64)
-        may_give = len(self._on[client]) - int(loads.least_number[client])
-        if not len(tasks) or may_give <= 0:
-            return False
-        left = self._room - self._sums
-        left[client] = -np.inf
-        found = [self._find_place(task, client, left) for task in tasks.tolist()]
-        there = np.array([price for price, _ in found], dtype=np.int64)
-        more: IntArray = there - np.array([self.price_of(t, client) for t in tasks.tolist()], dtype=np.int64)
-        open_ = np.flatnonzero(there < NOT_ALLOWED)
-        need = float(self._sums[client] - self._room[client])
-        leaving = tasks[open_][_cover_cheaply(loads.weight[tasks[open_]], more[open_], need)]
-        moved = 0
-        for task in leaving[np.argsort(-loads.weight[leaving], kind="stable")].tolist():
-            if moved == may_give:
-                break
-            price, place = self._find_place(task, client, left)
-            if price < NOT_ALLOWED:
-                self._move(task, place)
-                left[place] -= loads.weight[task]
-                moved += 1
-        return moved > 0
-
-    def _find_place(self, task: int, client: int, left: FloatArray) -> tuple[int, int]:
-        """Return the cheapest other client with room for the task, of equals the fullest; price NOT_ALLOWED where none has."""
-        loads, prices = self._loads, self._prices
-        weight = loads.weight[task]
-        own = slice(self._start[task], self._start[task + 1])
-        others, price = prices.client[own], prices.column[own]
-        fits = (left[others] >= weight) & (others != client) & (weight <= self._level * loads.capacity[others] * (1 + ROUNDING))
-        best, place = NOT_ALLOWED, -1
-        if fits.any():
-            at = int(np.argmin(np.where(fits, price, NOT_ALLOWED)))
-            best, place = int(price[at]), int(others[at])
-        if prices.pool[task] < best:
-            room = np.where((left >= weight) & (loads.capacity * self._level * (1 + ROUNDING) >= weight), left, np.inf)
-            room[others] = np.inf
-            at = int(np.argmin(room))
-            if np.isfinite(room[at]):
-                best, place = int(prices.pool[task]), at
-        return best, place
-
-    def fill_idle(self) -> None:
-        """Move the cheapest tasks to clients with idle threads and room, from clients that can spare one."""
-        loads = self._loads
-        number = np.array([len(tasks) for tasks in self._on], dtype=np.int64)
-        for client in np.flatnonzero(number < loads.least_number).tolist():
-            while number[client] < loads.least_number[client]:
-                spare = np.flatnonzero((number > loads.least_number)[self.active] & ~loads.is_oversized)
-                room = self._room[client] - self._sums[client]
-                spare = spare[loads.weight[spare] <= min(room, self._level * loads.capacity[client])]
-                if not len(spare):
-                    break
-                more = [self.price_of(t, client) - self.price_of(t, int(self.active[t])) for t in spare.tolist()]
-                task = int(spare[np.argmin(more)])
-                if min(more) >= NOT_ALLOWED // 2:
-                    break
-                number[self.active[task]] -= 1
-                number[client] += 1
-                self._move(task, client)
-
-    def _move(self, task: int, client: int) -> None:
-        here, weight = int(self.active[task]), self._loads.weight[task]
-        self._on[here].discard(task)
-        self._on[client].add(task)
-        self._sums[here] -= weight
-        self._sums[client] += weight
-        self.active[task] = client
-
-    def return_home(self) -> None:
-        """Return tasks to cheaper clients that have room, the dearest first."""
-        prices, loads = self._prices, self._loads
-        now = np.array([self.price_of(t, c) for t, c in enumerate(self.active.tolist())], dtype=np.int64)
-        away = np.flatnonzero((now > prices.base) & ~loads.is_oversized)
-        for task in away[np.argsort(prices.base[away] - now[away], kind="stable")].tolist():
-            here = int(self.active[task])
-            if len(self._on[here]) <= loads.least_number[here]:
-                continue
-            price, place = self._find_place(task, here, self._room - self._sums)
-            if price < now[task]:
-                self._move(task, place)
+    tasks = np.flatnonzero((active == giver) & ~loads.is_oversized)
+    found = [find_place(one) for one in tasks.tolist()]
+    tasks = tasks[[place >= 0 for _, place in found]]
+    there = np.array([value for value, place in found if place >= 0], dtype=np.int64)
+    lost = _value(problem, saved, tasks, np.full(len(tasks), giver)) - there
+    leaving = tasks[_cover_cheaply(loads.weight[tasks], lost, float(sums[giver] - room[giver]))]
+    spare = np.sum(active == giver) - loads.least_number[giver]
+    active = active.copy()
+    for one in leaving[np.argsort(-loads.weight[leaving], kind="stable")][: max(0, spare)].tolist():
+        _, place = find_place(one)
+        if place >= 0:
+            active[one] = place
+            left[place] -= loads.weight[one]
+    return active
 
 
 def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray:
@@ -217,24 +118,84 @@ def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-def find_leading_actives(problem: Problem, forced: Forced, loads: LoadArrays, most: float) -> IntArray | None:
-    """Return (T,) actives that R3 allows now, with loads up to `most` and few moves; None where none were found."""
-    moved = ACTIVE_MOVES.cost_per_active
-    assert moved is not None
-    costs = moved(problem)
-    column = np.where(forced.leading, costs.columns, NOT_ALLOWED)
-    pool = np.where(forced.pool_leading, costs.pools, NOT_ALLOWED)
-    prices = make_prices(problem, loads, column, pool)
-    if np.any(prices.base >= NOT_ALLOWED):
-        return None
-    active = place_actives(loads, prices, most, at_any_price=False)
-    if loads.greatest(active) > most * (1 + ROUNDING):
-        return None
-    at = problem.find(np.arange(problem.T) * problem.C + active)
-    allowed = np.where(
-        at >= 0, forced.leading[np.maximum(at, 0)] if len(at) and len(forced.leading) else False, forced.pool_leading
-    )
-    return active if allowed.all() else None
+def _measure_savings(problem: Problem, forced: Forced) -> IntArray:
+    """Return (A,) twice the offsets that the active on each column saves over one elsewhere, and one more if it stays.
+
+    Copies that R3 to R5 force now cost nothing.
+    """
+    task, is_cold = problem.col_task, forced.tie_not_caught_up
+    cost = np.where(forced.mandatory | (forced.tied & is_cold[task]), 0, problem.col_cost)
+    dearest = np.zeros(problem.T, dtype=np.int64)
+    np.maximum.at(dearest, task, cost)
+    in_pool = np.where(forced.pool_tied & is_cold, 0, problem.pool_cost)
+    saved = np.where(problem.pool_size > 0, in_pool, dearest)[task] - cost
+    assert ACTIVE_MIGRATIONS.cost_per_active is not None
+    moves = ACTIVE_MIGRATIONS.cost_per_active(problem)
+    return saved // (1 + int(np.abs(saved).max(initial=0)) // _MOST_SAVED) * 2 + moves.pools[task] - moves.columns
+
+
+def _keep(problem: Problem, column: IntArray, weight: FloatArray, need: IntArray, room: FloatArray) -> BoolArray:
+    """Return (n,) whether to keep each of the ordered columns (n,): the task still needs a client, and the client has room.
+
+    Args:
+        weight: (n,) of a copy on each column.
+        need: (T,) clients that each task needs.
+        room: (C,) weight that each client can take.
+    """
+    left, free = need.tolist(), room.tolist()
+    is_kept = np.zeros(len(column), dtype=np.bool_)
+    pairs = zip(problem.col_task[column].tolist(), problem.col_client[column].tolist(), weight.tolist(), strict=True)
+    for at, (task, client, each) in enumerate(pairs):
+        if left[task] and each <= free[client]:
+            left[task] -= 1
+            free[client] -= each
+            is_kept[at] = True
+    return is_kept
+
+
+def _spare_for_idle(loads: LoadArrays, active: IntArray, lost: IntArray) -> IntArray:
+    """Return the actives (T,) without the cheapest by `lost` (T,) if idle threads would lack tasks to be dealt."""
+    number = np.bincount(active[active >= 0], minlength=loads.C)
+    lacking = int(np.maximum(loads.least_number - number, 0).sum() - np.sum(active < 0))
+    active = active.copy()
+    for task in np.argsort(lost, kind="stable").tolist() if lacking > 0 else ():
+        here = int(active[task])
+        if lacking > 0 and here >= 0 and number[here] > loads.least_number[here] and not loads.is_oversized[task]:
+            number[here] -= 1
+            lacking -= 1
+            active[task] = -1
+    return active
+
+
+def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: IntArray, level: float) -> Placement:
+    """Return the placement with these actives (T,) and the standbys of each logged task (R2, R4), on draining clients last.
+
+    Standbys are where they cost least to restore, then where they were, then where clients carry least: weight up to `level`
+    or, if standbys weigh nothing, copies.
+    """
+    C, n, task, client = problem.C, problem.standbys, problem.col_task, problem.col_client
+    logged = np.flatnonzero(problem.logged)
+    if not n or not len(logged):
+        return make_placement(active, np.zeros(0, dtype=np.int64), C)
+    room = np.full(C, np.inf)
+    if loads.standby is None:
+        one, none = problem.logged.astype(np.float64), np.zeros(problem.T, dtype=np.bool_)
+        loads = replace(loads, weight=one, is_oversized=none, standby=one)
+    else:
+        room = loads.measure_room(level) - loads.sum_up(active)
+    assert loads.standby is not None
+    weight = loads.standby[task]
+    cost = np.where(forced.mandatory, 0, problem.col_cost)
+    may = problem.logged[task] & (loads.size[client] > 0) & (client != active[task]) & (cost < problem.pool_cost[task])
+    column = np.flatnonzero(may)
+    keys = (client, problem.col_lag, ~problem.col_standby, cost, task, -weight)
+    column = column[np.lexsort(tuple(key[column] for key in keys))]
+    kept = column[_keep(problem, column, weight[column], np.full(problem.T, n), room)]
+    copies = Copies.of(problem, loads)
+    placed = np.concatenate([active, np.full(len(logged) * n, -1, dtype=np.int64)])
+    first = problem.T + (np.cumsum(problem.logged) - 1) * n
+    placed[first[task[kept]] + rank_within(task[kept])] = client[kept]
+    return copies.read(deal(copies, placed))
 
 
 def choose_least_loaded(

@@ -1,9 +1,13 @@
-"""The goals after the load, by solvers: one program for few pairs of task and client, a guided heuristic for more."""
+"""Load within its tolerance, then the other goals by solvers.
+
+One program has all goals if pairs of task and client are few. Otherwise its relaxation and searches in neighbourhoods improve
+the plan that is found without a solver.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from optassign_models.goals import GoalModel, evaluate, find_goals
@@ -13,51 +17,43 @@ from optassign_models.limits import PlacementLimit
 from optassign_models.load.neighbourhoods import improve
 from optassign_models.load.under_load import make_question_under_load, relax_under_load, solve_under_load
 from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
-from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.methods.load_case import LoadCase
+from optassign_models.solving.methods.load_method import LoadCase, LoadMethod
+from optassign_models.solving.methods.method import Case
 from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
-from optassign_models.target.search import Question, TargetAnswer, has_few_pairs
+from optassign_models.target.search import Question, has_few_pairs
 from optassign_models.target.solver import Effort
 
 
-class LoadSolver:
-    """Solves for the goals of one order, with loads within their tolerance."""
+class SolvedLoadMethod(LoadMethod):
+    """Load within its tolerance, then the goals that are asked for; of many pairs goals (b) to (f)."""
 
-    def __init__(self, order: RequestedOrder, effort: Effort) -> None:
+    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float, effort: Effort) -> None:
+        """Make a method for this order; the other parameters are those of `LoadMethod`."""
+        super().__init__(order, tolerance, min_gain)
         self._effort = effort
         self._goals = tuple(goal for goal in find_goals(order.names) if goal is not LOAD)
         self._configured = tuple(goal for goal in self._goals if goal.name in order.configured)
 
-    def serves(self, problem: Problem) -> bool:
-        """Return whether one program has all goals: pairs of task and client are few."""
-        return has_few_pairs(problem)
-
-    def plan(self, case: LoadCase, start: Placement, place: Callable[[IntArray], Placement]) -> Found:
-        """The best plan that was found from the start, with loads within the tolerance if those of the start are, and bounds.
-
-        place: the placement with as many of these actives (T,) as have room, −1 for tasks without one.
-        """
-        found = Found(start, found_by=FoundBy.GREEDY)
-        if self.serves(case.problem):
+    def place(self, case: Case) -> Found:
+        """The best plan that was found, with loads within the tolerance if possible; its bounds."""
+        assert isinstance(case, LoadCase)
+        found, is_small = super().place(case), has_few_pairs(case.problem)
+        if is_small:
             found = self._improve(case, found)
-        if self._is_first_proven(case, found):
+        if not self._goals or found.bounds.get(self._goals[0].name) == self._evaluate(case, found.whole)[0]:
             return found
-        if self._goals[0] is RESTORE_WORK and self._is_within(case, found.whole):
-            found = self._relax(case, found, place)
-        if self.serves(case.problem) and len(case.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
+        if self._goals[0] is RESTORE_WORK and _is_within(case, found.whole):
+            found = self._relax(case, found)
+        if is_small and len(case.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
             return found  # a neighbourhood would be the whole group
         deadline = self._effort.deadline
         placed = improve(case.problem, case.forced, case.loads, case.most, found.whole, deadline)
         return replace(self._choose(case, found, placed), limited=found.limited or not deadline.left)
 
-    def _is_first_proven(self, case: LoadCase, found: Found) -> bool:
-        if not self._goals:
-            return True
-        return found.bounds.get(self._goals[0].name) == self._evaluate(case, found.whole)[0]
-
-    def _relax(self, case: LoadCase, start: Found, place: Callable[[IntArray], Placement]) -> Found:
+    def _relax(self, case: LoadCase, start: Found) -> Found:
         """Return the better of the start and the placement that the relaxation leads to, with the bound of restore work."""
         question = make_question_under_load(
             case.problem, case.loads, case.most, self._goals[:1], (), start.whole, has_pools=True
@@ -68,52 +64,79 @@ class LoadSolver:
         found = start
         if relaxed.bound > start.bounds.get(RESTORE_WORK.name, -1):
             found = replace(start, bounds={RESTORE_WORK.name: relaxed.bound}, proved_by=relaxed.proved_by)
-        return self._choose(case, found, place(relaxed.active))
+        return self._choose(case, found, case.place(relaxed.active))
 
     def _choose(self, case: LoadCase, found: Found, placed: Placement) -> Found:
-        is_better = self._is_within(case, placed) and self._evaluate(case, placed) < self._evaluate(case, found.whole)
+        is_better = _is_within(case, placed) and self._evaluate(case, placed) < self._evaluate(case, found.whole)
         return replace(found, placement=placed, found_by=FoundBy.GREEDY) if is_better else found
-
-    @staticmethod
-    def _is_within(case: LoadCase, placed: Placement) -> bool:
-        """Return whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
-        if case.loads.count_idle(placed.active):
-            return False
-        return math.isfinite(case.most) and case.loads.greatest_of(placed) <= case.most * (1 + ROUNDING)
 
     def _improve(self, case: LoadCase, start: Found) -> Found:
         """Return the best plan in the goals, in their order, that keeps the loads; the start, if none is better."""
-        found = self.solve(case, start.whole, ())
-        found = replace(found, limited=start.limited or found.limited)
+        found = self._solve(case, start.whole, ())
         if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
             return replace(found, placement=start.placement, found_by=start.found_by)
         return found
 
-    def solve(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
+    def _solve(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
         """Return the best plan in the goals with loads within the tolerance and inside these limits.
 
         The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
         """
-        question = self.make_question(case, start, limits)
+        question = self._pose(case, start, limits)
         found = read_answer(solve_under_load(question, self._effort), question.goals)
-        return found if self._is_within(case, start) else replace(found, bounds={})
+        return found if _is_within(case, start) else replace(found, bounds={})
 
-    def make_question(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
-        """Return the goals as a question to the program of the target, with loads within the tolerance as rows."""
-        has_pools = not self.serves(case.problem)
-        return make_question_under_load(case.problem, case.loads, case.most, self._goals, limits, start, has_pools=has_pools)
+    def _pose(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+        return make_question_under_load(case.problem, case.loads, case.most, self._goals, limits, start, has_pools=False)
 
-    def find_least_imbalance(self, case: LoadCase) -> TargetAnswer:
-        """Return the placement of least imbalance that keeps the limits, whatever clients carry."""
-        return find_least_imbalance(case, self._effort)
+    def make_question(self, case: Case) -> Question | None:
+        """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
+        assert isinstance(case, LoadCase)
+        return self._pose(case, case.search_rough().whole, case.limits.placements) if has_few_pairs(case.problem) else None
 
-    def can_hold(self, problem: Problem, limits: Sequence[PlacementLimit]) -> bool | None:
-        """Return whether some placement keeps these limits; None where that was not found out."""
-        return can_hold_together(problem, limits, self._effort)
+    def search_limited_plan(self, case: Case, free: Found) -> Found:
+        """Return the plan of one program with all goals and the limits as rows, if pairs are few.
 
-    def is_as_good(self, case: LoadCase, now: Placement, plan: Placement) -> bool:
-        """Return whether a placement is no worse than the plan in the configured goals."""
-        return self._evaluate(case, now, self._configured) <= self._evaluate(case, plan, self._configured)
+        No plan has more than the case's greatest load: otherwise a better one might be found at rest.
+        """
+        assert isinstance(case, LoadCase)
+        mended = super().search_limited_plan(case, free)
+        if not has_few_pairs(case.problem):
+            return mended
+        within = self._solve(case, mended.placement or free.whole, case.limits.placements)
+        if within.placement is not None and case.may_be_plan(within.placement):
+            return within
+        return replace(mended, impossible=mended.placement is None and within.impossible, limited=within.limited)
 
-    def _evaluate(self, case: LoadCase, plan: Placement, goals: Sequence[GoalModel] | None = None) -> tuple[int, ...]:
+    def find_least_imbalance(self, case: Case) -> Found:
+        """Return the plan with the load that it has, or any placement that keeps the limits."""
+        rough = super().find_least_imbalance(case)
+        if case.keeps_limits(rough.whole) or not has_few_pairs(case.problem):
+            return rough
+        result = find_least_imbalance(case, self._effort)
+        return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
+
+    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
+        """Return whether some placement keeps the limits: by single moves, otherwise by the program of the target."""
+        return super().can_hold(case, limits, start) or can_hold_together(case.problem, limits, self._effort)
+
+    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
+        """Return None if the plan is better in the other goals (a); otherwise an empty mapping."""
+        if not self._configured or not has_few_pairs(case.problem):
+            return {}
+        mine, theirs = (self._evaluate(case, each, self._configured) for each in (now, case.search_rough().whole))
+        return {} if mine <= theirs else None
+
+    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
+        """Return nothing if pairs are few: one program serves all goals."""
+        return {} if has_few_pairs(case.problem) else super().find_unserved(case, placed)
+
+    def _evaluate(self, case: Case, plan: Placement, goals: Sequence[GoalModel] | None = None) -> tuple[int, ...]:
         return tuple(evaluate(case.problem, case.forced, plan, self._goals if goals is None else goals).values())
+
+
+def _is_within(case: LoadCase, placed: Placement) -> bool:
+    """Return whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
+    if case.loads.count_idle(placed.active):
+        return False
+    return math.isfinite(case.most) and case.loads.greatest_of(placed) <= case.most * (1 + ROUNDING)
