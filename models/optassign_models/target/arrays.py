@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from optassign_models.forced import exact_sum
 from optassign_models.problem import BoolArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
@@ -145,6 +146,22 @@ class Matrix:
             coefficient=self.coefficient[kept],
         )
         return matrix, rows
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """The result of a search for whole values."""
+
+    values: IntArray | None
+    """(n,) None if none were found."""
+    bound: int | None
+    """No values cost less; None if the solver knows no bound."""
+    is_impossible: bool = False
+    """Proven that no values keep the rows."""
+
+    def is_optimal(self, cost: IntArray) -> bool:
+        """Return whether the values are proven to cost least."""
+        return self.values is not None and exact_sum(cost, self.values) == self.bound
 
 
 def is_whole(values: FloatArray) -> BoolArray:

@@ -71,8 +71,8 @@ def require_pooled_actives_to_add_up(program: Program, v: TargetVariables) -> No
         _require_merged_to_add_up(program, v.scope, rows, merged)
 
 
-def require_actives_to_be_copies(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """Require a ≤ y, pa ≤ p, qa ≤ q, ma ≤ m, which with one copy on a column is R2; return the rows (n,) and (k,) of two."""
+def require_actives_to_be_copies(program: Program, v: TargetVariables) -> IntArray:
+    """Require a ≤ y, pa ≤ p, qa ≤ q, ma ≤ m, which with one copy on a column is R2; return the rows (n + k,) of a and pa."""
     problem = v.scope.problem
     ma = v.ma[0]
     pairs = ((v.a, v.y), (v.pa, v.p), (v.qa, v.q), (ma.of_pool, v.m.of_pool), (ma.of_client, v.m.of_client))
@@ -83,7 +83,7 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> tuple[
         program.add_entries(rows, copies, 1)
         program.add_entries(rows, active[:number], -1)
         found.append(rows)
-    return found[0], found[1]
+    return np.concatenate(found[:2])
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
@@ -290,24 +290,17 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
             add_both(copies, (merged.of_client, light, every))
 
 
-@dataclass(frozen=True, eq=False)
-class Imbalance:
-    """Which families cost, and how many steps each of their shares has."""
+StepNumbers = tuple[IntArray | None, ...]
+"""(5,) arrays: how many steps each share of a family has; None for a family whose imbalance costs nothing."""
 
-    counts: tuple[bool, ...]
-    """(5,) the family costs; the others have no rows."""
-    steps: tuple[IntArray, ...]
-    """(5,) arrays: steps of each share, in the order of the family."""
 
-    @classmethod
-    def at_first(cls, distances: Sequence[IntArray], counts: Sequence[bool]) -> Imbalance:
-        """Few steps for each share, and one more than a count's distance from it.
+def number_first_steps(distances: Sequence[IntArray], costs: Sequence[bool]) -> StepNumbers:
+    """Return few steps for each share of the families that cost, and one more than a count's distance from it.
 
-        `distances`: by family, copies by which each count is off its share: (C,) three times, then (G × C,) twice.
-        """
-        pairs = zip(distances, FIRST_STEPS, strict=True)
-        steps = tuple(np.minimum(np.maximum(distance + 1, first), MOST_FIRST_STEPS) for distance, first in pairs)
-        return cls(tuple(counts), steps)
+    `distances`: by family, copies by which each count is off its share: (C,) three times, then (G × C,) twice.
+    """
+    every = zip(distances, costs, FIRST_STEPS, strict=True)
+    return tuple(np.clip(distance + 1, first, MOST_FIRST_STEPS) if cost else None for distance, cost, first in every)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,28 +325,28 @@ class ImbalanceStep:
 class ImbalanceSteps:
     """All steps of a program."""
 
-    imbalance: Imbalance
+    numbers: StepNumbers
     listed: tuple[ImbalanceStep, ...]
 
-    def extend_where_short(self, values: FloatArray, cost: IntArray) -> Imbalance | None:
+    def extend_where_short(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
         """More steps where a last one that costs has more than one copy in `values` (variables,); None where the cost is exact.
 
         Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's
         share often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
         """
-        more = [steps.copy() for steps in self.imbalance.steps]
+        more = [None if numbers is None else numbers.copy() for numbers in self.numbers]
         is_exact = True
         for step in self.listed:
-            over = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0)
-            if not len(step.index) or not over.any():
+            over, numbers = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0), more[step.family]
+            if numbers is None or not len(step.index) or not over.any():
                 continue
             is_exact = False
             needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
             if step.family in OF_CLIENTS:
-                np.maximum(more[step.family], needed.max(), out=more[step.family])
+                np.maximum(numbers, needed.max(), out=numbers)
             else:
-                np.maximum.at(more[step.family], step.index[over], needed)
-        return None if is_exact else Imbalance(self.imbalance.counts, tuple(more))
+                np.maximum.at(numbers, step.index[over], needed)
+        return None if is_exact else tuple(more)
 
     def list_above(self, family: int) -> list[tuple[IntArray, IntArray]]:
         """Variables and shares of each step above the shares of a family, (k,) each."""
@@ -365,16 +358,16 @@ class ImbalanceSteps:
         return found[0] if found else _nothing()
 
 
-def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows], imbalance: Imbalance) -> ImbalanceSteps:
+def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows], numbers: StepNumbers) -> ImbalanceSteps:
     """Add the steps of every share that costs to the rows of the five families, in their order."""
     listed: list[ImbalanceStep] = []
-    for family, (rows, steps) in enumerate(zip(families, imbalance.steps, strict=True)):
-        if imbalance.counts[family]:
+    for family, (rows, steps) in enumerate(zip(families, numbers, strict=True)):
+        if steps is not None:
             listed.extend(_add_family(program, v, family, rows, steps))
     for family, merged in ((OF_ACTIVES, v.ma), (OF_COPIES, (v.m,))):
-        if imbalance.counts[family]:
+        if numbers[family] is not None:
             listed.extend(_add_merged(program, v, family, each) for each in merged if len(each.pool))
-    return ImbalanceSteps(imbalance, tuple(listed))
+    return ImbalanceSteps(numbers, tuple(listed))
 
 
 def _add_family(program: Program, v: TargetVariables, family: int, rows: ShareRows, steps: IntArray) -> list[ImbalanceStep]:
@@ -411,7 +404,7 @@ def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | N
 
     A place takes what its subtopology has there at most, and what columns leave of the share. The row adds up the share where
     that is the lesser one without columns, and otherwise the number of tasks. By Gale's theorem (1957) on flows from pools to
-    clients, what may still not fit is a matter of single clients: `reading.py` tells their places apart.
+    clients, what may still not fit is a matter of single clients: `search.py` tells their places apart.
     """
     scope = v.scope
     for family, merged in ((OF_COPIES, v.m), *((OF_ACTIVES, merged) for merged in v.ma)):

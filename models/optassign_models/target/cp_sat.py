@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -11,28 +10,12 @@ from ortools.sat.python import cp_model
 from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.problem import IntArray
-from optassign_models.target.arrays import Matrix
+from optassign_models.target.arrays import Decided, Matrix
 
 MOST = 1 << 61
 """A sum of costs must be below this: CP-SAT calculates with 64 bits, and reserves one."""
 EXACT = 1 << 50
 """Below this, a sum of costs ends at the optimum. CP-SAT compares value and bound as doubles: units of others stay open."""
-
-
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """The result of one call of CP-SAT."""
-
-    values: IntArray | None
-    """(n,) whole; None if none were found."""
-    bound: int | None
-    """No values cost less; None if CP-SAT knows no bound."""
-    is_impossible: bool = False
-    """Proven that no values keep the rows."""
-
-    def is_optimal(self, cost: IntArray) -> bool:
-        """Return whether the values are proven to cost least."""
-        return self.values is not None and exact_sum(cost, self.values) == self.bound
 
 
 def decide(

@@ -19,7 +19,7 @@ from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import ITERATIONS, NODES, SCALED_BITS
 from optassign_models.problem import BoolArray, IntArray
-from optassign_models.target.arrays import FloatArray, Matrix
+from optassign_models.target.arrays import Decided, FloatArray, Matrix
 
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 """HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).
@@ -40,16 +40,6 @@ class Relaxed:
     """(n,)"""
     duals: FloatArray
     """(m,) of the rows."""
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """The result of branch and bound."""
-
-    values: IntArray
-    """(n,) whole."""
-    bound: float
-    """The solver's own bound of the cost."""
 
 
 def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
@@ -74,23 +64,25 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
     return Relaxed(values, duals)
 
 
-def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Searched | None:
-    """Return whole values of little cost (n,), with a bound: what branch and bound found within its limits."""
+def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Decided:
+    """Return whole values of little cost (n,), and the solver's own bound: what branch and bound found within its limits."""
+    nothing = Decided(None, None)
     dropped = matrix.drop_fixed()
     if dropped is None:
-        return None
+        return nothing
     free = matrix.is_free
     paid = exact_sum(cost[~free], matrix.low[~free])
     values = matrix.low.copy()
     if not free.any():
-        return Searched(values, paid)
+        return Decided(values, paid)
     parameters = parameters_pb2.SolveParametersProto(node_limit=NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0)
     result = _try(_write(dropped[0], cost[free], whole=True), parameters_pb2.SOLVER_TYPE_HIGHS, parameters, deadline)
     ends = (result_pb2.TERMINATION_REASON_OPTIMAL, result_pb2.TERMINATION_REASON_FEASIBLE)
     if result is None or result.termination.reason not in ends or not result.solutions:
-        return None
+        return nothing
     values[free] = np.rint(_read_values(result, int(free.sum()))).astype(np.int64)
-    return Searched(values, result.termination.objective_bounds.dual_bound + paid)
+    bound = result.termination.objective_bounds.dual_bound
+    return Decided(values, paid + math.ceil(bound - max(1e-6, 1e-9 * abs(bound))))
 
 
 def is_infeasible(matrix: Matrix, deadline: Deadline) -> bool:

@@ -148,7 +148,7 @@ def price_tasks(program: TargetProgram, cost: IntArray) -> IntArray:
     `cost` (variables,) must be one of copies alone. A standby costs what y does, an active what y and a do together. Where
     every copy can be where it costs least, these duals prove the optimum without a solver.
     """
-    v, problem, rules = program.v, program.v.scope.problem, program.rules
+    v, problem = program.v, program.v.scope.problem
     number, pooled = len(v.y), len(v.p)
     as_standby = np.concatenate([cost[v.y], cost[v.p]])
     task = np.concatenate([problem.col_task[v.y_column], v.p_task])
@@ -161,7 +161,7 @@ def price_tasks(program: TargetProgram, cost: IntArray) -> IntArray:
     np.minimum.at(active, v.pa_task, as_active[1])
     standby[standby == _FAR] = 0
     duals = np.zeros(len(program.matrix.row_low), dtype=np.int64)
-    duals[rules.copies] = standby
-    duals[rules.one_active] = active - standby
-    duals[np.concatenate([rules.on_column, rules.in_pool])] = as_standby - standby[task]
+    duals[program.copies] = standby
+    duals[program.one_active] = active - standby
+    duals[program.active_is_copy] = as_standby - standby[task]
     return duals

@@ -22,7 +22,7 @@ from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, 
 from optassign_models.results import ProvedBy
 from optassign_models.shares import ShareBounds, ShareFamilies
 from optassign_models.target.arrays import Program
-from optassign_models.target.constraints import Imbalance
+from optassign_models.target.constraints import StepNumbers, number_first_steps
 from optassign_models.target.deal import deal_places
 from optassign_models.target.objectives import Objective
 from optassign_models.target.solver import Effort, Optimum, Solver, minimise_in_order
@@ -194,7 +194,7 @@ class _Draft:
     question: Question
     zones: Zones
     shares: ShareFamilies
-    imbalance: Imbalance | None
+    steps: StepNumbers | None
     apart: BoolArray
     """(G × C,) bool: places that are told apart."""
     has_most_values: bool
@@ -206,11 +206,11 @@ class _Draft:
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
         shares = question.shares if question.shares_bind else _widen_uncounted(question)
-        imbalance = None
+        steps = None
         if not question.shares_bind:  # a step more than clients have too much or too little where every copy stays
-            imbalance = Imbalance.at_first(_measure_distances(problem, shares), question.costs)
+            steps = number_first_steps(_measure_distances(problem, shares), question.costs)
         apart = np.zeros(problem.G * problem.C, dtype=np.bool_)
-        return cls(question, find_zones(problem, labels), shares, imbalance, apart, has_most_values)
+        return cls(question, find_zones(problem, labels), shares, steps, apart, has_most_values)
 
     def state(self) -> TargetProgram:
         """Return the program."""
@@ -221,7 +221,7 @@ class _Draft:
         is_soft = not question.shares_bind
         scope = Scope(problem, question.forced, self.shares, self.zones, allowed, self.apart, is_soft)
         limits, require = question.limits, question.require
-        return state_target(scope, self.imbalance, question.goals, limits, require, has_most_values=self.has_most_values)
+        return state_target(scope, self.steps, question.goals, limits, require, has_most_values=self.has_most_values)
 
 
 def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, TargetProgram | None, Optimum]:
@@ -234,7 +234,7 @@ def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, Tar
         optimum = minimise_in_order(program, draft.question.objectives, effort, hint)
         if optimum.longer is None or not effort.deadline.left:
             break
-        draft = replace(draft, imbalance=optimum.longer)
+        draft = replace(draft, steps=optimum.longer)
     return draft, program, optimum
 
 

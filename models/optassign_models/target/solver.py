@@ -34,7 +34,7 @@ from optassign_models.policy.constants import (
 from optassign_models.problem import IntArray
 from optassign_models.results import ProvedBy
 from optassign_models.target.arrays import FloatArray, Matrix, is_whole
-from optassign_models.target.constraints import Imbalance
+from optassign_models.target.constraints import StepNumbers
 from optassign_models.target.cp_sat import EXACT, MOST, decide
 from optassign_models.target.duals import fix_to_optima, prove_best_bound
 from optassign_models.target.highs import Relaxed, is_infeasible, relax, search
@@ -73,7 +73,7 @@ class Optimum:
     """(variables,) whole; None where nothing whole was found."""
     bounds: tuple[int, ...] = ()
     """A bound of each objective, given the values of those before; shorter if a limit came first."""
-    longer: Imbalance | None = None
+    longer: StepNumbers | None = None
     """The steps that the program needs; None where it has enough of them."""
     is_impossible: bool = False
     """No values keep the rows, as the solver says."""
@@ -280,7 +280,7 @@ class _Step:
     values: FloatArray
     bounds: tuple[int, ...]
     """In the units of each form."""
-    longer: Imbalance | None = None
+    longer: StepNumbers | None = None
     """The steps that the program needs for the solution; None where it has enough of them."""
 
 
@@ -381,10 +381,8 @@ def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> t
         return None
     if effort.solver is Solver.HIGHS:
         found = search(matrix, cost, effort.deadline)
-        return None if found is None else (found.values, int(np.ceil(found.bound - max(1e-6, 1e-9 * abs(found.bound)))))
-    if _measure(matrix, cost) >= MOST:
+    elif _measure(matrix, cost) < MOST:
+        found = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline, presolves=True)
+    else:
         return None
-    decided = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline, presolves=True)
-    if decided.values is None or decided.bound is None:
-        return None
-    return decided.values, decided.bound
+    return None if found.values is None or found.bound is None else (found.values, found.bound)

@@ -12,8 +12,8 @@ from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.problem import IntArray
 from optassign_models.target.arrays import FloatArray, Matrix, Program
 from optassign_models.target.constraints import (
-    Imbalance,
     ImbalanceSteps,
+    StepNumbers,
     add_steps,
     count_beyond_ties,
     count_greatest,
@@ -33,26 +33,17 @@ from optassign_models.target.variables import Scope, TargetVariables, declare_va
 
 
 @dataclass(frozen=True, eq=False)
-class RuleRows:
-    """The rows of the rules, each of one task."""
-
-    one_active: IntArray
-    """(T,)"""
-    copies: IntArray
-    """(T,)"""
-    on_column: IntArray
-    """(n,) the active on a candidate is a copy;"""
-    in_pool: IntArray
-    """(k,) the active in a pool is one."""
-
-
-@dataclass(frozen=True, eq=False)
 class TargetProgram:
     """The program in arrays. Its variables are those of `v`, then further ones that goals need."""
 
     v: TargetVariables
     matrix: Matrix
-    rules: RuleRows
+    one_active: IntArray
+    """(T,) rows of R1."""
+    copies: IntArray
+    """(T,) rows of R4."""
+    active_is_copy: IntArray
+    """(n + k,) rows: the active on a candidate, then the active in a pool, is a copy."""
     beyond: IntArray
     """(j,) variables: copies of a task beyond those on tied clients that this answer forces;"""
     beyond_task: IntArray
@@ -66,21 +57,22 @@ class TargetProgram:
     peaks: Mapping[str, int] = field(default_factory=dict)
     """By goal: the variable of the greatest sum of any client."""
 
-    def find_longer_steps(self, values: FloatArray, cost: IntArray) -> Imbalance | None:
+    def find_longer_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
         """The steps with more where counts (variables,) of least cost (variables,) are further from their shares; or None."""
         return None if self.steps is None else self.steps.extend_where_short(values, cost)
 
 
 def state_target(
     scope: Scope,
-    imbalance: Imbalance | None,
+    numbers: StepNumbers | None,
     goals: Iterable[GoalModel] = (),
     limits: Iterable[PlacementLimit] = (),
     require: Callable[[Program, TargetVariables], None] | None = None,
     *,
     has_most_values: bool = False,
 ) -> TargetProgram:
-    """Return the program of all targets in a scope; with `imbalance` shares are no bounds, but counts beyond them cost.
+    """Return the program of all targets in a scope; with `numbers` of steps shares are no bounds, but counts beyond
+    them cost.
 
     Args:
         goals: the goals that may need variables of their own.
@@ -94,14 +86,14 @@ def state_target(
     require_pooled_copies_to_add_up(program, v)
     one_active = require_one_active(program, v)
     require_pooled_actives_to_add_up(program, v)
-    rules = RuleRows(one_active, copies, *require_actives_to_be_copies(program, v))
+    active_is_copy = require_actives_to_be_copies(program, v)
     beyond, beyond_task = np.zeros((2, 0), dtype=np.int64)
     if any(goal.forced_costs is not None for goal in goals):
         beyond, beyond_task = count_beyond_ties(program, v)
     of_copies, of_clients = require_shares_of_copies(program, v)
     of_actives, stateful, every = require_shares_of_actives(program, v)
     families = (every, stateful, of_clients, of_actives, of_copies)
-    steps = None if imbalance is None else add_steps(program, v, families, imbalance)
+    steps = None if numbers is None else add_steps(program, v, families, numbers)
     require_room(program, v, steps)
     for limit in limits:
         if limit.kind is Kind.MOST:
@@ -120,4 +112,6 @@ def state_target(
             peaks[goal.name] = count_greatest(program, v, carried)
     if require is not None:
         require(program, v)
-    return TargetProgram(v, program.finish(), rules, beyond, beyond_task, steps, reached, gained, peaks)
+    return TargetProgram(
+        v, program.finish(), one_active, copies, active_is_copy, beyond, beyond_task, steps, reached, gained, peaks
+    )
