@@ -20,7 +20,6 @@ from optassign_models.policy.constants import (
     EVEN_STEPS,
     FEW_TASKS,
     LEAST_GAIN,
-    MOST_PARTNERS,
     PAIRED_TASKS,
     PARTNERS,
     ROUNDING,
@@ -171,8 +170,6 @@ class _Trades:
             others = np.flatnonzero(left)
             partner = self._trade(giver, self._choose_partners(load, others[others != giver]))
             if partner < 0:
-                partner = self._trade(giver, self._choose_many(others[others != giver]))
-            if partner < 0:
                 partner = self._change_roles(giver)
             if partner < 0:
                 if load[giver] < least:
@@ -189,9 +186,6 @@ class _Trades:
             return others
         least = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
         return np.union1d(least, self._random.choice(others, PARTNERS, replace=False))
-
-    def _choose_many(self, others: IntArray) -> IntArray:
-        return others if len(others) <= MOST_PARTNERS else np.sort(self._random.choice(others, MOST_PARTNERS, replace=False))
 
     def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
         """Hand the giver's lightest copy to the least loaded client, which trades on; the giver takes part no more.

@@ -238,8 +238,6 @@ are examined, and the bound is a bit lower. [pairs]"""
 PARTNERS = 12
 """The number of least loaded clients, and as many at random, that the most loaded one trades with. The least loaded ones alone
 may all hold a copy of the same tasks. [clients]"""
-MOST_PARTNERS = 100
-"""The number of clients that it considers before it is given up. Each client costs a look at all its tasks. [clients]"""
 TRADE_TRIES = 20
 """The trades of one client, by their gain, that are examined for two copies of one task on a client. A later one gains little.
 [rounds]"""
