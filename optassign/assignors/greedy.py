@@ -13,9 +13,9 @@ from optassign.translating.answer import write_answer
 from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
-from optassign_models.solving.methods.greedy_method import GreedyMethod
-from optassign_models.solving.methods.load_method import LoadMethod
-from optassign_models.solving.methods.method import Method
+from optassign_models.solving.greedy_method import GreedyMethod
+from optassign_models.solving.load_method import LoadMethod
+from optassign_models.solving.method import Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 

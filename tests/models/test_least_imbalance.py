@@ -13,7 +13,7 @@ from tiny import draw_tiny_state
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import FamilyCounts, ShareBounds, count_copies
-from optassign_models.solving.methods.target_method import TargetMethod, find_least_imbalance
+from optassign_models.solving.target_method import TargetMethod, find_least_imbalance
 
 
 def as_placement(tiny: Tiny, copies: Copies) -> Placement:

@@ -18,7 +18,7 @@ from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign_models.flows.network import FlowError, Network
 from optassign_models.results import Actives, Found
-from optassign_models.solving.methods import greedy_method, target_method
+from optassign_models.solving import greedy_method, target_method
 from optassign_models.target import search, solver
 from optassign_models.target.arrays import Decided
 from optassign_models.target.search import TargetAnswer

@@ -26,9 +26,9 @@ from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import make_placement
 from optassign_models.rebalance import rebalance, rebalance_values
 from optassign_models.shares import compute_shares
-from optassign_models.solving.methods import target_method
-from optassign_models.solving.methods.target_method import read_answer
+from optassign_models.solving import target_method
 from optassign_models.solving.step import Note
+from optassign_models.solving.target_method import read_answer
 from optassign_models.target.search import TargetAnswer
 
 ORDERED = tuple(goal.name for goal in DEFAULT_ORDER)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from optassign_models.policy.constants import MENDING_ROUNDS
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
-from optassign_models.solving.methods.method import Case, Method
+from optassign_models.solving.method import Case, Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import Clock, Note, Step, Target
 from optassign_models.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step

@@ -23,7 +23,7 @@ from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
-from optassign_models.solving.methods.method import Case
+from optassign_models.solving.method import Case
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
 from optassign_models.ties import spread_failover, spread_lost

@@ -56,7 +56,7 @@ from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.inputs import RequestedLimits
-from optassign_models.solving.methods.method import Case, Method
+from optassign_models.solving.method import Case, Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 

@@ -10,7 +10,7 @@ from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import ShareFamilies, count_copies
-from optassign_models.solving.methods.method import Case
+from optassign_models.solving.method import Case
 from optassign_models.target.objectives import list_in_order
 from optassign_models.target.search import Question, TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver

@@ -12,7 +12,7 @@ from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
-from optassign_models.solving.methods.method import Case, Method
+from optassign_models.solving.method import Case, Method
 from optassign_models.zones import spread_zones
 
 

@@ -22,7 +22,7 @@ from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.shares import compute_imbalance, compute_shares
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.methods.method import Case, Method, is_within_a_little
+from optassign_models.solving.method import Case, Method, is_within_a_little
 from optassign_models.target.objectives import list_families, list_in_order
 from optassign_models.target.search import Question, TargetAnswer, find_best, has_few_pairs
 from optassign_models.target.solver import Effort

@@ -20,9 +20,9 @@ from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.methods.load_method import LoadCase, LoadMethod
-from optassign_models.solving.methods.method import Case
-from optassign_models.solving.methods.target_method import can_hold_together, find_least_imbalance, read_answer
+from optassign_models.solving.load_method import LoadCase, LoadMethod
+from optassign_models.solving.method import Case
+from optassign_models.solving.target_method import can_hold_together, find_least_imbalance, read_answer
 from optassign_models.target.search import Question, has_few_pairs
 from optassign_models.target.solver import Effort
 
