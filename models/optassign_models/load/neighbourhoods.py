@@ -36,32 +36,26 @@ _MOST_COST = 1 << 40
 """Greater costs are counted in greater units, so that sums over a neighbourhood stay exact."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Costs:
-    """Costs of copies on pairs of task and client: on columns (A,) of the problem, and in pools (T,)."""
+def _price(problem: Problem, forced: Forced) -> tuple[PairCosts, PairCosts]:
+    """Return the costs of copies, and what active copies cost in addition, on columns (A,) and in pools (T,).
 
-    copy: PairCosts
-    active: PairCosts
-    """Additional costs of active copies."""
-
-    @classmethod
-    def of(cls, problem: Problem, forced: Forced) -> _Costs:
-        """Return the costs of the default order: restore work, and each goal after it counts half of the one before."""
-        unit = 1 + max(int(problem.col_cost.max(initial=0)), int(problem.pool_cost.max(initial=0))) // _MOST_COST
-        copy, active = (PairCosts.nothing(problem) for _ in range(2))
-        for place, goal in enumerate(reversed(DEFAULT_ORDER)):
-            of_copy, of_active, of_standby = (
-                PairCosts.nothing(problem) if price is None else price(problem)
-                for price in (goal.cost_per_copy, goal.cost_per_active, goal.cost_per_standby)
-            )
-            if goal is RESTORE_WORK:
-                of_copy = PairCosts(of_copy.columns // unit, of_copy.pools // unit)
-            copy = copy.plus(of_copy, 1 << place).plus(of_standby, 1 << place)
-            active = active.plus(of_active, 1 << place).plus(of_standby, -(1 << place))
-        is_free = forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task])
-        is_pool_free = forced.pool_tied & forced.tie_not_caught_up
-        copy = PairCosts(np.where(is_free, 0, copy.columns), np.where(is_pool_free, 0, copy.pools[:, 0]))
-        return cls(copy, PairCosts(active.columns, active.pools[:, 0]))
+    They are those of the default order: restore work, and each goal after it counts half of the one before.
+    """
+    unit = 1 + max(int(problem.col_cost.max(initial=0)), int(problem.pool_cost.max(initial=0))) // _MOST_COST
+    copy, active = (PairCosts.nothing(problem) for _ in range(2))
+    for place, goal in enumerate(reversed(DEFAULT_ORDER)):
+        of_copy, of_active, of_standby = (
+            PairCosts.nothing(problem) if price is None else price(problem)
+            for price in (goal.cost_per_copy, goal.cost_per_active, goal.cost_per_standby)
+        )
+        if goal is RESTORE_WORK:
+            of_copy = PairCosts(of_copy.columns // unit, of_copy.pools // unit)
+        copy = copy.plus(of_copy, 1 << place).plus(of_standby, 1 << place)
+        active = active.plus(of_active, 1 << place).plus(of_standby, -(1 << place))
+    is_free = forced.mandatory | (forced.tied & forced.tie_not_caught_up[problem.col_task])
+    is_pool_free = forced.pool_tied & forced.tie_not_caught_up
+    copy = PairCosts(np.where(is_free, 0, copy.columns), np.where(is_pool_free, 0, copy.pools[:, 0]))
+    return copy, PairCosts(active.columns, active.pools[:, 0])
 
 
 def improve(
@@ -94,10 +88,10 @@ class _Neighbourhoods:
 
     def __init__(self, problem: Problem, forced: Forced, loads: LoadArrays, level: float, start: Placement) -> None:
         self._problem, self._loads, self._level = problem, loads, level
-        self._costs = _Costs.of(problem, forced)
+        self._copy_cost, self._active_cost = _price(problem, forced)
         self._active = start.active.copy()
         self._task, self._client = start.standby_task.copy(), start.standby_client.copy()
-        copy = self._costs.copy
+        copy = self._copy_cost
         open_ = loads.size[problem.col_client] > 0
         self._cheap = np.flatnonzero((copy.columns < copy.pools[problem.col_task]) & open_)
         self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
@@ -125,7 +119,7 @@ class _Neighbourhoods:
 
     def _find_missing(self) -> tuple[IntArray, IntArray]:
         """(m,) columns that lack a copy which is dearer elsewhere, and (m,) what the dearest copy of the task costs more."""
-        problem, copy = self._problem, self._costs.copy
+        problem, copy = self._problem, self._copy_cost
         held = np.concatenate([np.arange(problem.T) * problem.C + self._active, self._task * problem.C + self._client])
         held = held[problem.logged[held // problem.C]]
         at = problem.find(held)
@@ -230,7 +224,7 @@ class _Neighbourhoods:
         least = np.clip(loads.least_number[clients] - elsewhere, 0, led)
         program.add_entries(program.add_rows(least, np.full(number, len(tasks)))[lead[:, 1]], a, 1)
 
-        of_copy, of_active = (self._list_costs(each, tasks, clients) for each in (self._costs.copy, self._costs.active))
+        of_copy, of_active = (self._list_costs(each, tasks, clients) for each in (self._copy_cost, self._active_cost))
         cost = np.concatenate([of_copy[tuple(hold.T)], of_active[tuple(lead.T)]])
         return _Local(program.finish(), cost, now, y, hold, a, lead)
 

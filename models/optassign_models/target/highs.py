@@ -18,7 +18,7 @@ from ortools.math_opt.core.python import solver as math_opt
 from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import ITERATIONS, NODES, SCALED_BITS
-from optassign_models.problem import BoolArray, IntArray
+from optassign_models.problem import IntArray
 from optassign_models.target.arrays import Decided, FloatArray, Matrix
 
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
@@ -104,20 +104,36 @@ def _try(
     parameters: parameters_pb2.SolveParametersProto,
     deadline: Deadline,
 ) -> result_pb2.SolveResultProto | None:
+    """Return the solver's answer by the deadline, under parameters that limit its work; None if the solver fails."""
+    parameters.highs.int_options["presolve_rule_off"] = _HIGHS_WITHOUT_RULES
+    if math.isfinite(deadline.at):
+        parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
+    nothing = model_parameters_pb2.ModelSolveParametersProto(), None, callback_pb2.CallbackRegistrationProto(), None, None
     try:
-        return solve_model(model, solver, parameters, deadline)
+        return math_opt.solve(model, solver, parameters_pb2.SolverInitializerProto(), parameters, *nothing)
     except Exception:  # HiGHS may end in a state that it calls unknown
         return None
 
 
 def _write(matrix: Matrix, cost: Numbers, *, whole: bool) -> model_pb2.ModelProto:
-    return write_model(
-        (matrix.low, matrix.high),
-        np.full(len(matrix.low), whole),
-        (matrix.row_low, matrix.row_high),
-        (matrix.row, matrix.variable, matrix.coefficient),
-        cost,
-    )
+    """Minimise `cost` (n,) in the rows and bounds of a matrix, in whole numbers if `whole`."""
+    number = len(matrix.low)
+    model = model_pb2.ModelProto()
+    model.variables.ids.extend(range(number))
+    model.variables.lower_bounds.extend(matrix.low.astype(np.float64))
+    model.variables.upper_bounds.extend(matrix.high.astype(np.float64))
+    model.variables.integers.extend([whole] * number)
+    model.linear_constraints.ids.extend(range(len(matrix.row_low)))
+    model.linear_constraints.lower_bounds.extend(matrix.row_low.astype(np.float64))
+    model.linear_constraints.upper_bounds.extend(matrix.row_high.astype(np.float64))
+    entries = model.linear_constraint_matrix
+    entries.row_ids.extend(matrix.row)
+    entries.column_ids.extend(matrix.variable)
+    entries.coefficients.extend(matrix.coefficient.astype(np.float64))
+    used = np.flatnonzero(cost)
+    model.objective.linear_coefficients.ids.extend(used)
+    model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
+    return model
 
 
 def _read_values(result: result_pb2.SolveResultProto, number: int) -> FloatArray:
@@ -127,56 +143,3 @@ def _read_values(result: result_pb2.SolveResultProto, number: int) -> FloatArray
     if primal.feasibility_status == solution_pb2.SOLUTION_STATUS_FEASIBLE:
         values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
     return values
-
-
-def write_model(
-    bounds: tuple[Numbers, Numbers],
-    whole: BoolArray,
-    row_bounds: tuple[Numbers, Numbers],
-    entries: tuple[IntArray, IntArray, Numbers],
-    cost: Numbers,
-) -> model_pb2.ModelProto:
-    """Minimise cost · x where low ≤ x ≤ high, x is in whole numbers where `whole`, and row_low ≤ A x ≤ row_high.
-
-    bounds: low and high, (n,); whole: (n,); row_bounds: (m,); entries: row, variable and coefficient of each, (k,), sorted by
-    row and variable; cost: (n,).
-    """
-    model = model_pb2.ModelProto()
-    model.variables.ids.extend(range(len(whole)))
-    model.variables.lower_bounds.extend(bounds[0].astype(np.float64))
-    model.variables.upper_bounds.extend(bounds[1].astype(np.float64))
-    model.variables.integers.extend(whole.tolist())
-    model.linear_constraints.ids.extend(range(len(row_bounds[0])))
-    model.linear_constraints.lower_bounds.extend(row_bounds[0].astype(np.float64))
-    model.linear_constraints.upper_bounds.extend(row_bounds[1].astype(np.float64))
-    matrix = model.linear_constraint_matrix
-    matrix.row_ids.extend(entries[0])
-    matrix.column_ids.extend(entries[1])
-    matrix.coefficients.extend(entries[2].astype(np.float64))
-    used = np.flatnonzero(cost)
-    model.objective.linear_coefficients.ids.extend(used)
-    model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
-    return model
-
-
-def solve_model(
-    model: model_pb2.ModelProto,
-    solver: parameters_pb2.SolverTypeProto.ValueType,
-    parameters: parameters_pb2.SolveParametersProto,
-    deadline: Deadline,
-) -> result_pb2.SolveResultProto:
-    """Return the solver's answer by the deadline, under parameters that limit its work."""
-    parameters.highs.int_options["presolve_rule_off"] = _HIGHS_WITHOUT_RULES
-    if math.isfinite(deadline.at):
-        parameters.time_limit.FromMicroseconds(max(1_000, int(deadline.left * 1e6)))
-    return math_opt.solve(
-        model,
-        solver,
-        parameters_pb2.SolverInitializerProto(),
-        parameters,
-        model_parameters_pb2.ModelSolveParametersProto(),
-        None,
-        callback_pb2.CallbackRegistrationProto(),
-        None,
-        None,
-    )

@@ -124,7 +124,8 @@ def _decide_in_order(
 
     is_thorough: presolve, and minimise the forms after an open one, too, with half of the work.
     """
-    matrix, values, bounds, left = program.matrix, None, list[int](), [_coarsen(program, form, MOST) for form in forms]
+    matrix, values, bounds = program.matrix, None, list[int]()
+    left = [_coarsen(form, _measure(matrix, form.each), MOST) for form in forms]
     is_open = False
     while left or values is None:
         weights = _weigh_in_order(matrix, left, EXACT)
@@ -167,9 +168,9 @@ def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequen
     return cost
 
 
-def _coarsen(program: TargetProgram, form: LinearForm, most: int) -> LinearForm:
-    """Return the form in units so great that its sums stay below `most`; rounded down, so that bounds stay bounds."""
-    times = _measure(program.matrix, form.each) // most
+def _coarsen(form: LinearForm, size: int, most: int) -> LinearForm:
+    """Return the form in units so great that what is of this size stays below `most`; rounded down: bounds stay bounds."""
+    times = size // most
     if not times:
         return form
     unit = 1 << times.bit_length()
@@ -225,7 +226,7 @@ def _relax_from(program: TargetProgram, forms: Sequence[LinearForm], effort: Eff
     """As `_relax_in_order`, of what a matrix leaves."""
     bounds: list[int] = []
     solved: FloatArray | None = None
-    left = [_coarsen_each(form) for form in forms]
+    left = [_coarsen(form, int(np.abs(form.each).max(initial=0)), _EXACT_COST) for form in forms]
     while left:
         form = left[0]
         if not form.each[matrix.is_free].any():  # nothing is left to choose
@@ -260,15 +261,6 @@ def _finish(
         solved = tied.values if tied is not None and is_whole(tied.values).all() else solved
     whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
     return Optimum(whole, bounds)
-
-
-def _coarsen_each(form: LinearForm) -> LinearForm:
-    """Return the form in units so great that each cost is exact in a proof; rounded down, so that bounds stay bounds."""
-    times = int(np.abs(form.each).max(initial=0)) // _EXACT_COST
-    if not times:
-        return form
-    unit = 1 << times.bit_length()
-    return LinearForm(form.each // unit, form.unit * unit, form.paid)
 
 
 @dataclass(frozen=True, eq=False)
