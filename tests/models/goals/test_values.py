@@ -12,7 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.caught_up import ACTIVES_NOT_CAUGHT_UP, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.default_order import ACTIVES_NOT_CAUGHT_UP, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers, weigh_tags
 from optassign_models.problem import Placement

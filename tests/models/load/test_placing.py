@@ -11,9 +11,7 @@ from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
 from optassign_models.forced import Forced, prepare
 from optassign_models.load.loads import LoadArrays, read_loads
-from optassign_models.load.placing import choose_least_loaded, find_leading_actives, place_actives
-from optassign_models.load.prices import NOT_ALLOWED, price_restoring
-from optassign_models.load.standbys import place_standbys
+from optassign_models.load.placing import choose_least_loaded, place_actives, place_standbys
 from optassign_models.problem import LOGGED, Problem
 from optassign_models.shares import compute_shares
 
@@ -30,32 +28,24 @@ def list_actives(problem: Problem) -> list[np.ndarray]:
     return [np.array(choice) for choice in itertools.product(range(problem.C), repeat=problem.T)]
 
 
+def price_copies(problem: Problem, forced: Forced) -> np.ndarray:
+    """Return (T, C) restore costs; copies that R3 to R5 force cost nothing."""
+    cost = problem.cost_of(np.arange(problem.T * problem.C)).reshape(problem.T, problem.C)
+    cost[problem.col_task[forced.mandatory], problem.col_client[forced.mandatory]] = 0
+    return cost
+
+
 @SEEDS
 def test_actives_stay_at_home_while_there_is_room_and_reach_the_level_where_they_must(seed: int) -> None:
     problem, forced, loads = make_problem(seed)
-    prices = price_restoring(problem, forced, loads)
-    cost = problem.cost_of(np.arange(problem.T * problem.C)).reshape(problem.T, problem.C)
-    anywhere = place_actives(loads, prices, np.inf)
+    cost = price_copies(problem, forced)
+    anywhere = place_actives(problem, forced, loads, np.inf)
     if not loads.count_idle(cost.argmin(axis=1)):
         assert cost[np.arange(problem.T), anywhere].sum() == cost.min(axis=1).sum()
     level = 1.2 * min(loads.greatest(active) for active in list_actives(problem) if not loads.count_idle(active))
-    placed = place_actives(loads, prices, level, at_any_price=False)
+    placed = place_actives(problem, forced, loads, level)
     assert loads.greatest(placed) <= level * (1 + 1e-6)
     assert loads.count_idle(placed) == 0
-
-
-@SEEDS
-def test_actives_of_this_rebalance_are_where_they_may_lead(seed: int) -> None:
-    problem, forced, loads = make_problem(seed, standbys=1)
-    may_lead = np.repeat(forced.pool_leading[:, None], problem.C, axis=1)
-    may_lead[problem.col_task, problem.col_client] = forced.leading
-    allowed = [active for active in list_actives(problem) if may_lead[np.arange(problem.T), active].all()]
-    least = min(loads.greatest(active) for active in allowed)
-    found = find_leading_actives(problem, forced, loads, 1.3 * least)
-    assert found is None or loads.greatest(found) <= 1.3 * least * (1 + 1e-6)
-    assert found is None or may_lead[np.arange(problem.T), found].all()
-    assert find_leading_actives(problem, forced, loads, 0.9 * least) is None
-    assert find_leading_actives(problem, forced, loads, np.inf) is not None
 
 
 @SEEDS
@@ -76,11 +66,10 @@ def test_the_heaviest_tasks_choose_the_least_loaded_of_their_columns(seed: int) 
 def test_standbys_are_the_cheapest_beside_the_active(seed: int) -> None:
     problem, forced, loads = make_problem(seed, standbys=1)
     active = np.arange(problem.T) % problem.C
-    placed = place_standbys(problem, forced, loads, active, 1.0)
+    placed = place_standbys(problem, forced, loads, active, np.inf)
     assert placed.standby_task.tolist() == np.flatnonzero(problem.kind[problem.group] == LOGGED).tolist()
     assert not np.any(placed.active[placed.standby_task] == placed.standby_client)
-    cost = problem.cost_of(np.arange(problem.T * problem.C)).reshape(problem.T, problem.C)
-    cost[problem.col_task[forced.mandatory], problem.col_client[forced.mandatory]] = 0
-    cost[np.arange(problem.T), active] = NOT_ALLOWED
+    cost = price_copies(problem, forced)
+    cost[np.arange(problem.T), active] = np.iinfo(np.int64).max
     chosen = cost[placed.standby_task, placed.standby_client]
     assert chosen.tolist() == cost[placed.standby_task].min(axis=1).tolist()
