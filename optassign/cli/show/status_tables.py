@@ -31,7 +31,7 @@ def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableTy
         if any(row["status"]["word"] in _NEED_A_LOOK or row["overdue"] for row in rows):
             yield Text("! needs a look: no assignment of the assignor, no progress, or a late follow-up", style="dim")
     elif found["recording"]:
-        yield Text("No rebalance of this has been recorded yet.")
+        yield Text("No rebalance has been recorded yet.")
     else:
         yield Text("The service records nothing, so it knows no states: start it with --recordings DIR.")
     requests = [each["requests"] for each in found["applications"] if each["requests"] is not None]

@@ -64,7 +64,7 @@ def test_a_point_of_the_program_is_an_allowed_placement(
             continue
         for cost in np.random.default_rng(seed).integers(0, 9, (4, len(program.matrix.low))):
             found = search(program.matrix, cost, NO_DEADLINE)
-            assert found is not None, f"seed {seed}"
+            assert found.values is not None, f"seed {seed}"
             placed = deal_places(program.v, found.values).placement
             if placed is None:
                 assert merge_from is not None, f"seed {seed}"
@@ -88,6 +88,6 @@ def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
         for goal in DEFAULT_ORDER if kept else ():
             form = price(program, Objective(((goal, 1),)))
             found = search(program.matrix, form.each, NO_DEADLINE)
-            assert found is not None
+            assert found.values is not None
             least = min(evaluate(problem, forced, placed, (goal,))[goal.name] for placed in kept)
             assert form.total(int(form.each @ found.values)) == least, f"seed {seed}: {goal.name}"
