@@ -154,45 +154,68 @@ class _Mending:
                 wrong[task] |= any(limit.clients[client] for client in self.standby[task])
         return np.flatnonzero(wrong).tolist()
 
-    def replace_task(self, task: int, leaving: int | None = None) -> None:
-        """Put the task's copies on allowed clients: an active that may lead stays, otherwise a standby that may takes over.
-
-        leaving: a client with too much in all. All copies stay as they are unless another client has room.
-        """
-        may, leads, needs_room = self._may_hold(task), self._may_lead(task), leaving is not None
-        if leaving is not None:
-            may[leaving] = leads[leaving] = False
+    def replace_task(self, task: int) -> None:
+        """Put the task's copies on allowed clients: an active that may lead stays, otherwise a standby that may takes over."""
+        may, leads = self._may_hold(task), self._may_lead(task)
         before = [int(self.active[task]), *self.standby[task]]
         kept = [client for client in before if may[client]]
-        self._count(task, -1)
+        self._drop(task)
         leader = next((client for client in kept if leads[client]), None)
         if leader is None:
-            leader = self._choose(task, leads, [], lead=True, only_with_room=needs_room)
+            leader = self._choose(task, leads, [], lead=True)
         if leader is None:  # nowhere: it stays, and the limit is not kept
             leader = before[0]
         chosen = [client for client in kept if client != leader]
         chosen = sorted(chosen, key=lambda client: (self._cost(task, client), client))[: len(before) - 1]
         while len(chosen) < len(before) - 1:
-            found = self._choose(task, may, [leader, *chosen], lead=False, only_with_room=needs_room)
+            found = self._choose(task, may, [leader, *chosen], lead=False)
             if found is None:
                 found = next((client for client in before if client not in (leader, *chosen)), None)
             if found is None:
                 found = next(client for client in self.clients.tolist() if client not in (leader, *chosen))
             chosen.append(found)
-        if leaving in (leader, *chosen):
-            leader, *chosen = before
-        self.active[task], self.standby[task] = leader, chosen
-        self._count(task, 1)
+        self._put(task, leader, chosen)
 
     def lighten(self, limit: PlacementLimit, client: int) -> None:
         """Move copies off a client that has too much: standbys first, and of these the ones that a few moves suffice with."""
+        number = self.most.index(limit)
         assert limit.weight is not None
-        weight, load = limit.weight, self.load[self.most.index(limit)]
-        holds = [task for task in range(self.problem.T) if client in (self.active[task], *self.standby[task])]
-        for task in sorted(holds, key=lambda task: (self.active[task] == client, -weight[task], task)):
-            if load[client] <= limit.most:
+        weight = limit.weight.tolist()
+        if self.load[number][client] <= limit.most:
+            return
+        standbys = [task for task in range(self.problem.T) if client in self.standby[task]]
+        actives = np.flatnonzero(self.active == client).tolist()
+        for role, tasks in (("standby", standbys), ("active", actives)):
+            for task in sorted(tasks, key=lambda task: (-weight[task], task)):
+                if self.load[number][client] <= limit.most:
+                    return
+                if role == "standby":
+                    self._move_standby(task, client)
+                else:
+                    self._move_active(task)
+
+    def _move_standby(self, task: int, client: int) -> None:
+        """Give a standby to a client that has room, if there is one."""
+        active, standby = int(self.active[task]), list(self.standby[task])
+        found = self._choose(task, self._may_hold(task), [active, *standby], lead=False, only_with_room=True)
+        if found is not None:
+            self._drop(task)
+            standby[standby.index(client)] = found
+            self._put(task, active, standby)
+
+    def _move_active(self, task: int) -> None:
+        """Give an active to a client with room, or to one of its standbys, whose place another client takes."""
+        active, standby = int(self.active[task]), list(self.standby[task])
+        leads = self._may_lead(task)
+        found = self._choose(task, leads, [active, *standby], lead=True, only_with_room=True)
+        if found is None:
+            found = next((client for client in standby if leads[client]), None)
+            taking = self._choose(task, self._may_hold(task), [active, *standby], lead=False, only_with_room=True)
+            if found is None or taking is None:
                 return
-            self.replace_task(task, client)
+            standby[standby.index(found)] = taking
+        self._drop(task)
+        self._put(task, found, standby)
 
     def list_standby_keys(self) -> list[int]:
         """Return keys of all standbys."""
@@ -238,6 +261,13 @@ class _Mending:
 
     def _cost(self, task: int, client: int) -> int:
         return int(self.problem.cost_of(np.array([task * self.problem.C + client]))[0])
+
+    def _drop(self, task: int) -> None:
+        self._count(task, -1)
+
+    def _put(self, task: int, active: int, standby: list[int]) -> None:
+        self.active[task], self.standby[task] = active, standby
+        self._count(task, 1)
 
     def _count(self, task: int, sign: int) -> None:
         self.actives[self.active[task]] += sign

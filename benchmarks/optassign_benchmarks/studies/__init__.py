@@ -41,7 +41,6 @@ STUDIES = {
     "capacity": "processes.capacity:CAPACITY",
     "in-time": "processes.in_time:IN_TIME",
     "workers": "processes.workers:WORKERS",
-    "resting": "processes.resting:RESTING",
 }
 """Name of a study and of its file in docs/data → module in studies/ and its record or records.
 
