@@ -35,7 +35,9 @@ public final class InputRates {
 
     /**
      * Takes in how far the input goes now. Clocks that go back teach nothing, and a task whose offsets have fallen
-     * begins again.
+     * begins again. A call within {@link InputPolicy#LEAST_MEASURED_MS} of the last one is ignored. Rates are averages,
+     * in which a measurement counts half after {@link InputPolicy#HALF_LIFE_MS}. Tasks that are not in the snapshot are
+     * forgotten.
      *
      * @param ends per task the end offsets of its source partitions, summed
      * @param nowMs milliseconds since 1970

@@ -71,7 +71,7 @@ public final class AssignorMetrics {
         return new ObjectName("optassign:type=assignor-metrics,application-id=" + id);
     }
 
-    /** Counts a rebalance whose answer Kafka has accepted. */
+    /** Adds a rebalance whose answer Kafka has accepted to the totals, and sets the metrics of the last rebalance. */
     public synchronized void count(RebalanceFigures figures) {
         Measures measures = figures.measures();
         RebalanceFigures.State state = figures.state();

@@ -24,9 +24,9 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
     }
 
     /**
-     * Returns the same, with follow-ups delayed the longer, the longer they have brought no progress. A caller that
-     * asks again and again after the same time is left alone for three times; a late follow-up is then late by at most
-     * a third of the time that has passed anyway.
+     * Returns the same, with each follow-up delayed to at least a third of the time without progress, up to
+     * {@link FollowupPolicy#LONGEST_BACKOFF_MS}. It adds no follow-up where none is asked for. So follow-ups at a fixed
+     * interval are delayed only once three of them have brought nothing.
      *
      * @param withoutProgressMs for how long follow-ups have brought nothing
      */

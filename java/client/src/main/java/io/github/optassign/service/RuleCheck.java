@@ -53,6 +53,10 @@ public final class RuleCheck {
         return plan;
     }
 
+    /**
+     * Refuses an active on a client that is not of least rank (R3), unless the task has no owner and the client has
+     * hardly more to replay than the best one.
+     */
     private void checkActive(int t) throws WrongAnswer {
         int c = placement.active()[t];
         long rank = ranks.rank(t, c);
@@ -111,6 +115,7 @@ public final class RuleCheck {
         return least;
     }
 
+    /** Refuses more warm-ups than max.warmup.replicas (R6). */
     private void checkWarmups() throws WrongAnswer {
         int most = snapshot.configs().maxWarmupReplicas();
         if (placement.warmupCount() > most) {

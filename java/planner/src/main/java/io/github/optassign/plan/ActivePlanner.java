@@ -161,6 +161,10 @@ public final class ActivePlanner {
         }
     }
 
+    /**
+     * Returns the cost of an active if it may be on any client: its restore work, then a price if it is not caught up,
+     * leaves its owner or crosses racks.
+     */
     private long costAnywhere(int t, int c) {
         long cost = steps.count(t, c) * PairChoice.STEP;
         cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;

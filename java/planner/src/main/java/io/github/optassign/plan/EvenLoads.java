@@ -53,7 +53,10 @@ final class EvenLoads extends LoadTrades {
                 .toArray();
     }
 
-    /** Returns per client the places by which the loads of both come nearest. */
+    /**
+     * Returns for each target client its free place, then up to two tasks whose exchange for the seeker brings both
+     * loads nearest to each other; empty if the seeker's client is at the level, or no longer the most loaded.
+     */
     @Override
     public int[] listPartners(int seeker) {
         int here = client(seeker);

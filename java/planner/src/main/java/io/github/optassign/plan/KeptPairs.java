@@ -66,7 +66,10 @@ final class KeptPairs {
         }
     }
 
-    /** Returns the choice of the remaining pairs; kept pairs are fixed. */
+    /**
+     * Returns the choice with the kept pairs (see the class) added to the fixed ones, and the need of each task reduced
+     * by them.
+     */
     static PairChoice fix(Snapshot snapshot, PairChoice choice) {
         KeptPairs kept = new KeptPairs(snapshot, choice);
         int[][] fixed = choice.fixed().clone();

@@ -290,7 +290,8 @@ final class PairNetwork {
     }
 
     /**
-     * Returns the i-th kind for a task. The first of equal arcs is filled first, so tasks begin with different kinds.
+     * Returns the i-th kind for a task, counted from the one after the kind of its first fixed client and shifted by
+     * the number of its subtopology. The first of equal arcs is filled first, so this spreads tasks over kinds.
      */
     private int rotate(int t, int i) {
         int[] fixed = choice.fixed()[t];

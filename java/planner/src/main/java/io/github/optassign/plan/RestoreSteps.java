@@ -25,8 +25,8 @@ final class RestoreSteps {
     }
 
     /**
-     * Returns the cost of a copy in steps. A step is the least power of two, in offsets, that keeps costs below
-     * 2<sup>24</sup>.
+     * Returns the cost of a copy in whole steps, rounded down; 0 on clients that R3 to R5 may give a copy now. A step
+     * is the least power of two, in offsets, that keeps costs below 2<sup>24</sup>.
      */
     long count(int t, int c) {
         return ranks.rank(t, c) <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;

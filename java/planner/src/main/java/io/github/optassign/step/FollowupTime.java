@@ -165,6 +165,7 @@ public final class FollowupTime {
         return copies;
     }
 
+    /** Adds the copy of a task on a client if it is a warm-up (a slot) or not caught up. */
     private void add(List<Copy> copies, int t, int c, boolean isSlot) {
         boolean isCold = ranks.rank(t, c) > 0;
         if (isSlot || isCold) {

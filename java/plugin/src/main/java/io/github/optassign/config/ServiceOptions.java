@@ -64,7 +64,10 @@ public record ServiceOptions(
     private static final Pattern PRICE = Pattern.compile("(stateless|logged):(\\d{1,10})");
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
 
-    /** Returns the options that work without a service. */
+    /**
+     * Returns the options that the planner heeds too: follow-up, offload, load tolerance, least gain, the kind of
+     * weights and those of tasks.
+     */
     ServiceOptions withoutService() {
         Map<String, Double> planned = new TreeMap<>(loadOptions);
         planned.remove(STANDBY_LOAD);

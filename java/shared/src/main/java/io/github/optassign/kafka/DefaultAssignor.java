@@ -103,8 +103,9 @@ public final class DefaultAssignor {
     }
 
     /**
-     * Prepares the call that StreamsPartitionAssignor would make. If Kafka knows no end offset, that is
-     * FallbackPriorTaskAssignor, which keeps tasks on their owners.
+     * Prepares the call that StreamsPartitionAssignor would make without a configured assignor: of
+     * HighAvailabilityTaskAssignor or, if Kafka knows no end offset, of FallbackPriorTaskAssignor, which keeps tasks on
+     * their owners.
      *
      * @param tasks all tasks, with their partitions if racks are used
      * @param logged the tasks with a changelog, which Kafka calls stateful
