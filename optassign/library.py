@@ -90,6 +90,9 @@ def compare(
 ) -> Comparison:
     """Ask several assignors about one snapshot and judge their answers.
 
+    The first column is the assignment before, as if it stayed. The answers in `given` follow, then a column for each assignor
+    that answered, and one for each of `weights`.
+
     Args:
         assignors: names, or assignors that you made yourself; None: all that need no JDK.
         time_limit: seconds of solving for each answer, of assignors given by name.

@@ -183,8 +183,11 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
 def _find_who_can_run(
     state: ApplicationState, rates: Mapping[str, float]
 ) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
-    """Return the clients that can run each task at once, and for each client the seconds until it has restored one more task,
-    two, …"""
+    """Return for each task the clients of least rank, which R3 lets run it at once, and for each client the seconds until its
+    next logged tasks reach the acceptable lag.
+
+    The seconds are for one, two, … of its other tasks, those of least lag first.
+    """
     ranks, acceptable = Ranks(state), state.configs.acceptable_recovery_lag
     clients = [client.process_id for client in state.clients]
     ready: dict[str, set[str]] = {}

@@ -137,6 +137,8 @@ class Chaos:
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
     """Act for `minutes` minutes, let the application settle, and check all results.
 
+    `rate`: records written per second.
+
     Return the summary; its `problems` are empty if all checks passed.
     """
     problems: list[str] = []

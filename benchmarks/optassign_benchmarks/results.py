@@ -110,6 +110,9 @@ def replace_table(name: str, text: str, document: Path) -> None:
 
 
 def _to_cell(cell: object) -> Cell:
+    """Return a truth value as its text, an integer as it is, a float rounded to three decimals, and anything different as
+    text.
+    """
     if isinstance(cell, bool):
         return format_cell(cell)
     if isinstance(cell, int):

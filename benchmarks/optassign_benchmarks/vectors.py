@@ -66,6 +66,7 @@ def format_vector(value: Any, indent: int = 0) -> str:
 
 
 def _list_shares(situation: Situation) -> dict[str, dict[str, list[int]]]:
+    """Return `active` and `copies` → client → [least, greatest number] of its share."""
     shares = compute_shares(situation.problem)
 
     def write(share: ShareBounds) -> dict[str, list[int]]:
@@ -75,6 +76,7 @@ def _list_shares(situation: Situation) -> dict[str, dict[str, list[int]]]:
 
 
 def _list_ranks(situation: Situation) -> dict[str, dict[str, int]]:
+    """Return logged task → client → rank."""
     problem, tasks, clients = situation.problem, situation.inventory.tasks, situation.inventory.clients
     keys = np.arange(problem.T * problem.C)
     ranks = problem.rank_of(keys).reshape(problem.T, problem.C).tolist()

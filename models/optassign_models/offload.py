@@ -54,7 +54,9 @@ class OffloadOptions:
     """(T,) actives without offload."""
 
     def evaluate(self, shares: ShareFamilies, price: Price, active: IntArray) -> int:
-        """Return the goal's value of actives (T,) among the options, in seconds."""
+        """Return the cost of actives (T,) in seconds: `price.imbalance` for each active above a share, and the price of each
+        move that the plan does not need.
+        """
         at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
         paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
         return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())

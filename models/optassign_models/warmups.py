@@ -249,7 +249,11 @@ def _spread(
 
 
 def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> int:
-    """Return the copy that takes as long as the last of those under way, or nearly: then one follow-up does for both."""
+    """Return the index in `seconds` of the copy that takes nearly as long as the longest in `ends`, so that one follow-up does
+    for both; 0 if `ends` is empty.
+
+    Nearly is within `TOGETHER` of it, otherwise the nearest; among several the one whose client has most seconds `left`.
+    """
     if not ends:
         return 0
     last = max(ends)
@@ -288,7 +292,9 @@ class Admission:
 
 
 def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Placement) -> Room | None:
-    """None where no limit counts warm-ups, or the plan keeps none that does: then there never is room."""
+    """Return the offsets that the answer leaves free on each client under the limits that count warm-ups and that the plan
+    keeps; None if there is no such limit.
+    """
     binding = [limit for limit in limits if limit.counts_warmups and limit.is_kept(plan)]
     if not binding:
         return None

@@ -169,7 +169,10 @@ def _normalise_client(
     counts: dict[str, int],
     left_out: list[LeftOut],
 ) -> KafkaStreamsState:
-    """Return a copy of `client` in normal order, with known tasks only; append the first unknown entries to `left_out`."""
+    """Return a copy of `client` in normal order, with known tasks only; append the first unknown entries to `left_out`.
+
+    Lags of tasks without a changelog are left out too. The numbers of all entries left out are added to `counts`.
+    """
 
     def count_unknown(tasks: Iterable[str], below: str) -> int:
         unknown = _list_unknown(tasks, index, place + below)

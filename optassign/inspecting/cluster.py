@@ -147,7 +147,12 @@ def _read_sasl(properties: Mapping[str, str], source: str) -> dict[str, Any]:
 
 
 def _make_context(properties: Mapping[str, str], source: str) -> ssl.SSLContext:
-    """Return a context that trusts the certificates of the properties, otherwise the system's."""
+    """Return a context that trusts the certificates of the properties, otherwise the system's, and presents their own
+    certificate if there is one.
+
+    Host names are not checked if ssl.endpoint.identification.algorithm is empty. InputError for stores that are not PEM, or
+    certificates that cannot be read.
+    """
     for store in ("truststore", "keystore"):
         kind = properties.get(f"ssl.{store}.type", "JKS")
         if f"ssl.{store}.location" in properties and kind != "PEM":

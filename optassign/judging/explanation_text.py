@@ -115,7 +115,11 @@ def _describe_lag(c: Candidate) -> str:
 
 
 def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
-    """Yield the consequences of moving the active copy to this client: a line for each of the first violated bounds."""
+    """Yield the consequences of keeping or moving the active copy here: the load if tasks have weights, a line for each of the
+    first violated bounds and the number of others, or that no rule is broken.
+
+    Nothing if the client may not have it, or has it in the plan.
+    """
     if not c.may_be_active or c.planned == "active":
         return
     move = f"{'keeping' if c.now == 'active' else 'moving'} {e.task} here"

@@ -201,7 +201,10 @@ class TextFormatter(logging.Formatter):
 
 
 def _flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield name and text of each field; nested names are joined by dots, such as `beside.tasks`."""
+    """Yield name and text of each field; nested names are joined by dots, such as `beside.tasks`.
+
+    Commas join the elements of a list. None and empty lists are left out.
+    """
     for name, value in fields.items():
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{prefix}{name}.")

@@ -121,6 +121,10 @@ def _kind(task: TaskInfo) -> str:
 
 
 def _describe_client(client: KafkaStreamsState, there: set[str], rate: float | None) -> dict[str, Any]:
+    """Return the client as an entry of a scenario's `clients`.
+
+    `there`: the clients present from the start; others join. `rate`: offsets per second, None for the default.
+    """
     described: dict[str, Any] = {
         "ids": [client.process_id],
         "threads": client.threads,

@@ -79,7 +79,9 @@ def describe_reason(refused: str) -> str:
 
 
 def describe_best_known(known: dict[str, BestKnown]) -> list[tuple[Cell, ...]]:
-    """Return a row for each size with the numbers of instances, values, proofs, and optima that HiGHS found too."""
+    """Return a row for each size: the numbers of instances, values, proofs, and values that HiGHS confirmed, then the median
+    and the greatest seconds of an instance.
+    """
     rows: list[tuple[Cell, ...]] = []
     for size in SIZES:
         own = [known[instance.name] for instance in list_instances() if instance.size == size and instance.name in known]

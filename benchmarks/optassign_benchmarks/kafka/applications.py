@@ -129,7 +129,9 @@ class StreamsGroup(StreamsApplication):
         return {name: each.status() for name, each in self.instances.items()}
 
     def is_settled(self, statuses: Mapping[str, Status]) -> bool:
-        """Return whether every task runs once, the tasks are balanced, and all standbys exist."""
+        """Return whether all instances and threads are RUNNING members of the group, every task runs once, the numbers of
+        active tasks differ by at most 1, and all possible standbys exist.
+        """
         if any(status.state != "RUNNING" or set(status.threads) != {"RUNNING"} for status in statuses.values()):
             return False
         active = Counter(task for status in statuses.values() for task in status.active)

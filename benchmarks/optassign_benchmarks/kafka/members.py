@@ -146,6 +146,7 @@ class Members:
         self.process.tell(json.dumps(line))
 
     def _read(self, line: str) -> None:
+        """Take in an event, a line of JSON: note its time, and file it by its kind."""
         event = json.loads(line)
         with self._lock:
             self.now_ms = event["at_ms"]

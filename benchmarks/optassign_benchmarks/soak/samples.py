@@ -129,6 +129,10 @@ class Sampler:
         self._thread.join()
 
     def _run(self) -> None:
+        """Take samples at each interval until the end.
+
+        Keep them in `samples`, and write the file anew with a line of JSON for each.
+        """
         with self._file.open("w", encoding="utf-8") as file:
             while True:
                 for sample in self._take():

@@ -163,7 +163,9 @@ def _open_log() -> Iterator[tuple[IO[bytes], Path]]:
 
 
 def _first_sentence(text: str) -> str:
-    """Return the first sentence of an error of the JVM, without the lines that py4j and Python add."""
+    """Return the first line of an error of the JVM that py4j or Python did not add, at most 300 characters; `nothing` if there
+    is none.
+    """
     lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith(("An error occurred while", "Traceback"))]
     return (said or ["nothing"])[0][:300]

@@ -239,7 +239,11 @@ RESTORING = Study(
 
 
 def _average(seen: list[list[float]], average: str) -> list[float]:
-    """Return the average of the weights of the hours; the last hour is the present one."""
+    """Return each task's weight: of the present hour, the mean in which an hour counts half after 8 h, or the mean of the last
+    24 h (`_AVERAGES`).
+
+    `seen`: the weights of each hour, the present one last.
+    """
     if average == _AVERAGES[0]:
         return seen[-1]
     hours = np.arange(len(seen))[::-1]

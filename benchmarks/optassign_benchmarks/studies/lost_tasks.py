@@ -69,7 +69,10 @@ def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Lo
 
 
 def bound_longest(scenario: Scenario, first: ApplicationState) -> float:
-    """Return a lower bound of the seconds until the last lost task is back, for any placement of lost tasks."""
+    """Return a lower bound of the seconds until the last lost task is back, for any placement of lost tasks.
+
+    NaN if no task is lost.
+    """
     application = Application(scenario)
     rate = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
     rates = [rate[client.process_id] for client in first.clients]

@@ -226,7 +226,7 @@ def list_groups(quick: bool) -> Iterator[TimedGroup]:
 
 
 def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]:
-    """Return the outcome of a job, with Kafka's default played for the same time."""
+    """Return one entry, `outcome`: figures of the job under the assignor, and of Kafka's default played for the same time."""
     per_copy = RESTORE_S[job.state] * (3 if job.shape == "scale-in" else 1)
     seconds = min(_LONGEST_S, 600 + 3.0 * per_copy * job.tasks * (1.6 if job.slots == 2 else 0.4))
     scenario = job.make_scenario(OUR_INTERVAL_MS, seconds)

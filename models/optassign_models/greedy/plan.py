@@ -119,7 +119,10 @@ def _want_copies(
     pools: BoolArray,
     gives_way: int,
 ) -> Wanted:
-    """Describe the copies of logged tasks; the parameters are fields of `Wanted`."""
+    """Describe the choice of standbys + 1 clients for each logged task.
+
+    `gives_way`: `_STRICT`, `_TOGETHER` or `_IN_ORDER`; other parameters are fields of `Wanted`.
+    """
     need = np.where(problem.logged, problem.standbys + 1, 0)
     level = Level(shares.copies, problem.kind == LOGGED, _weigh(1, gives_way))
     return Wanted(need, worth, allowed, must, pools, shares.group_copies, _weigh(0, gives_way), (level,))

@@ -282,7 +282,11 @@ class _Trades:
         return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
-        """Sums (k,) of up to two (of few: three) movable copies of a client, ascending, and the copies (k, 3), −1 for none."""
+        """Sums (k,) of up to two (of few: three) movable copies of a client, ascending, and the copies (k, 3), −1 for none.
+
+        Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. Threes are for few copies and few
+        clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
+        """
         found = self._subsets.get(client)
         if found is None:
             on = np.array(self._on[client], dtype=np.int64)

@@ -192,7 +192,11 @@ class _Neighbourhoods:
         return True, found.is_optimal(local.cost)
 
     def _state(self, tasks: IntArray, clients: IntArray, leads: BoolArray, holds: BoolArray) -> _Local:
-        """State the program of a neighbourhood, whose actives and copies are now at (tasks, clients) `leads` and `holds`."""
+        """State the program that places these tasks' copies on these clients anew.
+
+        There are as many copies and actives per task as now, each active among the copies, loads within the level or as now,
+        and no client below its least number of actives. `leads`, `holds`: (tasks, clients) where actives and copies are now.
+        """
         loads, number, program = self._loads, len(clients), Program()
         light = np.zeros(len(tasks)) if loads.standby is None else loads.standby[tasks]
         limit = self._level * loads.capacity[clients] * (1 + ROUNDING)

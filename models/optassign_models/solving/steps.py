@@ -159,8 +159,11 @@ def _as_own_plan(
 
 
 def _complete(situation: Situation, problem: Problem) -> Placement:
-    """Complete the known part of the assignment before: each missing copy goes to the client that lags least, among equals to
-    the one that has fewest copies per thread."""
+    """Complete the known part of the assignment before.
+
+    A missing active goes to the best of the task's standbys, if it has any; any other missing copy to the best client without
+    one. The best is of least rank, then not draining, of least lag, with the fewest copies for its capacity, of least index.
+    """
     C, T = problem.C, problem.T
     active, standbys = _list_known(situation, problem)
     held = np.bincount(active[active >= 0], minlength=C) + np.bincount(standbys % C, minlength=C)

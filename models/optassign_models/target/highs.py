@@ -43,7 +43,11 @@ class Relaxed:
 
 
 def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
-    """The least cost (n,) of any size, in fractions, scaled for the solver; None if there is none, or a limit came first."""
+    """Return a fractional solution of least cost and the dual values of the rows, in the unit of `cost` (n,); None if none was
+    proven optimal in time.
+
+    Costs are scaled for the solver, since they may be large.
+    """
     dropped = matrix.drop_fixed()
     if dropped is None:
         return None

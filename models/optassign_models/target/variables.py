@@ -115,7 +115,9 @@ class Scope:
 
     @cached_property
     def place_high(self) -> IntArray:
-        """(G × C,) logged tasks that have each place in their pool, and the share of copies if that is less."""
+        """Return (G × C,) the number of logged tasks that have each place in their pool, at most the upper bound of copies of
+        the subtopology on the client unless that bound is soft.
+        """
         problem, zones = self.problem, self.zones
         number = np.bincount(zones.number * problem.group[self.pooled[0]] + self.pooled[1], minlength=problem.G * zones.number)
         is_pooled = np.zeros((problem.T, zones.number), dtype=np.bool_)

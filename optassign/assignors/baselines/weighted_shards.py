@@ -157,7 +157,10 @@ class Routing:
                     self.weights.add(task, client, 1)
 
     def _find_lightest(self, task: int) -> int:
-        """Return the client without a copy of the task that has the least weight, then the least index."""
+        """Return the client without a copy of the task that has the least weight, then the least index.
+
+        Draining clients come only if no other client is free.
+        """
         free = np.ones(self._problem.C, dtype=np.bool_)
         free[self.clients_of(task)] = False
         if (free & self.may_receive).any():

@@ -200,7 +200,11 @@ def _check_size(body: bytes) -> None:
 
 
 def _check_application(data: Any, known: str | None) -> None:
-    """Raise InputError if the application is not the one under which the request was accepted."""
+    """Raise InputError if the application is not the one under which the request was accepted.
+
+    `known`: None if the beginning of the request had none; then any later application is refused. A missing application is
+    accepted.
+    """
     found = data.get("application") if isinstance(data, dict) else None
     if isinstance(found, str) and found != known:
         found = "it after more than 256 KiB of other fields" if known is None else "it twice"

@@ -137,8 +137,11 @@ class _Simulator:
         self._look()
 
     def _find_start(self) -> TaskAssignment:
-        """Return the stable assignment at the start: balanced, all copies in sync. cp-sat computes it for every assignor; with
-        `own_start` the playing assignor converges to it."""
+        """Return the stable assignment at the start: balanced, all copies in sync.
+
+        cp-sat computes it for every assignor; with `own_start` the playing assignor converges to it. With `own_start` its last
+        answer also becomes what the rebalancer remembers.
+        """
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
             return ask(create("cp-sat"), state)

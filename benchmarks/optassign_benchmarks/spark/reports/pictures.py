@@ -149,7 +149,11 @@ PICTURES: dict[str, Callable[[Rows], str]] = {
 
 
 def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
-    """Return a chart of assignors from top to bottom, with a panel for each shape: a dot at `value`, a line up to `upto`."""
+    """Return a chart of assignors from top to bottom, with a panel for each shape: a dot at `value`, a line up to `upto`.
+
+    The result is SVG, empty without rows. The x axis is logarithmic. `least`: where a dotted line marks the best possible
+    value. `label`: of the x axis.
+    """
     shapes, names = sorted({row["shape"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""

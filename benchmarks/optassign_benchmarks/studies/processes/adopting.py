@@ -95,7 +95,7 @@ class _Walker:
         return self._roll(is_live=True)
 
     def scale_in(self) -> int:
-        """Drain and stop the last instance."""
+        """Drain and stop the last instance; return the number of active tasks that moved."""
         self._group.mark()
         if self._hurries:
             self._operator.run("drain", _NAMES[-1])

@@ -54,6 +54,7 @@ class BrokerFault:
 
 
 def _stop(cluster: ThreeBrokers, group: str) -> None:
+    """Stop the broker that coordinates the group, wait `_AWAY` seconds, and start it again."""
     broker = cluster.brokers[cluster.find_coordinator(group)]
     broker.process.stop()
     time.sleep(_AWAY)

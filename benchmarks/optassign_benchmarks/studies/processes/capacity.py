@@ -145,7 +145,7 @@ class _StuckGroup:
         self._due = 0.0
 
     def follow(self, now: float) -> None:
-        """Rebalance if a follow-up is due, or if the last request had no answer."""
+        """Rebalance when the follow-up is due: after 300 s if none was asked for, and 5 s after a request without an answer."""
         if now < self._due:
             return
         at = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -189,6 +189,7 @@ def _parse_address(text: str) -> str:
 
 
 def _parse_deadline(text: str) -> float:
+    """Return the duration in seconds. argparse.ArgumentTypeError unless it is above 0 and at most 60."""
     value = accept_durations()(text)
     if not 0 < value <= 60:
         raise argparse.ArgumentTypeError(f"found {text}; allowed: above 0, at most 60")
