@@ -139,8 +139,8 @@ class _Simulator:
     def _find_start(self) -> TaskAssignment:
         """Return the stable assignment at the start: balanced, all copies in sync.
 
-        cp-sat computes it for every assignor; with `own_start` the playing assignor converges to it. With `own_start` its last
-        answer also becomes what the rebalancer remembers.
+        cp-sat computes it for every assignor. With `own_start` the playing assignor converges to it, and its last answer is
+        also what the rebalancer remembers.
         """
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
