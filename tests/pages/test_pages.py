@@ -157,6 +157,9 @@ def test_what_should_be_done_by_now(day: Path) -> None:
     assert "<strong>likely by now</strong>" in late
     assert "<strong>likely by now</strong>" not in later
     assert "not while it is paused" in show(60, paused={"by": "Ada", "at": first.now})
+    ended = show(60, ended={"by": "Ada", "at": first.now, "expected_at": first.row.last.at})
+    assert "not while it is stopped" in ended
+    assert "none while it is stopped" in ended
 
 
 def test_who_holds_what(service: Running) -> None:

@@ -29,8 +29,10 @@ def test_status_of_all_and_of_one(service: Running) -> None:
     assert "warming up" in lines["orders"]
     assert "108/108" in lines["orders"]
     assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "In shadow mode, so that Kafka's assignor decides: clicks" in done.stdout
     done = run("status", "orders", *url)
     assert "payments" not in done.stdout
+    assert "shadow" not in done.stdout
     found = json.loads(run("status", "orders", "--json", *url).stdout)
     assert [each["application"] for each in found["applications"]] == ["orders"]
     assert found["applications"][0]["state"]["status"]["word"] == "warming up"

@@ -27,6 +27,7 @@ FULL_NAMES = 116
 """The width from which whole process ids stand next to other names of clients."""
 NAME_LENGTHS = (8, 28)
 """The least and the most characters of such a name; the end of a longer one is shown, in which instances differ."""
+_WIDEST_ID = 60  # characters of a recording's id that are not wrapped, so that it can be copied: a terminal has 80
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
@@ -290,23 +291,18 @@ def _label_stage(name: str) -> str:
 
 
 def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[RenderableType]:
-    """Render `optassign record ls`, a line for each recording. `rows`: id and head."""
+    """Render `optassign record ls`, a line for each recording. `rows`: id, which has application and time (UTC), and head."""
     if not rows:
         yield Text("no recordings")
         return
-    table = make_table("time (UTC)", "application")
+    table = make_table()
+    longest = max(len(name) for name, _ in rows)
+    table.add_column("id: application/day/time (UTC)", overflow="fold", min_width=min(_WIDEST_ID, longest))
     table.add_column("tasks × clients", justify="right", no_wrap=True)
-    for name in ("what was done", "id"):
-        table.add_column(name, overflow="fold")
+    table.add_column("what was done", overflow="fold")
     for name, head in rows:
         summary = head.summary
-        table.add_row(
-            head.recorded_at.replace("T", " ").removesuffix("Z"),
-            escape_unprintable(head.application or "–"),
-            f"{summary.tasks:,} × {summary.clients:,}",
-            _describe_answer(head),
-            name,
-        )
+        table.add_row(name, f"{summary.tasks:,} × {summary.clients:,}", _describe_answer(head))
     yield table
 
 

@@ -30,6 +30,9 @@ def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableTy
         yield _make_state_table(rows, now, width)
         if any(row["status"]["word"] in _NEED_A_LOOK or row["overdue"] for row in rows):
             yield Text("! needs a look: no assignment of the assignor, no progress, or a late follow-up", style="dim")
+        shadows = [_name(row["application"]) for row in rows if row["last"]["mode"] == "shadow"]
+        if shadows:
+            yield Text(f"In shadow mode, so that Kafka's assignor decides: {', '.join(shadows)}")
     elif found["recording"]:
         yield Text("No rebalance has been recorded yet.")
     else:

@@ -30,6 +30,7 @@ def _joins(state: ApplicationState) -> bool:
 
 
 def _find_traffic_data(state: ApplicationState) -> object | None:
+    """Return the racks as arrays, or None if a client's rack is unknown; a partition of unknown racks crosses none."""
     racks = [client.rack for client in state.clients]
     names = sorted({rack for rack in racks if rack is not None})
     if None in racks:

@@ -19,6 +19,7 @@ from optassign.measuring.ranks import Ranks
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
+from optassign.service.views.expectations import describe_awaited, describe_end, describe_followup
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
 from optassign.service.views.progress import (
@@ -235,6 +236,9 @@ def view_application(
     return ApplicationView(
         now=format_utc(now),
         row=row,
+        end=describe_end(row, format_utc(now)),
+        followup=describe_followup(row),
+        awaited=describe_awaited(row),
         copies=live.copies,
         more_copies=inside.more_copies,
         live=live.clients,

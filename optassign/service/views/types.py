@@ -244,6 +244,12 @@ class ApplicationView(Frozen):
 
     now: str
     row: ApplicationRow
+    end: tuple[str, str]
+    """When the target is likely to be reached, in words, and a remark; both are empty if `row.expected_end` says it."""
+    followup: str
+    """The reason for the next follow-up."""
+    awaited: str
+    """What the application waits for if it waits for no copies, as a sentence."""
     copies: tuple[CopyRow, ...]
     more_copies: int
     live: int

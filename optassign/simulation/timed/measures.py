@@ -165,6 +165,7 @@ class Felt:
         return since
 
     def _watch_downtime(self, down: np.ndarray, now: float) -> None:
+        """Note since when the tasks `down` (T,) are down, and the longest downtime of a task that is up again."""
         for task in np.flatnonzero(down).tolist():
             self._down_since.setdefault(task, now)
         for task in [task for task in self._down_since if not down[task]]:

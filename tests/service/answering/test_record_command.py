@@ -35,8 +35,11 @@ def make_id(path: Path) -> str:
     return "/".join(path.parts[-3:]).removesuffix(".json.gz")
 
 
-def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_ls(
+    capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     options = ("ls", "--recordings", str(recordings), "--application", NAME)
     code, out, err = run_record(capsys, *options, "--json")
     assert (code, err) == (0, "")
@@ -44,9 +47,13 @@ def test_ls(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path, mo
     assert (row["id"], row["application"], row["summary"]["tasks"]) == (make_id(path), NAME, 24)
     code, out, _ = run_record(capsys, *options, "--format", "table")
     assert code == 0
-    assert "24 × 4" in out
-    assert "moved, " in out
-    assert "follow-up in 600 s" in out
+    assert make_id(path) in out, "an id is copied from here, so it must not wrap"
+    assert max(map(len, out.splitlines())) <= int(columns)
+    words = " ".join(out.split())
+    assert "24 × 4" in words
+    assert "moved, " in words
+    if columns == "200":
+        assert "follow-up in 600 s" in words
 
 
 def test_ls_lists_all_the_oldest_first_and_since(capsys: pytest.CaptureFixture[str], path: Path, recordings: Path) -> None:

@@ -62,6 +62,7 @@ def _stop(cluster: ThreeBrokers, group: str) -> None:
 
 
 def _kill(cluster: ThreeBrokers, group: str) -> None:
+    """Kill the group's coordinator, and start it again after `_AWAY` seconds."""
     broker = cluster.brokers[cluster.find_coordinator(group)]
     broker.process.kill()
     time.sleep(_AWAY)

@@ -184,6 +184,7 @@ final class SimulatedMember {
                 .setOffset(offset);
     }
 
+    /** Handles a response; a fenced member joins anew under a new id. Returns whether the member goes on. */
     private boolean handle(StreamsGroupHeartbeatResponseData data, long nowMs) {
         switch (Errors.forCode(data.errorCode())) {
             case NONE -> accept(data, nowMs);

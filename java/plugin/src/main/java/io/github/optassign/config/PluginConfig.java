@@ -46,6 +46,12 @@ public final class PluginConfig implements Endpoint {
         this(configs, "");
     }
 
+    /**
+     * Reads and checks all keys of optassign.
+     *
+     * @param ignored the message that keys of optassign are ignored and why; empty if none is
+     * @throws ConfigException if a value is invalid
+     */
     private PluginConfig(Map<String, ?> configs, String ignored) {
         this.ignored = ignored;
         Map<String, Object> ownKeys = new TreeMap<>();

@@ -50,6 +50,7 @@ public final class BrokerGroup {
         tagKeys = group.configs().rackAwareAssignmentTags();
     }
 
+    /** Copies a group without all members of the processes {@code without}; tasks and lags are shared. */
     private BrokerGroup(BrokerGroup whole, Set<String> without) {
         tasks = whole.tasks;
         lags = whole.lags;

@@ -36,8 +36,8 @@ final class ActiveBalance {
     /**
      * Compares all active tasks with their shares.
      *
-     * @param units the capacity of each process, as in {@link GroupView}
-     * @param owners the process of each task
+     * @param units process → its capacity, as in {@link GroupView}; 0 or less if it drains
+     * @param owners for each active task the process that runs it
      */
     static ActiveBalance ofAll(Map<String, Long> units, Collection<String> owners) {
         return new ActiveBalance(units, owners, Shares::ofActives);
@@ -46,8 +46,8 @@ final class ActiveBalance {
     /**
      * Compares stateful active tasks with their shares.
      *
-     * @param units the capacity of each process, as in {@link GroupView}
-     * @param owners the process of each stateful task
+     * @param units process → its capacity, as in {@link GroupView}; 0 or less if it drains
+     * @param owners for each active stateful task the process that runs it
      */
     static ActiveBalance ofStateful(Map<String, Long> units, Collection<String> owners) {
         return new ActiveBalance(units, owners, (tasks, sizes, draining) -> Shares.of(tasks, 1, sizes, draining));
