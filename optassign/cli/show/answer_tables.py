@@ -298,7 +298,7 @@ def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[Ren
     table = make_table()
     longest = max(len(name) for name, _ in rows)
     table.add_column("id: application/day/time (UTC)", overflow="fold", min_width=min(_WIDEST_ID, longest))
-    table.add_column("tasks × clients", justify="right", no_wrap=True)
+    table.add_column("tasks\n× clients", justify="right", no_wrap=True)
     table.add_column("what was done", overflow="fold")
     for name, head in rows:
         summary = head.summary

@@ -14,10 +14,10 @@ def describe_end(row: ApplicationRow, now: str) -> tuple[str, str]:
     word = row.status.word
     if word in ("paused", "stopped"):
         return f"not while it is {word}", ""
-    if word == "unknown":
-        return "not known", ""
     if row.expected_end is not None:
         return ("likely by now", "the next rebalance tells") if row.expected_end <= now else ("", "")
+    if word == "unknown":
+        return "not known", ""
     if word == "not balanced":
         return "nothing moves", "and tasks are not balanced"
     if _measures_rates(row):
