@@ -47,7 +47,7 @@ def describe_awaited(row: ApplicationRow) -> str:
     if word == "unknown":
         return f"Unknown: {about}."
     if _measures_rates(row):
-        return "The rates of the input, which count as weights once they were measured for a minute. Every copy is where it should be."
+        return "The rates of the input, which count once they were measured for a minute. Every copy is where it should be."
     if word == "paused":
         return f"The end of the pause, {about}{unbalanced}."
     if word == "waiting" and row.last.status == "paused":
@@ -65,4 +65,3 @@ def _measures_rates(row: ApplicationRow) -> bool:
     """Return whether the group is at its target by numbers of tasks, and only waits for input rates."""
     is_there = row.balanced and not row.waiting and not row.last.warmups
     return is_there and row.next_followup is not None and row.rates_count_from is not None
-
