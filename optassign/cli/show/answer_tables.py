@@ -27,7 +27,8 @@ FULL_NAMES = 116
 """The width from which whole process ids stand next to other names of clients."""
 NAME_LENGTHS = (8, 28)
 """The least and the most characters of such a name; the end of a longer one is shown, in which instances differ."""
-_WIDEST_ID = 60  # characters of a recording's id that are not wrapped, so that it can be copied: a terminal has 80
+_WIDEST_ID = 60
+"""Characters of a recording's id that are not wrapped, so that it can be copied: a terminal has 80 columns."""
 
 
 def render_assignment(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
