@@ -30,8 +30,7 @@ def axe() -> str:
 
 
 @pytest.fixture(scope="session")
-def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the recordings of the demonstration, ending now, and older ones for a second page."""
+def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """Return the recordings of the demonstration and older ones for a second page, and their end in seconds since 1970."""
     folder = tmp_path_factory.mktemp("day")
-    record_more_than_a_page(folder)
-    return folder
+    return folder, record_more_than_a_page(folder)

@@ -25,8 +25,9 @@ expect.set_options(timeout=_SECONDS)  # else five seconds, in which a busy machi
 
 
 @pytest.fixture(scope="module")
-def service(day: Path) -> Iterator[Running]:
-    with run_service_here("--workers", "1", "--recordings", str(day)) as started:
+def service(day: tuple[Path, float]) -> Iterator[Running]:
+    folder, end = day
+    with run_service_here("--workers", "1", "--recordings", str(folder), day=end) as started:
         yield started
 
 

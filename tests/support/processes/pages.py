@@ -44,12 +44,17 @@ def record_hostile(folder: Path) -> None:
         write_recording(folder, ApplicationState.model_validate(data), datetime.now(UTC) - timedelta(minutes=5), why=SCRIPT)
 
 
-def record_more_than_a_page(folder: Path) -> None:
-    """Record the demonstration's day, and earlier copies of it until `orders` has a second page of rebalances."""
-    end = datetime.now(UTC)
+def record_more_than_a_page(folder: Path) -> float:
+    """Record the demonstration's day, and earlier copies of it until `orders` has a second page of rebalances.
+
+    Returns:
+        The end of the day in seconds since 1970. Recording takes minutes on a busy machine, so a service needs that clock.
+    """
+    now = end = datetime.now(UTC)
     while len(list((folder / "orders").rglob("*.json.gz"))) <= REBALANCES_ON_A_PAGE:
         record_day(folder, end)
         end -= timedelta(days=1)
+    return now.timestamp()
 
 
 def write_recording(folder: Path, state: ApplicationState, at: datetime, why: str = "", assignor: str = "greedy") -> Path:
