@@ -233,10 +233,12 @@ def view_application(
     inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:DAMAGED_RECORDINGS])), _Inside())
     copies = [_extrapolate(copy, row.last_contact, now) for copy in inside.copies]
     live = show_live(copies, inside.actives, inside.clients, heard, row.last_contact, inside.acceptable_lag, now)
+    end, end_remark = describe_end(row, format_utc(now))
     return ApplicationView(
         now=format_utc(now),
         row=row,
-        end=describe_end(row, format_utc(now)),
+        end=end,
+        end_remark=end_remark,
         followup=describe_followup(row),
         awaited=describe_awaited(row),
         copies=live.copies,

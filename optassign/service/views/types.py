@@ -244,8 +244,10 @@ class ApplicationView(Frozen):
 
     now: str
     row: ApplicationRow
-    end: tuple[str, str]
-    """When the target is likely to be reached, in words, and a remark; both are empty if `row.expected_end` says it."""
+    end: str
+    """When the target is likely to be reached, in words; empty if it is at `row.expected_end`, which is yet to come."""
+    end_remark: str
+    """A remark on `end`; may be empty."""
     followup: str
     """The reason for the next follow-up."""
     awaited: str
