@@ -167,7 +167,7 @@ def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: 
             is_impossible = best.is_impossible or optimum.is_impossible
             best = replace(best, bounds=max(best.bounds, optimum.bounds), is_impossible=is_impossible)
             best = replace(best, proved_by=optimum.proved_by)
-        effort = replace(effort, is_first_try=effort.is_first_try and not optimum.is_undecided)
+        effort = replace(effort, is_first_try=False)
         if optimum.values is None:
             break
         dealt = deal_places(program.v, optimum.values)
