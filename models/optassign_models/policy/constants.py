@@ -140,6 +140,12 @@ MOST_FIRST_STEPS = 64
 TOLD_APART_ROUNDS = 8
 """The number of times that a program is solved again with places told apart or pools written out as columns. No group met so
 far needed six. [rounds]"""
+ALL_PAIRS = 50_000
+"""The number of pairs of task and client up to which each pair becomes a candidate if pools leave a gap. HiGHS takes 1.3 s for
+34,000 pairs, and nearly always proves the target. Rounds of pools may end far from it. [pairs]"""
+POOLED_ROUNDS = 3
+"""The rounds with pools, where each pair of task and client may be a candidate instead. Pools that cannot be dealt in three
+rounds may take fifty; all pairs take one. [rounds]"""
 MERGE_FROM = 20_000
 """The number of places from which equal ones are merged. There are fewer variables, but the relaxation is weaker and has to be
 told apart. [variables]"""
@@ -169,8 +175,8 @@ SECONDS_PER_ARC = 1.5e-05
 """The time that a plan without a solver takes, for each task, candidate and place. It was the most that was measured; the
 program of the target has to leave it. [s]"""
 SMALL_PAIRS = 20_000
-"""The number of pairs of task and client up to which a group is small: if pools leave a gap, each pair is a candidate. CP-SAT
-finds nothing in larger groups within the time. [pairs]"""
+"""The number of pairs of task and client up to which each pair is a candidate in programs of sums, and in exported programs.
+CP-SAT finds nothing in larger groups within the time. [pairs]"""
 CP_SAT_VARIABLES = 2_000
 """The number of free variables up to which CP-SAT decides a program, unless a solver is asked for. It proves each such program
 of the default order within a second; HiGHS and duals are faster beyond. [variables]"""

@@ -16,7 +16,14 @@ import numpy as np
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import GoalModel
 from optassign_models.limits import Kind, PlacementLimit
-from optassign_models.policy.constants import RESTATED_PROGRAMS, SECONDS_PER_VARIABLE, SMALL_PAIRS, TOLD_APART_ROUNDS
+from optassign_models.policy.constants import (
+    ALL_PAIRS,
+    POOLED_ROUNDS,
+    RESTATED_PROGRAMS,
+    SECONDS_PER_VARIABLE,
+    SMALL_PAIRS,
+    TOLD_APART_ROUNDS,
+)
 from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
 from optassign_models.results import ProvedBy
@@ -108,14 +115,19 @@ def find_best(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
         answer = _look(question, judge, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
-    if is_done or not has_few_pairs(problem) or not problem.pool_size.any():
+    if is_done or not _may_have_all_pairs(problem) or not problem.pool_size.any():
         return answer
     return _choose(answer, _look_at_all_pairs(question, judge, effort))
 
 
 def has_few_pairs(problem: Problem) -> bool:
-    """Return whether all pairs of task and client may be candidates."""
+    """Return whether all pairs of task and client may be candidates from the start."""
     return problem.T * problem.C <= SMALL_PAIRS
+
+
+def _may_have_all_pairs(problem: Problem) -> bool:
+    """Return whether all pairs may be candidates where pools leave a gap."""
+    return problem.T * problem.C <= ALL_PAIRS
 
 
 def state_at_first(question: Question, *, tells_apart: bool = False) -> TargetProgram:
@@ -139,8 +151,8 @@ def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Op
 def _look_at_all_pairs(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
     """Return the answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
     problem, forced = prepare(question.problem.with_all_columns())
-    if effort.solver is Solver.AUTO:
-        effort = replace(effort, solver=Solver.CP_SAT)
+    if effort.solver is Solver.AUTO:  # the relaxation of sums says little; that of counts is nearly always whole
+        effort = replace(effort, solver=Solver.CP_SAT) if question.has_sums else replace(effort, is_first_try=False)
     return _look(replace(question, problem=problem, forced=forced), judge, effort)
 
 
@@ -159,7 +171,7 @@ def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: 
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and (values := judge(start)) is not None:
         best = TargetAnswer(start, (), values)
-    for _ in range(TOLD_APART_ROUNDS):
+    for _ in range(POOLED_ROUNDS if _may_have_all_pairs(question.problem) else TOLD_APART_ROUNDS):
         draft, program, optimum = _solve_with_enough_steps(draft, effort)
         if program is None:
             return replace(best, is_cut_short=True)
