@@ -111,6 +111,13 @@ def test_goals_minimised_together_have_the_optima_of_one_after_the_other(shape: 
         assert [each.values for each in together] == [each.values for each in one_by_one], spec.name
 
 
+@pytest.mark.parametrize(("tasks", "clients", "standbys", "seed"), [(60, 12, 6, 45), (100, 12, 6, 244), (100, 12, 3, 322)])
+def test_pools_that_cannot_be_dealt_become_pairs(tasks: int, clients: int, standbys: int, seed: int) -> None:
+    """Copies of pools find no clients of their own where one client has many threads: rounds of pools had no end in sight."""
+    state = generate("scale-out", tasks, clients, standbys, threads=(1, 8), stateless=0.0, seed=seed)
+    assert find(state, seconds=60).is_proven
+
+
 def test_without_time_there_is_no_plan_and_it_says_so() -> None:
     found = find(generate("scale-out", 1000, 100, 1, 20, seed=1), seconds=0.0)
     assert (found.placement, found.bounds, found.is_cut_short) == (None, (), True)
