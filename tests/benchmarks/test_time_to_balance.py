@@ -60,7 +60,7 @@ def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypa
     # All standbys of a client's tasks are on one other client, as where Kafka's default has arranged the group.
     for module in (solve, steps):
         monkeypatch.setattr(module, "spread_ties", lambda situation, placed: placed)
-    job = TimedGroup("scale-in", 100, 10, 2, "medium", 101)
+    job = TimedGroup("scale-in", 100, 10, 2, "medium", 105)
     scenario = job.make_scenario(study.OUR_INTERVAL_MS, 400.0)
     watched = Forgetful("cp-sat", job.began_at)
     played = simulate(scenario, watched)
