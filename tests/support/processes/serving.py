@@ -184,7 +184,8 @@ def make_report(state: ApplicationState, applied: TaskAssignment, why: str = "no
 
 def list_files(folder: Path) -> list[Path]:
     """Return all visible files below a folder, sorted."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    # A service may delete folders meanwhile: `os.walk` skips them, `Path.rglob` raises.
+    return sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names if not name.startswith("."))
 
 
 def make_state(application: str | None, tasks: int = 24) -> ApplicationState:
