@@ -20,24 +20,13 @@ _PACKAGE = "optassign_benchmarks"
 _STUDY, _PLANNER = "the study", "the planner in Java"
 _RUNS_PLANNER = frozenset(
     {
-        *(
-            "adopting",
-            "broker-faults",
-            "chaos",
-            "cold-starts",
-            "failover",
-            "fallback",
-            "in-time",
-            "jvm-planner",
-            "leader-death",
-        ),
-        *("lost-tasks", "operating", "own-arrangement", "planner-load", "plugin-kill", "plugin-scale-out", "rolling-restarts"),
-        *("soak", "streams-groups", "time-to-balance", "uneven-load", "worst-time"),
+        *("adopting", "broker-faults", "cold-starts", "failover", "in-time", "jvm-planner", "leader-death", "lost-tasks"),
+        *("operating", "own-arrangement", "planner-load", "rolling-restarts", "soak", "streams-groups", "time-to-balance"),
+        *("uneven-load", "worst-time"),
     }
 )
 """Studies in which the planner of the jars answers."""
 _COMMANDS = {
-    "chaos": "chaos",
     "instances": "instances.leaderboard",
     "machine-reassignment": "machine_reassignment",
     "soak": "soak.__main__",

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from optassign.recordings.recording import read_recording
-from optassign_benchmarks.chaos import Chaos
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.faults import ServiceFault
 from optassign_benchmarks.kafka.instance import Status
@@ -20,6 +19,7 @@ from optassign_benchmarks.kafka.processes import ChildProcess, NotReachedError
 from optassign_benchmarks.kafka.recovery import busy, observer
 from optassign_benchmarks.kafka.recovery.course import Wanted
 from optassign_benchmarks.kafka.trials import _Owners
+from optassign_benchmarks.soak.actions import Chaos
 from optassign_benchmarks.soak.recorded_folder import fill_folder
 
 
@@ -89,9 +89,11 @@ def play(seed: int, actions: int) -> tuple[Chaos, list[str]]:
         return do
 
     ends = {how: end(how) for how in ("kill", "leave", "stop")}
-    group = SimpleNamespace(instances=instances, rebalances=[], start=start, **ends)
+    group: Any = SimpleNamespace(instances=instances, rebalances=[], start=start, **ends)
     ways = {how: (lambda how=how: done.append(f"service {how}")) for how in ("kill", "stop", "pause", "resume", "start")}
-    chaos = Chaos(group, SimpleNamespace(**ways), SimpleNamespace(fault=ServiceFault.NONE), seed, spared="a")  # type: ignore[arg-type]
+    service: Any = SimpleNamespace(**ways)
+    front: Any = SimpleNamespace(fault=ServiceFault.NONE)
+    chaos = Chaos(group, service, front, seed, spared="a", ways=("kill", "stop", "pause"))
     start("a")
     for _ in range(actions):
         chaos.act()

@@ -12,14 +12,12 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
-from optassign.simulation.timed.scenario import read_scenario
-from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.timeline import CopyEvent, Figures
 from optassign_benchmarks.runner import StudyCase, StudyRow, run
 from optassign_benchmarks.studies import arrangements, orders, speed, uneven_load
 from optassign_benchmarks.studies.cold_starts import ColdStarts, draw
-from optassign_benchmarks.studies.processes import capacity, group_start, pages, side_by_side, streams_groups, workers
+from optassign_benchmarks.studies.processes import capacity, group_start, pages, streams_groups, workers
 
 SPEC = Spec("steady", 12, 3, 1, 2, seed=1)
 
@@ -108,15 +106,6 @@ def test_two_workers_are_compared_with_one_and_with_a_sweep_on_paper() -> None:
     assert (one.cells["solving, s"], one.cells["from – to"], one.cells["times one worker"]) == (22.0, "20.0 – 24.0", 1.0)
     assert two.cells["times one worker"] == 2.0
     assert two.cells["core-hours of 100,000 rows"] == round(100_000 * 11 * 2 / 12 / 3600, 1)
-
-
-def test_a_kill_in_the_simulator_takes_fewer_rebalances_than_under_kafkas_default() -> None:
-    plugin, default = side_by_side.simulate_both("broker-kill")
-    felt = simulate(read_scenario("broker-kill"), "cp-sat").felt
-    assert (plugin["rebalances"], plugin["active tasks moved"]) == (felt.rebalances, felt.moves)
-    assert plugin["records restored"] == round(felt.restored)
-    assert plugin["rebalances"] < default["rebalances"]  # type: ignore[operator]
-    assert [str(row["active tasks at the end"]).count("/") for row in (plugin, default)] == [1, 1]
 
 
 def test_cases_with_a_join_are_also_played_without_a_trigger() -> None:

@@ -120,29 +120,3 @@ def test_what_is_not_as_it_should_be(changed: dict[str, float], said: str) -> No
     assert said in "".join(lines)
     head, _, line = study.TIME_TO_BALANCE.layouts[0].fill([row]).to_markdown().splitlines()
     assert head.count("|") == line.count("|")
-
-
-SERVICE = replace(
-    GOOD, settled_s=12, passes=9, imbalance_s=50, down_s=8, kafka_imbalance_s=900, kafka_down_s=90, moves=7, moves_logged=6
-)
-
-
-def make_outage(planner: ReachedBalance) -> list[StudyRow]:
-    facts = study.make_case(JOB).facts
-    pairs = (("cp-sat", SERVICE), ("jvm-planner", planner))
-    return [StudyRow({**facts, "assignor": name, "outcome": outcome}) for name, outcome in pairs]
-
-
-def test_a_row_of_an_outage_has_the_service_the_planner_and_kafkas_default() -> None:
-    rows = make_outage(replace(SERVICE, settled_s=13, passes=10, imbalance_s=60, moves=8))
-    line = study.FALLBACK.layouts[0].fill(rows).to_markdown().splitlines()[-1]
-    assert line == (
-        r"| 100 × 10 | scale-out | 2 | medium | 12 \| 13 | 9 \| 10 | 50 \| 60 \| 900 | 8 \| 8 \| 90 | 7 (6) \| 8 (6) |"
-    )
-    assert list(study.FALLBACK.demands(rows)) == []
-
-
-def test_an_outage_with_more_downtime_than_kafkas_or_without_end_is_wrong() -> None:
-    for planner in (replace(SERVICE, down_s=91), replace(SERVICE, settled_s=math.inf)):
-        (line,) = study.FALLBACK.demands(make_outage(planner))
-        assert line.startswith(str(JOB))

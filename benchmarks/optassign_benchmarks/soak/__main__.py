@@ -20,13 +20,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from optassign_benchmarks.chaos import TIMEOUT_MS, Chaos
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.faults import FaultyFront
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
 from optassign_benchmarks.results import describe_machine
+from optassign_benchmarks.soak.actions import TIMEOUT_MS, Chaos
 from optassign_benchmarks.soak.samples import (
     Sample,
     Sampler,
@@ -87,6 +87,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
                     group.assert_nothing_died()
                     group.load.check()
                 visitors.stop()
+                chaos.judge_answers()
                 chaos.restore()
                 group.await_complete()
                 group.mark()
@@ -118,7 +119,8 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
             "visits": dict(sorted(visitors.visits.items())),
             "visitors_answered": dict(sorted(visitors.statuses.items())),
             "rebalances": group.generation,
-            "answered_by": dict(sorted(Counter(each.assignor for each in group.rebalances).items())),
+            "answered_by_while_the_service_was_well": dict(sorted(chaos.answers[False].items())),
+            "answered_by_while_it_was_not": dict(sorted(chaos.answers[True].items())),
             "recordings_checked": recordings,
             "records_written": group.load.written,
             "records_read": group.load.read,

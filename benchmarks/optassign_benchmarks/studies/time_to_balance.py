@@ -18,7 +18,7 @@ from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
 from optassign.simulation.timed.simulator import Played, simulate
 from optassign_benchmarks.bounds import bound_imbalance, find_limit
-from optassign_benchmarks.jvm_planner import JvmPlanner, create_also_planner
+from optassign_benchmarks.jvm_planner import create_also_planner
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 
@@ -302,14 +302,13 @@ def find_missed(rows: list[StudyRow]) -> Iterator[str]:
             yield f"medium, large, noise {noise:g}: {statistics.fmean(ratios):.2f} of the limit in the mean, at most {most}"
 
 
-_BY = {"tasks × clients": "size", "shape": "shape", "warm-ups": "slots", "state": "state"}
 TIME_TO_BALANCE = Study(
     cases=lambda quick: map(make_case, list_groups(quick)),
     assignors=("cp-sat",),
     parts=(play,),
     layouts=(
         Layout(
-            {**_BY, "noise": "noise"},
+            {"tasks × clients": "size", "shape": "shape", "warm-ups": "slots", "state": "state", "noise": "noise"},
             {
                 "limit, s": _mean(",.0f", "limit_s"),
                 "time ÷ limit": _mean(".2f", "ratio"),
@@ -330,48 +329,3 @@ TIME_TO_BALANCE = Study(
     ),
     demands=find_missed,
 )
-
-
-def _list_outages(quick: bool) -> Iterator[TimedGroup]:
-    """Yield the groups of the smaller size; of the larger size only medium state with most warm-ups, since each takes
-    minutes."""
-    groups = [job for job in list_groups(quick=True) if not job.noise]
-    yield from groups
-    for tasks, clients in SIZES[1:] if not quick else ():
-        for job in groups:
-            if job.slots == max(SLOTS) and job.state == "medium":
-                yield replace(job, tasks=tasks, clients=clients)
-
-
-def _join(cell: Callable[[ReachedBalance], str], kafka: str = "") -> Callable[[list[StudyRow]], str]:
-    """Return a cell with the figures of the service, of the planner and, if `kafka`, of Kafka's default."""
-    return lambda rows: " \\| ".join(
-        [*(cell(row.outcome) for row in rows), *([f"{getattr(rows[0].outcome, kafka):,.0f}"] if kafka else [])]
-    )
-
-
-FALLBACK = Study(
-    cases=lambda quick: map(make_case, _list_outages(quick)),
-    assignors=("cp-sat", JvmPlanner.name),
-    parts=(play,),
-    layouts=(
-        Layout(
-            _BY,
-            {
-                "settled, s": _join(lambda o: f"{o.settled_s:,.0f}"),
-                "passes": _join(lambda o: f"{o.passes}"),
-                "imbalance × s (Kafka's last)": _join(lambda o: f"{o.imbalance_s:,.0f}", "kafka_imbalance_s"),
-                "downtime, task-s (Kafka's last)": _join(lambda o: f"{o.down_s:,.0f}", "kafka_down_s"),
-                "moves (logged)": _join(lambda o: f"{o.moves} ({o.moves_logged})"),
-            },
-        ),
-    ),
-    demands=lambda rows: (
-        f"{row.job}: settled after {row.outcome.settled_s:,.0f} s, {row.outcome.down_s:,.0f} s of downtime, Kafka's default"
-        f" {row.outcome.kafka_down_s:,.0f}"
-        for row in rows
-        if row.assignor == JvmPlanner.name
-        and (math.isinf(row.outcome.settled_s) or row.outcome.down_s > row.outcome.kafka_down_s)
-    ),
-)
-"""An outage of the service: the planner in the jar compared with the service, both without known rates and with own limits."""

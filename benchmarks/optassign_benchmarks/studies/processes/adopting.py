@@ -15,7 +15,7 @@ from optassign_benchmarks.kafka.group import MOST_PROBES, PRELOAD, StreamsApplic
 from optassign_benchmarks.kafka.jars import PLUGIN_CLASS, streams_classpath
 from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
-from optassign_benchmarks.studies.processes.side_by_side import await_rest
+from optassign_benchmarks.studies.processes.rolling_restarts import await_rest
 
 __all__ = ["IDLE_S", "walk"]
 

@@ -31,17 +31,16 @@ final class CountingTopology {
      * Builds the topology.
      *
      * @param kinds the subtopologies, of {@code logged}, {@code unlogged} and {@code stateless}
-     * @param bytesPerCount the size of each count in the store with a changelog, bytes
      * @param logsAll whether the store of kind {@code unlogged} has a changelog too
      */
-    static Topology build(String application, List<String> kinds, int bytesPerCount, boolean logsAll) {
+    static Topology build(String application, List<String> kinds, boolean logsAll) {
         Topology topology = new Topology();
         for (String kind : kinds) {
             boolean isLogged = kind.equals("logged") || (logsAll && kind.equals("unlogged"));
             boolean counts = !kind.equals("stateless");
             add(topology, application, kind, counts, isLogged);
             if (counts) {
-                var store = buildStore(kind + "-" + STORE, kind.equals("logged") ? bytesPerCount : Long.BYTES);
+                var store = buildStore(kind + "-" + STORE);
                 topology.addStateStore(
                         isLogged ? store.withLoggingEnabled(Map.of()) : store.withLoggingDisabled(), kind);
             }
@@ -69,9 +68,8 @@ final class CountingTopology {
         topology.addSink(kind + "-out", topic + "-out", kind);
     }
 
-    private static StoreBuilder<KeyValueStore<String, Long>> buildStore(String name, int bytesPerCount) {
-        return Stores.keyValueStoreBuilder(
-                Stores.persistentKeyValueStore(name), Serdes.String(), new PaddedLongs(bytesPerCount));
+    private static StoreBuilder<KeyValueStore<String, Long>> buildStore(String name) {
+        return Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(name), Serdes.String(), Serdes.Long());
     }
 
     /** A processor that counts records per key, if it has a store, and forwards them. */

@@ -33,9 +33,6 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
  * does not outlive its parent. Events: see {@link Events}.
  */
 public final class TestApplication {
-    /** The key of the size of each count in the store with a changelog, bytes. */
-    private static final String BYTES_PER_COUNT = "test.bytes.per.count";
-
     /** The key of whether both stores have a changelog. */
     private static final String LOG_ALL = "test.log.all";
 
@@ -62,7 +59,6 @@ public final class TestApplication {
                 List.of(properties
                         .getProperty(KINDS, "logged,unlogged,stateless")
                         .split(",")),
-                Integer.parseInt(properties.getProperty(BYTES_PER_COUNT, "8")),
                 Boolean.parseBoolean(properties.getProperty(LOG_ALL, "false")));
         restored = new RestoredRecords(Long.parseLong(properties.getProperty(RESTORE_WORK, "0")));
         consumers = new ObservedConsumers(CountingTopology.numberSubtopologies(topology));

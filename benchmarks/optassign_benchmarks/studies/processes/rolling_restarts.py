@@ -1,4 +1,4 @@
-"""The plug-in and Kafka's default assignor side by side on a real broker, at the same time, and in the simulator."""
+"""Rolling restarts under the plug-in and under Kafka's default, at the same time on one real broker."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from optassign.simulation.timed.scenario import read_scenario
-from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
@@ -30,7 +28,6 @@ _CONFIGS: Mapping[str, object] = {
     "num_standby_replicas": 1,
     "probing_rebalance_interval_ms": 60_000,
 }
-_SIMULATED = {"simulated: plug-in": "cp-sat", "simulated: Kafka's default": "high-availability"}
 
 
 @contextmanager
@@ -81,119 +78,6 @@ def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
     await_condition("at rest", at_rest, timeout=_LONGEST, logs=group.logs)
     group.await_caught_up()
     return group.await_complete().active
-
-
-def count_changes(group: StreamsApplication, change: Callable[[], object], gone: str = "") -> Cells:
-    """Return the row of the rebalances from a change until the group is stable again.
-
-    gone: the instance that the change ends; the reassignment of its tasks does not count as moves.
-    """
-    generation, restored, start = group.generation, group.count_restored(), time.monotonic()
-    change()
-    group.await_complete(after=generation)
-    active = await_rest(group)
-    seconds = time.monotonic() - start
-    moves = {task: sum(one != gone for one, _ in pairwise(owners)) for task, owners in group.owners().items()}
-    return {
-        "rebalances": group.generation - generation,
-        "active tasks moved": sum(moves.values()),
-        "of them logged": sum(times for task, times in moves.items() if task.startswith("0_")),
-        "records restored": group.count_restored() - restored,
-        "seconds until at rest and restored": round(seconds),
-        "active tasks at the end": " / ".join(str(len(tasks)) for tasks in active.values()),
-    }
-
-
-def simulate_both(scenario_name: str) -> Iterator[Mapping[str, object]]:
-    """Yield the rows of the simulated counterpart, counted from the first event of the scenario."""
-    scenario = read_scenario(scenario_name)
-    for name, assignor in _SIMULATED.items():
-        played = simulate(scenario, assignor)
-        clients = next(event["clients"] for event in reversed(played.events) if event["event"] == "rebalance")
-        yield {
-            "assignor": name,
-            "rebalances": played.felt.rebalances,
-            "active tasks moved": played.felt.moves,
-            "of them logged": played.felt.moves_logged,
-            "records restored": round(played.felt.restored),
-            "seconds until at rest and restored": round(played.felt.last_change_at - scenario.events[0].at),
-            "active tasks at the end": " / ".join(str(len(roles.get("active", ()))) for _, roles in sorted(clients.items())),
-        }
-
-
-@dataclass(frozen=True)
-class _ScaleOut:
-    """The numbers of instances before and joining, and the state before; afterwards no records are written."""
-
-    name: str
-    before: str
-    joining: str
-    records: int
-    """Per partition of the logged subtopology."""
-    bytes_per_record: int = 8
-    """The bytes of the changelog's values."""
-
-
-_SCALE_OUTS = (
-    _ScaleOut("2 → 3", "ab", "c", 20_000),
-    _ScaleOut("3 → 6", "abc", "def", 20_000),
-    _ScaleOut("2 → 3, 1 GB", "ab", "c", 80_000, 1024),
-)
-
-
-def _scale_out(with_default: bool, case: _ScaleOut | None) -> Iterator[PlayedRow]:
-    if case is None:
-        yield from (PlayedRow({"instances": _SCALE_OUTS[0].name, **cells}) for cells in simulate_both("broker-scale-out"))
-        return
-    with open_groups("plugin-scale-out", with_default=with_default, test_bytes_per_count=case.bytes_per_record) as groups:
-        yield from play_all(groups, partial(_join, case), {"instances": case.name})
-
-
-SCALE_OUT = PlayedStudy(
-    cases=lambda quick: (*_SCALE_OUTS[: 1 if quick else None], None),
-    play=_scale_out,
-    open=lambda quick: nullcontext(not quick),
-)
-"""A quarter of an hour, nearly all of it waiting for follow-ups of Kafka's default, which a quick run leaves out."""
-
-
-def _join(case: _ScaleOut, group: StreamsApplication) -> Cells:
-    """Return the row of a scale-out: instances with all records restored, which others then join."""
-    group.load.write(case.records, ["logged"])
-    group.start(*case.before)
-    await_rest(group)
-    group.load.await_accounted()
-    return count_changes(group, lambda: group.start(*case.joining))
-
-
-_KILL_RECORDS = 20_000
-"""Per partition of the logged subtopology; afterwards no records are written."""
-
-
-def _kill(with_default: bool, is_simulated: bool) -> Iterator[PlayedRow]:
-    if is_simulated:
-        yield from map(PlayedRow, simulate_both("broker-kill"))
-        return
-    with open_groups("plugin-kill", with_default=with_default) as groups:
-        yield from play_all(groups, _kill_one, {})
-
-
-KILL = PlayedStudy(
-    cases=lambda quick: (False, True),
-    play=_kill,
-    open=lambda quick: nullcontext(not quick),
-)
-"""Ten minutes, nearly all of it waiting for follow-ups of Kafka's default, which a quick run leaves out."""
-
-
-def _kill_one(group: StreamsApplication) -> Cells:
-    """Return the row of a kill: one of three stable instances with all records restored."""
-    group.load.write(_KILL_RECORDS, ["logged"])
-    group.start("a", "b", "c")
-    await_rest(group)
-    group.load.await_accounted()
-    killed = max(group.instances, key=lambda one: group.instances[one].process_id)
-    return count_changes(group, lambda: group.kill(killed), gone=killed)
 
 
 _RESTARTS_RECORDS = 2_000

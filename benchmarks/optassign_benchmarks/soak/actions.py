@@ -1,28 +1,22 @@
-"""A real application under load, while instances and the service start, stop and fail at random for a given time.
+"""Random starts, stops and failures of a real application's instances and of its service.
 
-`python -m optassign_benchmarks.chaos --minutes 30 --seed 1` logs its actions on standard error, and prints a summary as JSON on
-standard output. The exit code is 1 if a record was lost or counted twice, a thread died, or the application did not settle. The
-seed determines the actions and their order; the machine determines the application's progress at each action.
+The seed determines the actions and their order; the machine determines the application's progress at each action.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from pathlib import Path
 
-from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.faults import FaultyFront, ServiceFault
-from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
+from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.instance import LedRebalance
-from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
+from optassign_benchmarks.kafka.service import ServiceProcess
+
+__all__ = ["TIMEOUT_MS", "Chaos"]
 
 _NAMES = ("a", "b", "c", "d")
 _LEAST_INSTANCES = 1
@@ -42,8 +36,8 @@ class Chaos:
         front: FaultyFront,
         seed: int,
         *,
-        spared: Sequence[str] = (),
-        ways: Sequence[str] = ("kill", "stop", "pause"),
+        spared: Sequence[str],
+        ways: Sequence[str],
     ) -> None:
         """Start without faults. spared: instances that are never ended. ways: the kinds of harm to the service."""
         self.history: list[str] = []
@@ -132,85 +126,3 @@ class Chaos:
         line = f"{time.monotonic() - self._start:7.1f} s  {action}"
         self.history.append(line)
         print(line, file=sys.stderr, flush=True)
-
-
-def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Act for `minutes` minutes, let the application settle, and check all results.
-
-    `rate`: records written per second.
-
-    Return the summary; its `problems` are empty if all checks passed.
-    """
-    problems: list[str] = []
-    with ExitStack() as stack:
-        broker = stack.enter_context(Broker(folder / "broker"))
-        service = stack.enter_context(ServiceProcess(folder / "service"))
-        front = stack.enter_context(FaultyFront(service.url, slow_seconds=3 * TIMEOUT_MS / 1000))
-        configs = {"optassign_url": front.url, "optassign_timeout_ms": TIMEOUT_MS, "max_warmup_replicas": 4}
-        group = stack.enter_context(StreamsApplication(broker, "chaos", folder, **configs))
-        group.load.write(PRELOAD)
-        group.load.run(rate)
-        group.start("a", "b")
-        group.await_complete()
-        chaos = Chaos(group, service, front, seed)
-        end = time.monotonic() + 60 * minutes
-        probes: int | None = None
-        recordings: int | None = None
-        answers: dict[bool, dict[str, int]] = {}
-        try:
-            while time.monotonic() < end:
-                chaos.act()
-                chaos.pause()
-                group.assert_nothing_died()
-                group.load.check()
-            chaos.judge_answers()
-            answers = {faulty: dict(sorted(counts.items())) for faulty, counts in chaos.answers.items()}
-            chaos.restore()
-            group.await_complete()
-            group.mark()
-            probes = group.settle()
-            group.await_complete().assert_balanced(standbys=1)
-            group.load.await_accounted()
-            recordings, faults = check_recordings(service.recordings)
-            problems += faults
-        except AssertionError as error:
-            problems.append(str(error))
-        return {
-            "seed": seed,
-            "minutes": minutes,
-            "actions": dict(sorted(chaos.counts.items())),
-            "requests_by_fault": {fault.value: number for fault, number in sorted(front.requests.items())},
-            "rebalances": group.generation,
-            "answered_by": dict(sorted(Counter(each.assignor for each in group.rebalances).items())),
-            "answered_by_while_the_service_was_well": answers.get(False, {}),
-            "answered_by_while_it_was_not": answers.get(True, {}),
-            "recordings_checked": recordings,
-            "follow_ups_until_settled": probes,
-            "records_written": group.load.written,
-            "records_read": group.load.read,
-            "records_lost_or_counted_twice": len(group.load.faults),
-            "threads_died": len(group.deaths),
-            "problems": problems,
-            "history": chaos.history,
-        }
-
-
-def main() -> int:
-    """Run the command. Return 0 if all checks passed, otherwise 1."""
-    parser = argparse.ArgumentParser(
-        prog="python -m optassign_benchmarks.chaos", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of the actions (%(default)s)")
-    parser.add_argument("--rate", type=float, default=300.0, help="records per second into each application (%(default)s)")
-    parser.add_argument("--folder", type=Path, help="where logs and recordings stay; default: a new temporary folder")
-    arguments = parser.parse_args()
-    folder = arguments.folder or Path(tempfile.mkdtemp(prefix="optassign-chaos-"))
-    print(f"seed {arguments.seed}; logs and recordings in {folder}", file=sys.stderr, flush=True)
-    summary = run(arguments.minutes, arguments.seed, arguments.rate, folder)
-    print(json.dumps(summary, indent=2))
-    return 1 if summary["problems"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
