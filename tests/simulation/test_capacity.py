@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import run_here
+from rich.console import Console
 
 import optassign
+from optassign.cli.show.capacity_tables import render_plan
 from optassign.errors import ArgumentError
 from optassign.simulation.timed.least import find_least
 from optassign.simulation.timed.scaling import Capacity, count_least_instances, read_capacity, scale
@@ -41,6 +46,14 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
     }
     html = plan._repr_html_()
     assert "4 instances" in html
+
+
+def test_actives_that_stay_out_of_balance_are_so_without_end() -> None:
+    plan = optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load=0.7))
+    assert plan.chosen is not None
+    console = Console(width=80, file=StringIO(), record=True)
+    console.print(*render_plan(replace(plan, prices={"as planned": replace(plan.chosen, balance_s=None)}), 80))
+    assert re.search(r"as planned +no end +60%", console.export_text())
 
 
 def test_the_loss_of_a_zone_needs_a_standby() -> None:

@@ -44,7 +44,8 @@ def summarise(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
         own = [score for score in scores if score.assignor == name]
         gaps = [score.gap for score in own if score.gap is not None]
         best = sum(not gap.goal for gap in gaps)
-        work = [gap.share for gap in gaps if gap.goal == "restore_work"]
+        work = [gap for gap in gaps if gap.goal == "restore_work"]
+        shares = [gap.share for gap in work if gap.share is not None]
         seconds = [score.seconds for score in own if score.gap is not None]
         rows.append(
             (
@@ -52,9 +53,9 @@ def summarise(scores: Sequence[Score]) -> list[tuple[Cell, ...]]:
                 len(own),
                 sum(bool(score.refused) for score in own),
                 best,
-                sum(gap.share < 0 for gap in gaps),
+                sum(gap.is_better for gap in gaps),
                 len(work),
-                f"{statistics.median(work):+.1%}" if work else "–",
+                f"{statistics.median(shares):+.1%}" if shares else "–",
                 f"{statistics.median(seconds):.3f}" if seconds else "–",
                 f"{max(seconds):.1f}" if seconds else "–",
             )

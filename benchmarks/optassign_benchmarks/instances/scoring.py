@@ -55,8 +55,10 @@ class Gap:
     """Empty if all values are equal."""
     value: Value
     best: Value
-    share: float
-    """Distance from the best-known value as a share of it (of 1 if it is 0); negative if the target is better."""
+    is_better: bool
+    """Whether the target is better than the best known."""
+    share: float | None
+    """Distance from the best-known value ÷ that value, negative if the target is better; None if that value is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,8 @@ def find_gap(state: ApplicationState, target: TaskAssignment, values: Mapping[st
         if goal is not None and value <= goal.accepted(known, Facts(state, target)) and not goal.more_is_better:
             worse = min(worse, 0.0) if name != "load" else 0.0
         if abs(worse) > _EQUAL * max(1.0, abs(known)):
-            return Gap(name, value, known, worse / (abs(known) or 1))
-    return Gap("", 0, 0, 0.0)
+            return Gap(name, value, known, is_better=worse < 0, share=worse / abs(known) if known else None)
+    return Gap("", 0, 0, is_better=False, share=0.0)
 
 
 def score_assignor(

@@ -61,7 +61,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="load no instance with more than this share of its threads' rate: 70%%, or 0.7",
     )
     parser.add_argument(
-        "--disk", type=accept_numbers("offsets"), metavar="OFFSETS", help="keep no more state than this on any instance"
+        "--disk",
+        type=accept_numbers("offsets"),
+        metavar="OFFSETS",
+        help="keep no more state than this on any instance, with what changelogs grow by",
     )
     parser.add_argument("--downtime", type=accept_durations(), metavar="TIME", help="stop no task for longer than this")
     parser.add_argument(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from optassign.cli.show.style import make_headline, make_table, mark_wrong, wrap_lines
+from optassign.cli.show.style import NO_END, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.durations import format_duration
 from optassign.simulation.timed.capacity import CapacityOption, CapacityPlan, CapacityTarget, describe_choice
 from optassign.simulation.timed.least import Search
@@ -23,7 +23,7 @@ def render_plan(plan: CapacityPlan, width: int) -> Iterator[RenderableType]:
     table.add_column("breaks", overflow="fold")
     for label, option in plan.prices.items():
         table.add_row(mark_wrong(label, bool(option.broken)), *_list_figures(option), ", ".join(option.broken))
-    table.caption = "the worst of all runs; unbalanced: after one event, until the next one"
+    table.caption = f"the worst of all runs; unbalanced: after one event; {NO_END}: still so at the next one"
     yield table
     if plan.target.load is None and plan.chosen is not None and plan.chosen.load > 1:
         yield from wrap_lines(["The load is above 100%, so records pile up: limit it by --load"], width)
@@ -34,8 +34,8 @@ def render_plan(plan: CapacityPlan, width: int) -> Iterator[RenderableType]:
 
 
 def _list_figures(option: CapacityOption) -> tuple[str, ...]:
-    balanced = "never" if option.balance_s is None else format_duration(option.balance_s)
-    return balanced, f"{option.load:.0%}", f"{option.state:,.0f}", format_duration(option.down_s)
+    unbalanced = NO_END if option.balance_s is None else format_duration(option.balance_s)
+    return unbalanced, f"{option.load:.0%}", f"{option.state:,.0f}", format_duration(option.down_s)
 
 
 def _describe_target(target: CapacityTarget) -> Iterator[str]:

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.output import NARROW
-from optassign.cli.show.style import MOST_ROWS, format_rules, make_headline, make_table, mark_wrong, wrap_lines
+from optassign.cli.show.style import MOST_ROWS, NO_END, format_rules, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.durations import format_duration
 from optassign.formats.state import ApplicationState
 from optassign.judging.convergences import PlayedRebalance
@@ -54,9 +54,10 @@ def _render_effects(effects: Mapping[str, Sequence[EventEffect]]) -> RenderableT
     for columns in zip(*effects.values(), strict=True):
         table.add_row(f"{format_duration(columns[0].at_s)} {columns[0].event}")
         for assignor, effect in zip(effects, columns, strict=True):
-            times = (effect.down_task_s, effect.unbalanced_s, effect.stable_after_s)
+            unbalanced = NO_END if effect.unbalanced_s is None else _format_figure(effect.unbalanced_s)
             counts = (f"{effect.moves:,}", f"{effect.rebalances:,}")
-            table.add_row(f"  {assignor}", *map(_format_figure, times), *counts)
+            down, stable = map(_format_figure, (effect.down_task_s, effect.stable_after_s))
+            table.add_row(f"  {assignor}", down, unbalanced, stable, *counts)
     return table
 
 

@@ -12,6 +12,8 @@ from optassign.judging.validation import name_rule
 
 MOST_ROWS = 50
 """Rows beyond which tables leave rows out, and say how many: longer tables are not read."""
+NO_END = "no end"
+"""A time out of balance that lasts beyond its limit: "never" would read as none at all."""
 LONGEST_TEXT = 120
 """Characters of a line of text: longer lines are hard to read."""
 

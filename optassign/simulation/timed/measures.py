@@ -62,7 +62,7 @@ class Felt:
     ] = None
     last_change_at: Annotated[
         float,
-        About("s", "from the start until the last rebalance or restoration came to its end", "stable and restored after, s"),
+        About("s", "from the start until the last rebalance or restoration came to its end", "last change after, s"),
     ] = 0.0
     without_standby_task_s: Annotated[
         float,

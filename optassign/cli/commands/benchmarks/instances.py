@@ -172,9 +172,9 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
     for assignor, number, out, best, better, work, median, seconds, _ in summarise(scores):
         cells = (f"{best} of {number}", *map(str, (out, better, work, median, seconds)))
         summary.add_row(str(assignor), *cells)
-    summary.caption = "more work: balanced, but restore_work is higher; their median gap"
+    summary.caption = "more work: balanced, with a gap in restore_work; next to it their median gap"
     yield summary
-    best_ones = [score for score in scores if score.gap is not None and score.gap.share < 0]
+    best_ones = [score for score in scores if score.gap is not None and score.gap.is_better]
     if best_ones:
         which = ", ".join(f"{score.assignor} on {score.instance}" for score in best_ones[:3])
         yield from wrap_lines([f"Better than the table: {which}. Please report it with its assignment."], width)
@@ -183,7 +183,7 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
 def _describe_gap(gap: "Gap") -> str:
     if not gap.goal:
         return "0%"
-    if not gap.best:
+    if gap.share is None:
         return f"{gap.value:,.10g} for 0"
     return f"{gap.share:+.1%}" if abs(gap.share) < 1 else f"{gap.share:+.0%}"
 
