@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,17 @@ from command_line import run_here
 from optassign.assignor import assign
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign_benchmarks.instances.best_known import FILE, OtherGeneratorError, check_snapshot, read_best_known
-from optassign_benchmarks.instances.catalogue import GENERATOR, Instance, list_instances
-from optassign_benchmarks.instances.leaderboard import list_refused
-from optassign_benchmarks.instances.scoring import IMBALANCE, Score, extract_target, find_fault, measure_target, score_assignor
+from optassign_benchmarks.instances.catalogue import GENERATOR, SIZES, Instance, list_instances
+from optassign_benchmarks.instances.leaderboard import list_refused, summarise
+from optassign_benchmarks.instances.scoring import (
+    IMBALANCE,
+    Score,
+    extract_target,
+    find_fault,
+    find_gap,
+    measure_target,
+    score_assignor,
+)
 
 KNOWN = read_best_known()
 TINY = [instance for instance in list_instances() if instance.size == "tiny"]
@@ -125,9 +134,31 @@ def test_the_gap_names_the_first_value_that_differs() -> None:
     assert worse is not None
     assert worse.goal == "restore_work"
     assert worse.share == pytest.approx(1.0, abs=1e-3)
+    assert not worse.is_better
     better = score_assignor(instance.make(), {**best, IMBALANCE: 5}, "cp-sat", 10.0).gap
     assert better is not None
-    assert (better.goal, better.share) == (IMBALANCE, -1.0)
+    assert (better.goal, better.is_better, better.share) == (IMBALANCE, True, -1.0)
+
+
+def test_a_gap_to_a_best_known_value_of_0_has_no_share() -> None:
+    name = "load-scale-out-36x4x1"
+    assert KNOWN[name].best["restore_work"] == 0
+    state = next(each for each in list_instances() if each.name == name).make()
+    target = extract_target(assign(state))
+    moved = measure_target(state, target) | {"restore_work": 7}
+    gap = find_gap(state, target, moved, KNOWN[name].best)
+    assert (gap.goal, gap.value, gap.is_better, gap.share) == ("restore_work", 7, False, None)
+    scores = [Score(name, "mine", 0.1, moved, gap), Score(name, "yours", 0.1, moved, replace(gap, share=0.5))]
+    assert [(row[0], row[5], row[6]) for row in summarise(scores)] == [("mine", 1, "–"), ("yours", 1, "+50.0%")]
+
+
+def test_the_page_has_the_sizes_of_the_catalogue() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "instances.md").read_text(encoding="utf-8")
+    for size, groups in SIZES.items():
+        number = sum(instance.size == size for instance in list_instances())
+        described = ", ".join(f"{tasks:,} × {clients:,}" for tasks, clients in groups)
+        assert f"| {size} | {described} | {number} |" in page
+    assert f"\n{len(list_instances())} instances have" in page
 
 
 def test_an_assignor_that_fails_has_a_row() -> None:

@@ -203,8 +203,7 @@ def test_commands_of_a_page_run(page: str, fresh: FreshEnvironment, served: tupl
     shutil.copy(
         ROOT / "optassign" / "simulation" / "timed" / "library" / "rolling-restart.toml", tmp_path / "my-application.toml"
     )
-    for block in re.findall(r"Create `my_assignors\.py`.*?```python\n(.*?)```", text, re.DOTALL):
-        (tmp_path / "my_assignors.py").write_text(block, encoding="utf-8")
+    shutil.copy(ROOT / "docs" / "how-to" / "my_assignors.py", tmp_path)
     places = {
         RECORDED: recording,
         "http://assign:8924": url,

@@ -18,7 +18,7 @@ import optassign
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "get-started" / "snapshot.ipynb"
-PAGES = ("docs/get-started/snapshot.md", "docs/how-to/extend.md")
+PAGES = ("docs/get-started/snapshot.md", "docs/how-to/instances.md")
 FUNCTIONS = [name for name in optassign.__all__ if isinstance(getattr(optassign, name), FunctionType)]
 METHODS = ("ApplicationState.with_options", "ApplicationState.to_frame", "TaskAssignment.to_frame", "Comparison.to_frame")
 
@@ -42,7 +42,7 @@ def find_examples() -> dict[str, str]:
         examples = doctest.DocTestParser().get_examples(documented.__doc__ or "")
         found[name] = "".join(example.source for example in examples)
     for page in PAGES:
-        text = (ROOT / page).read_text(encoding="utf-8").partition("\n## A goal\n")[0]
+        text = (ROOT / page).read_text(encoding="utf-8")
         for number, code in enumerate(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)):
             found[f"{page}-{number}"] = code
     found["notebook"] = "\n\n".join(list_cells())
