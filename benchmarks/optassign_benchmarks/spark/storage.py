@@ -64,14 +64,13 @@ class Storage:
             stream.close()
 
     def create(self, text: str, *names: str) -> bool:
-        """Write a new file, and return False if it exists already. OSError if it cannot be written."""
-        path = self._path(self.under(*names))
+        """Write a new file, and return False if it exists already. py4j's error if it cannot be written."""
         try:
-            stream = self._system.create(path, False)
-        except Exception as error:  # py4j's error for an error of the JVM
+            stream = self._system.create(self._path(self.under(*names)), False)
+        except Exception:  # the session tells errors of the JVM in one line
             if self.exists(*names):
                 return False
-            raise OSError(f"{path}: cannot be written ({error})") from None
+            raise
         try:
             stream.write(bytearray(text, "utf-8"))
         finally:
