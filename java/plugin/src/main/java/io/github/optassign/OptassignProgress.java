@@ -58,8 +58,13 @@ public final class OptassignProgress {
             Map<?, ?> configs,
             StateRestoreListener restoreListener,
             StandbyUpdateListener standbyListener) {
-        ProgressListener listener =
-                new ProgressListener(createCopies(streams, configs), restoreListener, standbyListener);
+        RestoringCopies copies = createCopies(streams, configs);
+        if (copies == null) {
+            streams.setGlobalStateRestoreListener(restoreListener);
+            streams.setStandbyUpdateListener(standbyListener);
+            return;
+        }
+        ProgressListener listener = new ProgressListener(copies, restoreListener, standbyListener);
         streams.setGlobalStateRestoreListener(listener);
         streams.setStandbyUpdateListener(listener);
     }

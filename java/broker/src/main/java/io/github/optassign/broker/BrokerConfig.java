@@ -6,6 +6,7 @@ import io.github.optassign.policy.BrokerPolicy;
 import io.github.optassign.policy.InputPolicy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -48,19 +49,12 @@ record BrokerConfig(
         maxWarmups = readNumber(configs, MAX_WARMUPS, 1, Integer.MAX_VALUE, maxWarmups, remarks);
         long lag = readNumber(configs, KAFKA_ACCEPTABLE_LAG, 0, Long.MAX_VALUE, DEFAULT.acceptableLag, remarks);
         lag = readNumber(configs, ACCEPTABLE_LAG, 0, Long.MAX_VALUE, lag, remarks);
-        boolean isWarmingUp = readSwitch(configs, remarks);
+        boolean isWarmingUp =
+                readWord(configs, WARMUPS, List.of("true", "false"), remarks).equals("true");
         BrokerEndpoint service = BrokerEndpoint.read(configs, remarks);
-        boolean isWeighed = readWeights(configs, remarks);
+        boolean isWeighed = readWord(configs, WEIGHTS, List.of("none", "changelog"), remarks)
+                .equals("changelog");
         return new BrokerConfig(isWarmingUp, (int) maxWarmups, lag, isWeighed, service, List.copyOf(remarks));
-    }
-
-    private static boolean readWeights(Map<String, ?> configs, List<String> remarks) {
-        Object found = configs.get(WEIGHTS);
-        String text = found == null ? "none" : found.toString().trim();
-        if (!text.equals("none") && !text.equals("changelog")) {
-            remarks.add(WEIGHTS + ": found " + text + "; allowed: none, changelog; taken for none");
-        }
-        return text.equals("changelog");
     }
 
     /** Returns the snapshot, with task weights if they are configured. */
@@ -76,13 +70,18 @@ record BrokerConfig(
         return snapshot.weighed(new Weights(weights, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN));
     }
 
-    private static boolean readSwitch(Map<String, ?> configs, List<String> remarks) {
-        Object found = configs.get(WARMUPS);
-        String text = found == null ? "true" : found.toString().trim();
-        if (!text.equalsIgnoreCase("true") && !text.equalsIgnoreCase("false")) {
-            remarks.add(WARMUPS + ": found " + text + "; allowed: true, false; taken for true");
+    /** Reads a word in any case, by default the first of the allowed ones. Adds a remark if the value is invalid. */
+    private static String readWord(Map<String, ?> configs, String key, List<String> allowed, List<String> remarks) {
+        String text = configs.get(key) == null
+                ? allowed.get(0)
+                : configs.get(key).toString().trim();
+        String word = text.toLowerCase(Locale.ROOT);
+        if (allowed.contains(word)) {
+            return word;
         }
-        return !text.equalsIgnoreCase("false");
+        remarks.add(
+                key + ": found " + text + "; allowed: " + String.join(", ", allowed) + "; taken for " + allowed.get(0));
+        return allowed.get(0);
     }
 
     /**

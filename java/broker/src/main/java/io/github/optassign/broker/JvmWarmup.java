@@ -28,6 +28,18 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
     private final Map<String, MemberAssignment> given = new HashMap<>();
     private int processes = 4;
 
+    private record Metadata(
+            Optional<String> instanceId, Optional<String> rackId, String processId, Map<String, String> clientTags)
+            implements MemberAssignmentMetadata {}
+
+    private record State(
+            Map<String, Set<Integer>> activeTasks,
+            Map<String, Set<Integer>> standbyTasks,
+            Map<String, Set<Integer>> warmupTasks,
+            Map<String, Map<Integer, Long>> taskOffsets,
+            Map<String, Map<Integer, Long>> taskEndOffsets)
+            implements MemberAssignmentState {}
+
     private JvmWarmup() {}
 
     /** Assigns the group repeatedly, without side effects on the memory of real groups. */
@@ -63,71 +75,33 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
     @Override
     public MemberAssignmentMetadata memberMetadata(String id) {
         int process = Integer.parseInt(id.substring(id.indexOf('-') + 1)) / 2;
-        return new MemberAssignmentMetadata() {
-            @Override
-            public Optional<String> instanceId() {
-                return Optional.empty();
-            }
-
-            @Override
-            public Optional<String> rackId() {
-                return Optional.empty();
-            }
-
-            @Override
-            public String processId() {
-                return "process-" + process;
-            }
-
-            @Override
-            public Map<String, String> clientTags() {
-                return Map.of("zone", "zone-" + process % 2);
-            }
-        };
+        return new Metadata(
+                Optional.empty(), Optional.empty(), "process-" + process, Map.of("zone", "zone-" + process % 2));
     }
 
     @Override
     public MemberAssignmentState memberAssignmentState(String id) {
         MemberAssignment previous = given.getOrDefault(id, new MemberAssignment(Map.of(), Map.of()));
-        return new MemberAssignmentState() {
-            @Override
-            public Map<String, Set<Integer>> activeTasks() {
-                return previous.activeTasks();
-            }
-
-            @Override
-            public Map<String, Set<Integer>> standbyTasks() {
-                return previous.standbyTasks();
-            }
-
-            @Override
-            public Map<String, Set<Integer>> warmupTasks() {
-                return Map.of();
-            }
-
-            @Override
-            public Map<String, Map<Integer, Long>> taskOffsets() {
-                Map<String, Map<Integer, Long>> offsets = reportOffsets(previous.standbyTasks(), 20_000);
-                offsets.putAll(reportOffsets(previous.activeTasks(), 0));
-                return offsets;
-            }
-
-            @Override
-            public Map<String, Map<Integer, Long>> taskEndOffsets() {
-                Map<String, Map<Integer, Long>> offsets = reportOffsets(previous.standbyTasks(), 0);
-                offsets.putAll(reportOffsets(previous.activeTasks(), 0));
-                return offsets;
-            }
-        };
+        return new State(
+                previous.activeTasks(),
+                previous.standbyTasks(),
+                Map.of(),
+                reportOffsets(previous, 20_000),
+                reportOffsets(previous, 0));
     }
 
-    private static Map<String, Map<Integer, Long>> reportOffsets(Map<String, Set<Integer>> tasks, long lag) {
+    /** Returns the offsets of active tasks at the end, and of standbys behind it by the lag times their partition. */
+    private static Map<String, Map<Integer, Long>> reportOffsets(MemberAssignment tasks, long standbyLag) {
         Map<String, Map<Integer, Long>> offsets = new HashMap<>();
-        tasks.forEach((subtopology, partitions) -> {
-            Map<Integer, Long> byPartition = offsets.computeIfAbsent(subtopology, none -> new HashMap<>());
-            partitions.forEach(
-                    partition -> byPartition.put(partition, BrokerPolicy.WARMUP_END_OFFSET - lag * partition));
-        });
+        tasks.standbyTasks()
+                .forEach((subtopology, partitions) -> offsets.put(subtopology, toOffsets(partitions, standbyLag)));
+        tasks.activeTasks().forEach((subtopology, partitions) -> offsets.put(subtopology, toOffsets(partitions, 0)));
+        return offsets;
+    }
+
+    private static Map<Integer, Long> toOffsets(Set<Integer> partitions, long lag) {
+        Map<Integer, Long> offsets = new HashMap<>();
+        partitions.forEach(partition -> offsets.put(partition, BrokerPolicy.WARMUP_END_OFFSET - lag * partition));
         return offsets;
     }
 

@@ -60,9 +60,7 @@ public final class AnswerReader {
         List<Answer.Client> clients = null;
         List<Answer.Client> plan = null;
         expectObject("the answer");
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             switch (name) {
                 case "format" -> format = readNumber(name);
                 case "assignor" -> assignor = readText(name);
@@ -101,9 +99,7 @@ public final class AnswerReader {
         List<String> warmup = List.of();
         Long followupMs = null;
         expectObject(where);
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             String place = where + "." + name;
             switch (name) {
                 case "process_id" -> processId = readClientName(place);
@@ -119,9 +115,7 @@ public final class AnswerReader {
 
     private void readReport() throws IOException, WrongAnswer {
         expectObject("report");
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             if (name.equals("warmup_progress") && !isNull()) {
                 expectArray("report.warmup_progress");
                 for (int i = 0; json.nextToken() != JsonToken.END_ARRAY; i++) {
@@ -148,9 +142,7 @@ public final class AnswerReader {
         long looks = 0;
         Map<String, Pace.Restored> clients = new HashMap<>();
         expectObject("report.pace");
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             String place = "report.pace." + name;
             switch (name) {
                 case "taken_at" -> takenAt = readTime(place);
@@ -178,9 +170,7 @@ public final class AnswerReader {
         long ms = 0;
         Evidence evidence = Evidence.ONCE;
         expectObject(where);
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             String place = where + "." + name;
             switch (name) {
                 case "process_id" -> processId = readText(place);
@@ -208,9 +198,7 @@ public final class AnswerReader {
 
     private void readTermination() throws IOException, WrongAnswer {
         expectObject("report.termination");
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             if (name.equals("detail")) {
                 detail = ServiceFailure.toOneLine(readText("report.termination.detail"));
             } else {
@@ -227,9 +215,7 @@ public final class AnswerReader {
         long without = 0;
         long underWayMs = 0;
         expectObject(where);
-        while (json.nextToken() != JsonToken.END_OBJECT) {
-            String name = json.currentName();
-            json.nextToken();
+        for (String name = nextField(); name != null; name = nextField()) {
             String place = where + "." + name;
             switch (name) {
                 case "task" -> task = readText(place);
@@ -273,6 +259,15 @@ public final class AnswerReader {
             tasks.add(snapshot.taskName(t));
         }
         return tasks;
+    }
+
+    /** Moves to the value of an object's next field, and returns the field's name, or null at the object's end. */
+    private String nextField() throws IOException {
+        String name = json.nextFieldName();
+        if (name != null) {
+            json.nextToken();
+        }
+        return name;
     }
 
     private String readText(String where) throws IOException, WrongAnswer {

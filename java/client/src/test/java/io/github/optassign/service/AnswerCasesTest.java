@@ -2,7 +2,7 @@ package io.github.optassign.service;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
@@ -57,7 +57,14 @@ class AnswerCasesTest {
                     String why = judge(snapshot, answer);
                     right += why == null ? 1 : 0;
                     wrong += why == null ? 0 : 1;
-                    write(out, seed, group, remembered, answer, why);
+                    out.write("""
+                            {"seed": %s, "snapshot": %s, "answer": %s, "why": %s}
+                            """.formatted(
+                                    seed,
+                                    GroupDetails.toJson(group, Instant.EPOCH, remembered),
+                                    AnswerWriter.write(answer, false),
+                                    quote(why))
+                            .getBytes(StandardCharsets.UTF_8));
                     answer = spoil(snapshot, answer, random);
                 }
             }
@@ -76,20 +83,10 @@ class AnswerCasesTest {
         }
     }
 
-    private static void write(OutputStream out, int seed, TestGroup group, String remembered, Answer answer, String why)
-            throws IOException {
-        byte[] state = GroupDetails.toJson(group, Instant.EPOCH, remembered);
-        try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
-            json.writeStartObject();
-            json.writeNumberField("seed", seed);
-            json.writeFieldName("snapshot");
-            json.writeRawValue(new String(state, StandardCharsets.UTF_8));
-            json.writeFieldName("answer");
-            json.writeRawValue(AnswerWriter.write(answer, false));
-            json.writeStringField("why", why);
-            json.writeEndObject();
-        }
-        out.write('\n');
+    private static String quote(String text) {
+        return text == null
+                ? null
+                : '"' + new String(JsonStringEncoder.getInstance().quoteAsString(text)) + '"';
     }
 
     /**

@@ -2,7 +2,6 @@ package io.github.optassign.service;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.RackTraffic;
@@ -52,15 +51,15 @@ class FollowupCasesTest {
                             RebalancePlanner.answer(snapshot, applied, RackTraffic.NONE, timing);
                     Answer answer = RebalancePlanner.toAnswer(snapshot, result);
                     String json = AnswerWriter.write(answer, result.stalled(), result.toBalanceMs());
-                    write(
-                            out,
-                            seed,
-                            step,
-                            group,
-                            now,
-                            remembered,
-                            json,
-                            answerWithoutOffload(snapshot, applied, timing));
+                    out.write("""
+                            {"seed": %s, "step": %s, "snapshot": %s, "answer": %s, "without_offload": %s}
+                            """.formatted(
+                                    seed,
+                                    step,
+                                    GroupDetails.toJson(group, now, remembered),
+                                    json,
+                                    answerWithoutOffload(snapshot, applied, timing))
+                            .getBytes(StandardCharsets.UTF_8));
                     early += result.followupMs() >= 0 && result.followupMs() < 600_000 ? 1 : 0;
                     if (result.followupMs() < 0) {
                         break;
@@ -98,31 +97,5 @@ class FollowupCasesTest {
             case 3 -> random.nextInt(4) == 0 ? -random.nextInt(100_000) : askedMs;
             default -> askedMs;
         };
-    }
-
-    private static void write(
-            OutputStream out,
-            int seed,
-            int step,
-            TestGroup group,
-            Instant now,
-            String remembered,
-            String answer,
-            String withoutOffload)
-            throws Exception {
-        byte[] state = GroupDetails.toJson(group, now, remembered);
-        try (JsonGenerator json = Json.FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
-            json.writeStartObject();
-            json.writeNumberField("seed", seed);
-            json.writeNumberField("step", step);
-            json.writeFieldName("snapshot");
-            json.writeRawValue(new String(state, StandardCharsets.UTF_8));
-            json.writeFieldName("answer");
-            json.writeRawValue(answer);
-            json.writeFieldName("without_offload");
-            json.writeRawValue(withoutOffload);
-            json.writeEndObject();
-        }
-        out.write('\n');
     }
 }

@@ -6,6 +6,7 @@ import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.ServicePolicy;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Importance;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -34,6 +35,9 @@ final class ConfigKeys {
     static final String INSTANCE_WEIGHT = "optassign.options.weights.instance";
     static final String SUBTOPOLOGY_WEIGHT = "optassign.options.weights.subtopology";
     static final String STICKINESS_WEIGHT = "optassign.options.weights.stickiness";
+
+    private static final ConfigDef.Validator WEIGHT =
+            allow("0 or more", value -> (Double) value >= 0 && Double.isFinite((Double) value));
 
     static final ConfigDef DEFINITION = new ConfigDef()
             .define(
@@ -67,7 +71,7 @@ final class ConfigKeys {
                     APPLICATION,
                     Type.STRING,
                     null,
-                    ConfigDef.LambdaValidator.with(ConfigKeys::checkApplication, () -> "not empty"),
+                    allow("not empty", value -> !((String) value).isBlank()),
                     Importance.LOW,
                     "The application's name towards the service; default: application.id.")
             .define(
@@ -89,9 +93,9 @@ final class ConfigKeys {
                     WEIGHTS,
                     Type.LIST,
                     "",
-                    ConfigDef.LambdaValidator.with(
-                            ServiceOptions::checkWeights,
-                            () -> "such as 0:2.5,1_3:4, each above 0 and at most 1e9; in it, rates or changelog"),
+                    allow(
+                            "a list such as 0:2.5,1_3:4, each once, above 0 and at most 1e9; in it, rates or changelog",
+                            ServiceOptions::areWeights),
                     Importance.LOW,
                     "Relative load of tasks, by subtopology or task id; of other tasks 1, the growth of their input (rates) "
                             + "or the size of their changelog (changelog). Load is balanced if weights differ.")
@@ -99,7 +103,7 @@ final class ConfigKeys {
                     FOLLOWUP,
                     Type.STRING,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkFollowup, () -> "estimate, interval"),
+                    allow("estimate, interval", Set.of("estimate", ServiceOptions.INTERVAL)::contains),
                     Importance.LOW,
                     "The time of follow-ups, the fallback's too: after the estimated restore time, or after "
                             + "probing.rebalance.interval.ms; default: the service's, which is estimate.")
@@ -107,8 +111,9 @@ final class ConfigKeys {
                     IDLE_FOLLOWUP_MS,
                     Type.LONG,
                     null,
-                    ConfigDef.LambdaValidator.with(
-                            ServiceOptions::checkIdleFollowup, () -> ServiceOptions.IDLE_FOLLOWUP_ALLOWED),
+                    allow(
+                            "0, or 1000 or more",
+                            value -> (Long) value == 0 || (Long) value >= FollowupPolicy.REBALANCE_MS),
                     Importance.LOW,
                     "Milliseconds after which a group at rest rebalances, so that its operator's requests take effect and a "
                             + "failed service is asked again; 0: never; default: the service's "
@@ -118,7 +123,9 @@ final class ConfigKeys {
                     OFFLOAD,
                     Type.LIST,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkOffload, () -> ServiceOptions.OFFLOAD_ALLOWED),
+                    allow(
+                            "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9",
+                            ServiceOptions::isOffload),
                     Importance.LOW,
                     "Seconds of one excess active task that an extra move has to save, the fallback's too, by kind of task; "
                             + "off: no offload; default: the service's, which is stateless:60,logged:300.")
@@ -126,66 +133,63 @@ final class ConfigKeys {
                     PRESET,
                     Type.STRING,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkPreset, () -> "lexicographic, weighted"),
+                    allow("lexicographic, weighted", Set.of("lexicographic", "weighted")::contains),
                     Importance.LOW,
                     "The service's option preset; default: the service's.")
             .define(
                     GOALS,
                     Type.LIST,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkGoals, () -> "names of goals, each once"),
+                    allow("names of goals, each once", ServiceOptions::areGoals),
                     Importance.LOW,
                     "The service's option goals, the first comes first; default: the preset's own.")
             .define(
                     BALANCE_FACTOR,
                     Type.INT,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkFactor, () -> "1 or more"),
+                    allow("1 or more", value -> (Integer) value >= 1),
                     Importance.LOW,
                     "The service's option balance_factor; default: 1.")
             .define(
                     LOAD_TOLERANCE,
                     Type.DOUBLE,
                     null,
-                    ConfigDef.LambdaValidator.with(
-                            (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
+                    allowUpTo(10),
                     Importance.LOW,
                     "The option load_tolerance, if weights differ; default: 0.05.")
             .define(
                     STANDBY_LOAD,
                     Type.DOUBLE,
                     null,
-                    ConfigDef.LambdaValidator.with(
-                            (name, value) -> ServiceOptions.checkShare(name, value, 1), () -> "from 0 to 1"),
+                    allowUpTo(1),
                     Importance.LOW,
                     "The service's option standby_load, if weights differ; default: 0.")
             .define(
                     MIN_GAIN,
                     Type.DOUBLE,
                     null,
-                    ConfigDef.LambdaValidator.with(
-                            (name, value) -> ServiceOptions.checkShare(name, value, 10), () -> "from 0 to 10"),
+                    allowUpTo(10),
                     Importance.LOW,
                     "The option min_gain, if weights differ; default: 0.05.")
             .define(
                     INSTANCE_WEIGHT,
                     Type.DOUBLE,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkWeight, () -> "0 or more"),
+                    WEIGHT,
                     Importance.LOW,
                     "The service's option weights.instance, of preset weighted.")
             .define(
                     SUBTOPOLOGY_WEIGHT,
                     Type.DOUBLE,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkWeight, () -> "0 or more"),
+                    WEIGHT,
                     Importance.LOW,
                     "The service's option weights.subtopology, of preset weighted.")
             .define(
                     STICKINESS_WEIGHT,
                     Type.DOUBLE,
                     null,
-                    ConfigDef.LambdaValidator.with(ServiceOptions::checkWeight, () -> "0 or more"),
+                    WEIGHT,
                     Importance.LOW,
                     "The service's option weights.stickiness, of preset weighted.");
 
@@ -204,9 +208,18 @@ final class ConfigKeys {
 
     private ConfigKeys() {}
 
-    private static void checkApplication(String name, Object value) {
-        if (value != null && ((String) value).isBlank()) {
-            throw new ConfigException(name, value, "allowed: not empty");
-        }
+    /** Creates a validator that accepts null and values that fit, and otherwise names the allowed values. */
+    private static ConfigDef.Validator allow(String allowed, Predicate<Object> fits) {
+        return ConfigDef.LambdaValidator.with(
+                (name, value) -> {
+                    if (value != null && !fits.test(value)) {
+                        throw new ConfigException(name, value, "allowed: " + allowed);
+                    }
+                },
+                () -> allowed);
+    }
+
+    private static ConfigDef.Validator allowUpTo(int most) {
+        return allow("from 0 to " + most, value -> (Double) value >= 0 && (Double) value <= most);
     }
 }

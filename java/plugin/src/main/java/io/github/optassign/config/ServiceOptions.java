@@ -15,7 +15,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.kafka.common.config.ConfigException;
 
 /**
  * The snapshot's options for the service in addition to Kafka's own configuration: weights of tasks, and the options of
@@ -49,11 +48,7 @@ public record ServiceOptions(
     public static final ServiceOptions NONE =
             new ServiceOptions(null, List.of(), null, null, null, Map.of(), Map.of(), Map.of(), null, Map.of());
 
-    static final String ESTIMATE = "estimate";
     static final String INTERVAL = "interval";
-    static final String IDLE_FOLLOWUP_ALLOWED = "0, or 1000 or more";
-    static final String OFFLOAD_ALLOWED =
-            "off, or a list such as stateless:60,logged:300, each once, seconds from 0 to 1e9";
     private static final String RATES = "rates";
     private static final String LOAD_TOLERANCE = "load_tolerance";
     private static final String STANDBY_LOAD = "standby_load";
@@ -250,63 +245,18 @@ public record ServiceOptions(
         return prices;
     }
 
-    static void checkOffload(String name, Object value) {
-        if (value != null && (toTexts(value).isEmpty() || readOffload(toTexts(value)) == null)) {
-            throw new ConfigException(name, value, "allowed: " + OFFLOAD_ALLOWED);
-        }
+    static boolean isOffload(Object value) {
+        return !toTexts(value).isEmpty() && readOffload(toTexts(value)) != null;
     }
 
-    static void checkWeights(String name, Object value) {
-        if (readWeights(toTexts(value)) == null) {
-            throw new ConfigException(
-                    name,
-                    value,
-                    "allowed: a list such as 0:2.5,1_3:4, each once, above 0 and at most 1e9; in it, rates or changelog");
-        }
+    static boolean areWeights(Object value) {
+        return readWeights(toTexts(value)) != null;
     }
 
-    static void checkPreset(String name, Object value) {
-        if (value != null && !Set.of("lexicographic", "weighted").contains(value)) {
-            throw new ConfigException(name, value, "allowed: lexicographic, weighted");
-        }
-    }
-
-    static void checkFollowup(String name, Object value) {
-        if (value != null && !Set.of(ESTIMATE, INTERVAL).contains(value)) {
-            throw new ConfigException(name, value, "allowed: estimate, interval");
-        }
-    }
-
-    static void checkIdleFollowup(String name, Object value) {
-        if (value != null && (Long) value != 0 && (Long) value < FollowupPolicy.REBALANCE_MS) {
-            throw new ConfigException(name, value, "allowed: " + IDLE_FOLLOWUP_ALLOWED);
-        }
-    }
-
-    /** Checks the form of names only, since a newer service may know other goals. */
-    static void checkGoals(String name, Object value) {
+    /** Returns whether the names have the form of goals, each once. A newer service may know other goals. */
+    static boolean areGoals(Object value) {
         List<String> goals = toTexts(value);
-        boolean fits = goals.stream().allMatch(goal -> goal.matches("[a-z_]{1,50}"));
-        if (!fits || new TreeSet<>(goals).size() != goals.size()) {
-            throw new ConfigException(name, value, "allowed: names of goals, each once");
-        }
-    }
-
-    static void checkFactor(String name, Object value) {
-        if (value != null && (Integer) value < 1) {
-            throw new ConfigException(name, value, "allowed: 1 or more");
-        }
-    }
-
-    static void checkShare(String name, Object value, int limit) {
-        if (value != null && !((Double) value >= 0 && (Double) value <= limit)) {
-            throw new ConfigException(name, value, "allowed: from 0 to " + limit);
-        }
-    }
-
-    static void checkWeight(String name, Object value) {
-        if (value != null && !((Double) value >= 0 && Double.isFinite((Double) value))) {
-            throw new ConfigException(name, value, "allowed: 0 or more");
-        }
+        return goals.stream().allMatch(goal -> goal.matches("[a-z_]{1,50}"))
+                && new TreeSet<>(goals).size() == goals.size();
     }
 }

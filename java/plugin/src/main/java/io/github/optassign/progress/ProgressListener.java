@@ -17,7 +17,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
     /**
      * Creates a listener.
      *
-     * @param copies the record of progress, or null to record nothing
+     * @param copies the record of progress
      * @param restoreListener the application's own listener, or null
      * @param standbyListener the application's own listener, or null
      */
@@ -30,9 +30,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onRestoreStart(TopicPartition changelog, String store, long from, long end) {
-        if (copies != null) {
-            copies.begin(changelog, true, from, end);
-        }
+        copies.begin(changelog, true, from, end);
         if (restoreListener != null) {
             restoreListener.onRestoreStart(changelog, store, from, end);
         }
@@ -40,9 +38,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onBatchRestored(TopicPartition changelog, String store, long last, long records) {
-        if (copies != null) {
-            copies.advance(changelog, null, last, -1);
-        }
+        copies.advance(changelog, null, last, -1);
         if (restoreListener != null) {
             restoreListener.onBatchRestored(changelog, store, last, records);
         }
@@ -50,9 +46,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onRestoreEnd(TopicPartition changelog, String store, long records) {
-        if (copies != null) {
-            copies.end(changelog);
-        }
+        copies.end(changelog);
         if (restoreListener != null) {
             restoreListener.onRestoreEnd(changelog, store, records);
         }
@@ -60,9 +54,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onRestoreSuspended(TopicPartition changelog, String store, long records) {
-        if (copies != null) {
-            copies.end(changelog);
-        }
+        copies.end(changelog);
         if (restoreListener != null) {
             restoreListener.onRestoreSuspended(changelog, store, records);
         }
@@ -70,9 +62,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onUpdateStart(TopicPartition changelog, String store, long from) {
-        if (copies != null) {
-            copies.begin(changelog, false, from, -1);
-        }
+        copies.begin(changelog, false, from, -1);
         if (standbyListener != null) {
             standbyListener.onUpdateStart(changelog, store, from);
         }
@@ -80,9 +70,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onBatchLoaded(TopicPartition changelog, String store, TaskId task, long last, long records, long end) {
-        if (copies != null) {
-            copies.advance(changelog, task, last, end);
-        }
+        copies.advance(changelog, task, last, end);
         if (standbyListener != null) {
             standbyListener.onBatchLoaded(changelog, store, task, last, records, end);
         }
@@ -90,9 +78,7 @@ public final class ProgressListener implements StateRestoreListener, StandbyUpda
 
     @Override
     public void onUpdateSuspended(TopicPartition changelog, String store, long offset, long end, SuspendReason reason) {
-        if (copies != null) {
-            copies.end(changelog);
-        }
+        copies.end(changelog);
         if (standbyListener != null) {
             standbyListener.onUpdateSuspended(changelog, store, offset, end, reason);
         }

@@ -3,7 +3,6 @@ package io.github.optassign.streams;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.config.ServiceOptions;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.Traits;
 import io.github.optassign.service.SnapshotDetails;
 import java.io.IOException;
 import java.util.LinkedHashSet;
@@ -66,11 +65,8 @@ public final class StreamsDetails implements SnapshotDetails {
         json.writeNumberField("num_standby_replicas", configs.numStandbyReplicas());
         json.writeNumberField("probing_rebalance_interval_ms", configs.probingRebalanceIntervalMs());
         json.writeStringField("rack_aware_assignment_strategy", configs.rackAwareAssignmentStrategy());
-        json.writeArrayFieldStart("rack_aware_assignment_tags");
-        for (String tag : new LinkedHashSet<>(configs.rackAwareAssignmentTags())) {
-            json.writeString(tag);
-        }
-        json.writeEndArray();
+        SnapshotDetails.writeTexts(
+                json, "rack_aware_assignment_tags", new LinkedHashSet<>(configs.rackAwareAssignmentTags()));
         writeOptional(json, "rack_aware_traffic_cost", configs.rackAwareTrafficCost());
         writeOptional(json, "rack_aware_non_overlap_cost", configs.rackAwareNonOverlapCost());
         json.writeEndObject();
@@ -82,11 +78,7 @@ public final class StreamsDetails implements SnapshotDetails {
             json.writeStringField("preset", options.preset());
         }
         if (!options.goals().isEmpty()) {
-            json.writeArrayFieldStart("goals");
-            for (String goal : options.goals()) {
-                json.writeString(goal);
-            }
-            json.writeEndArray();
+            SnapshotDetails.writeTexts(json, "goals", options.goals());
         }
         if (options.balanceFactor() != null) {
             json.writeNumberField("balance_factor", options.balanceFactor());
@@ -155,24 +147,15 @@ public final class StreamsDetails implements SnapshotDetails {
         json.writeNumberField("partition", partition.number());
         json.writeBooleanField("source", partition.source());
         json.writeBooleanField("changelog", partition.changelog());
-        json.writeArrayFieldStart("racks");
-        for (String rack : partition.racks()) {
-            json.writeString(rack);
-        }
-        json.writeEndArray();
+        SnapshotDetails.writeTexts(json, "racks", partition.racks());
         json.writeEndObject();
     }
 
     @Override
     public void writeClient(JsonGenerator json, int c) throws IOException {
         KafkaStreamsState client = group.state(c);
-        if (!client.clientTags().isEmpty()) {
-            json.writeObjectFieldStart("tags");
-            for (Map.Entry<String, String> tag : new TreeMap<>(client.clientTags()).entrySet()) {
-                json.writeStringField(tag.getKey(), tag.getValue());
-            }
-            json.writeEndObject();
-        }
+        ClientTraits traits = group.traits(c);
+        SnapshotDetails.writeTraits(json, client.clientTags(), traits.capacityUnits(), traits.draining());
         if (client.rackId().isPresent()) {
             json.writeStringField("rack", client.rackId().get());
         }
@@ -181,13 +164,6 @@ public final class StreamsDetails implements SnapshotDetails {
                     "host",
                     client.hostInfo().get().host() + ":"
                             + client.hostInfo().get().port());
-        }
-        ClientTraits traits = group.traits(c);
-        if (traits.capacityUnits() != Traits.UNITS) {
-            json.writeNumberField("capacity", traits.capacityUnits() / (double) Traits.UNITS);
-        }
-        if (traits.draining()) {
-            json.writeBooleanField("draining", true);
         }
         String clientId = findClientId(client.consumerClientIds(), snapshot.clientName(c));
         if (clientId != null) {
