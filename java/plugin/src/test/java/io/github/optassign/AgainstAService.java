@@ -1,5 +1,7 @@
 package io.github.optassign;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.learn.Memories;
@@ -43,6 +45,15 @@ abstract class AgainstAService {
 
     TaskAssignment rebalance(StreamsTestGroup group, Map<String, ?> more, AssignmentError outcome) {
         return service.rebalance(group, more, outcome);
+    }
+
+    /** Asserts that the first warning contains a text. */
+    void assertWarned(String text) {
+        assertContains(text, log.warnings().get(0));
+    }
+
+    static void assertContains(String part, String text) {
+        assertTrue(text.contains(part), text);
     }
 
     /** Returns the snapshot of a call, counted from 0. */

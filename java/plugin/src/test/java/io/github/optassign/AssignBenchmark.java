@@ -52,7 +52,8 @@ final class AssignBenchmark {
         return args.length > at ? Integer.parseInt(args[at]) : defaultValue;
     }
 
-    private static StreamsTestGroup group(int tasks, int clients, int subtopologies) {
+    /** Returns a group in which a quarter of the clients has just joined. */
+    static StreamsTestGroup group(int tasks, int clients, int subtopologies) {
         Random random = new Random(1);
         int old = Math.max(2, clients * 3 / 4);
         StreamsTestGroup group = StreamsTestGroup.of(clients);

@@ -15,12 +15,10 @@ import io.github.optassign.testing.SixTasks;
 import io.github.optassign.testing.StreamsTestGroup;
 import io.github.optassign.testing.TestGroup;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
-import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
 import org.junit.jupiter.api.Test;
@@ -28,13 +26,7 @@ import org.junit.jupiter.api.Test;
 /** The delays of follow-ups: never a storm of rebalances, and short delays if restoration is fast. */
 class FollowupsTest extends AgainstAService {
     private static Duration followup(TaskAssignment assignment) {
-        Instant now = Instant.now();
-        return assignment.assignment().stream()
-                .map(KafkaStreamsAssignment::followupRebalanceDeadline)
-                .flatMap(java.util.Optional::stream)
-                .map(at -> Duration.between(now, at))
-                .findFirst()
-                .orElseThrow();
+        return Assignments.findFollowup(assignment).orElseThrow();
     }
 
     /**

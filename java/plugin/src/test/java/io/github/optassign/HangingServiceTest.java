@@ -45,7 +45,7 @@ class HangingServiceTest extends AgainstAService {
         long[] pauses = {5, 10, 20, 40, 80, 160, 320, 600, 600};
         for (int i = 0; i < pauses.length; i++) {
             String line = rebalanceWith(SHORT);
-            assertTrue(line.contains("/v1/assign no answer within 200 ms, after "), line);
+            assertContains("/v1/assign no answer within 200 ms, after ", line);
             assertEquals(i + 1, service.bodies.size());
             line = rebalanceWith(SHORT);
             Matcher paused = PAUSED.matcher(line);
@@ -62,7 +62,7 @@ class HangingServiceTest extends AgainstAService {
         service.behaviour = hang;
         rebalanceWith(SHORT);
         String line = rebalanceWith(SHORT);
-        assertTrue(line.contains(" s: 1 failure in a row, the last: no answer"), line);
+        assertContains(" s: 1 failure in a row, the last: no answer", line);
     }
 
     /** A rebalance within the pause would not ask the service, so it would have no use. */
@@ -104,7 +104,7 @@ class HangingServiceTest extends AgainstAService {
         rebalanceWith(Map.of("optassign.timeout.ms", timeoutMs));
         int asked = service.bodies.size();
         String line = rebalanceWith(Map.of("optassign.timeout.ms", timeoutMs));
-        assertTrue(line.contains("1 failure in a row, the last: " + why), line);
+        assertContains("1 failure in a row, the last: " + why, line);
         assertEquals(asked, service.bodies.size());
     }
 
@@ -115,9 +115,9 @@ class HangingServiceTest extends AgainstAService {
             Map<String, String> configs =
                     Map.of("optassign.url", "http://127.0.0.1:" + silent.getLocalPort(), "optassign.timeout.ms", "200");
             String line = rebalanceWith(configs);
-            assertTrue(line.contains("no answer within 200 ms"), line);
+            assertContains("no answer within 200 ms", line);
             line = rebalanceWith(configs);
-            assertTrue(line.contains(" s: 1 failure in a row, the last: no answer"), line);
+            assertContains(" s: 1 failure in a row, the last: no answer", line);
         }
     }
 
@@ -126,7 +126,7 @@ class HangingServiceTest extends AgainstAService {
         service.close();
         for (int i = 0; i < 3; i++) {
             String line = rebalanceWith(Map.of());
-            assertTrue(line.contains("no connection: "), line);
+            assertContains("no connection: ", line);
         }
     }
 }

@@ -20,79 +20,51 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
-import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A hostile service, whose answers are well-formed and would be accepted by Kafka. */
 class HostileServiceTest extends AgainstAService {
-    private record Attack(String name, String answer, String why) {}
+    /** Each client has actives, standbys and warm-ups, separated by slashes: even tasks (E) or odd tasks (O). */
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', textBlock = """
+        all actives to the empty client | /E/  | /O/  | EO// | R3: found task 0_0 active on
+        no standbys                     | E//  | O//  | //   | R4: found 0 standbys of task 0_0; allowed: exactly 1
+        standbys on the empty client    | E//  | O//  | /EO/ | R5: found a standby of task 0_0 on
+        more warm-ups than allowed      | E/O/ | O/E/ | //E  | R6: found 3 warm-ups; allowed: at most 2""")
+    void answersThatBreakARule(String name, String first, String second, String third, String why) {
+        assertRefused(answer(describe(1, first), describe(2, second), describe(3, third)), why);
+    }
 
-    @TestFactory
-    Stream<DynamicTest> answersThatBreakARule() {
-        return Stream.of(
-                        new Attack(
-                                "all actives to the empty client",
-                                answer(
-                                        client(1, "", EVEN, "", NEVER),
-                                        client(2, "", ODD, "", NEVER),
-                                        client(3, EVEN + "," + ODD, "", "", NEVER)),
-                                "R3: found task 0_0 active on 00000000-0000-0000-0000-000000000003 of rank 1000000"),
-                        new Attack(
-                                "no standbys",
-                                answer(
-                                        client(1, EVEN, "", "", NEVER),
-                                        client(2, ODD, "", "", NEVER),
-                                        client(3, "", "", "", NEVER)),
-                                "R4: found 0 standbys of task 0_0; allowed: exactly 1"),
-                        new Attack(
-                                "standbys on the empty client",
-                                answer(
-                                        client(1, EVEN, "", "", NEVER),
-                                        client(2, ODD, "", "", NEVER),
-                                        client(3, "", EVEN + "," + ODD, "", NEVER)),
-                                "R5: found a standby of task 0_0 on 00000000-0000-0000-0000-000000000003 of rank"),
-                        new Attack(
-                                "more warm-ups than allowed",
-                                answer(
-                                        client(1, EVEN, ODD, "", NEVER),
-                                        client(2, ODD, EVEN, "", NEVER),
-                                        client(3, "", "", EVEN, NEVER)),
-                                "R6: found 3 warm-ups; allowed: at most 2 (max.warmup.replicas)"),
-                        new Attack(
-                                "all clients ask for a follow-up",
-                                answer(
-                                        client(1, EVEN, ODD, "", 1_000L),
-                                        client(2, ODD, EVEN, "", 1_000L),
-                                        client(3, "", "", "", 1_000L)),
-                                "R8: found a follow-up asked for by 00000000-0000-0000-0000-000000000002"),
-                        new Attack(
-                                "a plan without standbys",
-                                answer(
-                                                client(1, EVEN, ODD, "", NEVER),
-                                                client(2, ODD, EVEN, "", NEVER),
-                                                client(3, "", "", "", NEVER))
-                                        .replace(
-                                                "]}",
-                                                "], \"plan\": ["
-                                                        + client(1, EVEN + "," + ODD, "", "", NEVER) + ","
-                                                        + client(2, "", "", "", NEVER) + ","
-                                                        + client(3, "", "", "", NEVER) + "]}")
-                                        .replaceFirst("null\\], \"plan\"", "null}], \"plan\""),
-                                "R4: found 0 standbys of task 0_0 in the plan"))
-                .map(attack -> DynamicTest.dynamicTest(attack.name(), () -> {
-                    Memories.clearAll();
-                    service.behaviour = (exchange, body) -> attack.answer();
-                    TaskAssignment assignment = rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
-                    Map<String, Integer> owners = Assignments.owners(assignment);
-                    IntStream.range(0, 6).forEach(i -> assertEquals(1 + i % 2, owners.get("0_" + i)));
-                    List<String> warnings = log.warnings();
-                    String line = warnings.get(warnings.size() - 1);
-                    assertTrue(line.contains(attack.why()), line);
-                }));
+    @Test
+    void allClientsAskForAFollowUp() {
+        String answer = RIGHT.replaceAll("\"followup_rebalance_ms\": \\w+", "\"followup_rebalance_ms\": 1000");
+        assertRefused(answer, "R8: found a follow-up asked for by 00000000-0000-0000-0000-000000000002");
+    }
+
+    @Test
+    void thePlanHasNoStandbys() {
+        String plan = answer(describe(1, "EO//"), describe(2, "//"), describe(3, "//"));
+        String list = plan.substring(plan.indexOf('['), plan.length() - 1);
+        String answer = RIGHT.substring(0, RIGHT.length() - 1) + ", \"plan\": " + list + "}";
+        assertRefused(answer, "R4: found 0 standbys of task 0_0 in the plan");
+    }
+
+    private static String describe(int number, String copies) {
+        String tasks = copies.replace("EO", EVEN + "," + ODD).replace("E", EVEN).replace("O", ODD);
+        String[] roles = tasks.split("/", -1);
+        return client(number, roles[0], roles[1], roles[2], NEVER);
+    }
+
+    private void assertRefused(String answer, String why) {
+        service.behaviour = (exchange, body) -> answer;
+        TaskAssignment assignment = rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
+        Map<String, Integer> owners = Assignments.owners(assignment);
+        IntStream.range(0, 6).forEach(i -> assertEquals(1 + i % 2, owners.get("0_" + i)));
+        assertWarned(why);
     }
 
     private static final String WRONG =
@@ -109,8 +81,8 @@ class HostileServiceTest extends AgainstAService {
             rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
             assertEquals(wrong, service.bodies.size(), "not asked");
             String line = log.warnings().get(log.warnings().size() - 1);
-            assertTrue(line.contains("not asked, but again in " + pauseMs / 1_000 + " s: " + wrong + " failure"), line);
-            assertTrue(line.contains("in a row, the last: R4: found 0 standbys"), line);
+            assertContains("not asked, but again in " + pauseMs / 1_000 + " s: " + wrong + " failure", line);
+            assertContains("in a row, the last: R4: found 0 standbys", line);
             Memories.advancePause("orders", pauseMs);
             pauseMs *= 2;
         }
@@ -165,9 +137,7 @@ class HostileServiceTest extends AgainstAService {
         assertEquals(0, Memories.countProgress("orders"), "of unknown tasks");
         service.behaviour = (exchange, body) -> withProgressOfUnknownCopies(20_000);
         rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
-        assertTrue(
-                log.warnings().get(0).contains("found more than 2"),
-                log.warnings().get(0));
+        assertWarned("found more than 2");
     }
 
     @Test
@@ -176,9 +146,7 @@ class HostileServiceTest extends AgainstAService {
         service.behaviour = (exchange, body) ->
                 answer(client(1, zeros, "", "", NEVER), client(2, "", "", "", NEVER), client(3, "", "", "", NEVER));
         rebalance(SixTasks.group(), Map.of(), AssignmentError.NONE);
-        assertTrue(
-                log.warnings().get(0).contains("clients[0].active: found more than 6 tasks"),
-                log.warnings().get(0));
+        assertWarned("clients[0].active: found more than 6 tasks");
     }
 
     /** The plug-in asks a busy service again while there is time. */

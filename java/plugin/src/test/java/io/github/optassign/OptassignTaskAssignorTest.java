@@ -120,15 +120,10 @@ class OptassignTaskAssignorTest extends AgainstAService {
             assertEquals(i, log.warnings().size());
         }
         assertEquals(1, log.of(Level.ERROR).size());
-        assertTrue(
-                log.of(Level.ERROR)
-                        .get(0)
-                        .contains("Invalid value 77 for configuration optassign.timeout.ms: Value must "
-                                + "be at least 200"),
+        assertContains(
+                "Invalid value 77 for configuration optassign.timeout.ms: Value must be at least 200",
                 log.of(Level.ERROR).get(0));
-        assertTrue(
-                log.warnings().get(0).contains("fallback: configuration: Invalid value 77"),
-                log.warnings().get(0));
+        assertWarned("fallback: configuration: Invalid value 77");
         assertEquals(0, service.bodies.size());
     }
 
@@ -143,7 +138,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
             assignor.onAssignmentComputed(null, null, AssignmentError.NONE);
             assertEquals(i, log.warnings().size());
             String line = log.warnings().get(i - 1);
-            assertTrue(line.contains("configuration: Invalid value soon for configuration optassign.followup"), line);
+            assertContains("configuration: Invalid value soon for configuration optassign.followup", line);
             assertTrue(line.endsWith("; the planner answers as if no key of optassign were set"), line);
             assertTrue(
                     log.rebalances().get(i - 1).contains("answered_by=planner"),
@@ -240,9 +235,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(AssignmentError.NONE, TaskAssignmentUtils.validateTaskAssignment(group.state(), assignment));
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2, "2_0", 2), Assignments.owners(assignment));
         assertEquals(1, log.warnings().size());
-        assertTrue(
-                log.warnings().get(0).contains("fallback: the planner failed"),
-                log.warnings().get(0));
+        assertWarned("fallback: the planner failed");
     }
 
     @Test
@@ -260,8 +253,6 @@ class OptassignTaskAssignorTest extends AgainstAService {
         }
         assertEquals(2, service.bodies.size());
         assertEquals(1, log.warnings().size(), log.all().toString());
-        assertTrue(
-                log.warnings().get(0).contains("Unknown configuration optassign.zzz; allowed: optassign.application"),
-                log.warnings().get(0));
+        assertWarned("Unknown configuration optassign.zzz; allowed: optassign.application");
     }
 }

@@ -123,7 +123,7 @@ class RememberedTest extends AgainstAService {
                 FakeService.reply(
                         exchange,
                         400,
-                        "{\"error\": \"the date is too far ahead\", \"where\": \"Optassign-Remembered-At\"}");
+                        "{\"error\": \"the date is too far in the future\", \"where\": \"Optassign-Remembered-At\"}");
                 return null;
             }
             return VALID;
@@ -134,9 +134,7 @@ class RememberedTest extends AgainstAService {
         assertTrue(sent(1).has("remembered"));
         assertFalse(sent(2).has("remembered"));
         assertEquals(1, log.warnings().size(), log.all().toString());
-        assertTrue(
-                log.warnings().get(0).contains("the last answer is forgotten"),
-                log.warnings().get(0));
+        assertWarned("the last answer is forgotten");
     }
 
     /** This process leads again after another leader has moved a task. */

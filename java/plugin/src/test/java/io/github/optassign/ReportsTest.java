@@ -84,9 +84,7 @@ class ReportsTest extends AgainstAService {
             Awaiting.until(() -> !later.infos().isEmpty(), () -> "no line");
         }
         assertEquals(1, later.warnings().size(), "once, however often it is tried");
-        assertTrue(
-                later.infos().get(0).contains("report: accepted, of rebalance "),
-                later.infos().get(0));
+        assertContains("report: accepted, of rebalance ", later.infos().get(0));
     }
 
     @ParameterizedTest
@@ -105,8 +103,6 @@ class ReportsTest extends AgainstAService {
         service.awaitReports(2);
         assertTrue(service.reports.get(1).startsWith("{\"application\":\"next\""), service.reports.get(1));
         assertEquals(1, later.warnings().size());
-        assertTrue(
-                later.warnings().get(0).contains("report: dropped, so rebalance "),
-                later.warnings().get(0));
+        assertContains("report: dropped, so rebalance ", later.warnings().get(0));
     }
 }

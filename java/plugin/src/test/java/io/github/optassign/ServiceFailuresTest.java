@@ -8,53 +8,28 @@ import io.github.optassign.learn.Memories;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.FakeService;
-import io.github.optassign.testing.LogLines;
 import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
 import org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.AssignmentError;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * After any failure of the service, Kafka gets an assignment that it accepts, with every task once, and one line names
  * the reason.
  */
-class ServiceFailuresTest {
-    private static final String VALID = FakeService.VALID;
-    private FakeService service;
-    private final LogLines log = new LogLines(OptassignTaskAssignor.class);
-
-    @BeforeEach
-    void open() throws IOException {
-        Memories.clearAll();
-        service = new FakeService();
-    }
-
-    @AfterEach
-    void close() {
-        service.close();
-        log.close();
-    }
-
-    private static StreamsTestGroup group() {
-        return StreamsTestGroup.ofThreeTasks();
-    }
-
+class ServiceFailuresTest extends AgainstAService {
     private OptassignTaskAssignor assignor(Map<String, ?> more) {
         Map<String, Object> configs = service.configs();
         configs.putAll(more);
@@ -71,24 +46,22 @@ class ServiceFailuresTest {
         assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
         assertEquals(1, log.warnings().size(), log.all().toString());
         String line = log.warnings().get(0);
-        assertTrue(line.contains(why), line);
-        assertTrue(line.contains("application=orders fallback: "), line);
+        assertContains(why, line);
+        assertContains("application=orders fallback: ", line);
         // A group at rest asks again, so that a repaired service answers; with an invalid URL there is none to ask.
         String followup = line.contains("fallback: configuration") ? "none" : "600000";
-        assertTrue(line.contains("answered by rules R1 to R6: active_moved=0 warmups=0 followup_ms=" + followup), line);
+        assertContains("answered by rules R1 to R6: active_moved=0 warmups=0 followup_ms=" + followup, line);
         assertFalse(line.contains("\n"), line);
     }
 
     @Test
     void validAnswerIsApplied() {
-        service.behaviour = (exchange, body) -> VALID;
         TaskAssignment assignment = assignor(Map.of()).assign(group().state());
         assertEquals(Map.of("0_0", 2, "0_1", 1, "1_0", 1), Assignments.owners(assignment));
         assertEquals(List.of(), log.warnings());
         assertEquals(1, log.rebalances().size());
         String line = log.rebalances().get(0);
-        assertTrue(
-                line.contains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=90000"), line);
+        assertContains("tasks=3 clients=2 answered_by=cp-sat active_moved=3 warmups=1 followup_ms=90000", line);
     }
 
     /** The service names the reason for a greedy answer, for example while it starts. */
@@ -103,7 +76,7 @@ class ServiceFailuresTest {
         assignor(Map.of()).assign(group().state());
         assertEquals(List.of(), log.warnings());
         String line = log.rebalances().get(0);
-        assertTrue(line.contains("answered_by=greedy active_moved=3"), line);
+        assertContains("answered_by=greedy active_moved=3", line);
         assertTrue(line.endsWith(" why=" + why), line);
     }
 
@@ -112,117 +85,74 @@ class ServiceFailuresTest {
         service.behaviour = (exchange, body) -> "";
         assignor(Map.of("optassign.weights", "0:2.5")).assign(group().state());
         String line = log.warnings().get(0);
-        assertTrue(
-                line.contains("answered by rules R1 to R6, by numbers of tasks, not by their weights: active_m"), line);
+        assertContains("answered by rules R1 to R6, by numbers of tasks, not by their weights: active_m", line);
     }
 
-    /**
-     * A change of the valid answer.
-     *
-     * @param change the change of the text
-     * @param why the reason in the log
-     */
-    private record Spoilt(UnaryOperator<String> change, String why) {}
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        cut          | "assignor": "cp-sat", "clients": [ | ``                  | found an answer that is no JSON
+        two          | "warmup_progress": []}}   | "warmup_progress": []}} {}   | found text after the answer
+        format       | "format": 1               | "format": 2                  | format: found 2; allowed: 1
+        no format    | "format": 1,              | ``                           | format: found null; allowed: 1
+        no clients   | "clients"                 | "klients"                    | clients: found nothing
+        task         | "0_1"                     | 7                            | clients[0].active: found VALUE_NUMBER_INT
+        text delay   | 90000                     | "soon"                       | clients[0].followup_rebalance_ms: found
+        80 bits      | 90000                     | 99999999999999999999         | allowed: an integer of 64
+        negative     | 90000                     | -1                           | found a follow-up in -1 ms
+        left out     | ["0_1", "1_0"]            | ["0_1"]                      | found task 1_0 active nowhere
+        active twice | ["0_0"], "standby"        | ["0_0", "1_0"], "standby"    | found task 1_0 active on
+        twice at one | "0_1", "1_0"              | "0_1", "1_0", "1_0"          | found task 1_0 twice on
+        two roles    | "warmup": ["0_0"]         | "warmup": ["0_1"]            | found task 0_1 twice on
+        unlogged     | ["0_0"], "standby": []    | ["0_0"], "standby": ["1_0"]  | found a standby of task 1_0; allowed: none
+        no task      | "warmup": ["0_0"]         | "warmup": ["0_9"]            | found task 0_9;
+        no client    | 000000000002              | 000000000003                 | 000000000003; allowed: clients of the snapshot
+        client twice | 000000000002              | 000000000001                 | a second time""")
+    void changedAnswersDoNotReachKafka(String name, String from, String to, String why) {
+        String changed = VALID.replace(from, to);
+        assertFalse(changed.equals(VALID), "the case changes nothing");
+        assertRefused(changed, why);
+    }
 
-    @TestFactory
-    Stream<DynamicTest> answersThatMustNotReachKafka() {
-        Map<String, Spoilt> cases = new LinkedHashMap<>();
-        cases.put("no JSON", new Spoilt(a -> "<html>busy</html>", "found an answer that is no JSON"));
-        cases.put("nothing", new Spoilt(a -> "", "the answer: found nothing"));
-        cases.put("half", new Spoilt(a -> a.substring(0, a.length() / 2), "found an answer that is no JSON"));
-        cases.put("two", new Spoilt(a -> a + a, "found text after the answer"));
-        cases.put("array", new Spoilt(a -> "[]", "the answer: found START_ARRAY; allowed: an object"));
-        cases.put(
-                "format", new Spoilt(a -> a.replace("\"format\": 1", "\"format\": 2"), "format: found 2; allowed: 1"));
-        cases.put("no format", new Spoilt(a -> a.replace("\"format\": 1,", ""), "format: found null; allowed: 1"));
-        cases.put("no clients", new Spoilt(a -> a.replace("\"clients\"", "\"klients\""), "clients: found nothing"));
-        cases.put(
-                "number as task",
-                new Spoilt(a -> a.replace("\"0_1\"", "7"), "clients[0].active: found VALUE_NUMBER_INT"));
-        cases.put(
-                "text as delay",
-                new Spoilt(a -> a.replace("90000", "\"soon\""), "clients[0].followup_rebalance_ms: found"));
-        cases.put(
-                "delay of 80 bits",
-                new Spoilt(a -> a.replace("90000", "99999999999999999999"), "allowed: an integer of 64"));
-        cases.put("negative delay", new Spoilt(a -> a.replace("90000", "-1"), "found a follow-up in -1 ms"));
-        cases.put(
-                "task left out",
-                new Spoilt(a -> a.replace("[\"0_1\", \"1_0\"]", "[\"0_1\"]"), "found task 1_0 active nowhere"));
-        cases.put(
-                "active twice",
-                new Spoilt(
-                        a -> a.replace("[\"0_0\"], \"standby\"", "[\"0_0\", \"1_0\"], \"standby\""),
-                        "found task 1_0 active on "));
-        cases.put(
-                "active twice on one client",
-                new Spoilt(
-                        a -> a.replace("\"0_1\", \"1_0\"", "\"0_1\", \"1_0\", \"1_0\""), "found task 1_0 twice on "));
-        cases.put(
-                "both roles on one client",
-                new Spoilt(
-                        a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_1\"]"), "found task 0_1 twice on "));
-        cases.put(
-                "standby of an unlogged task",
-                new Spoilt(
-                        a -> a.replace(
-                                "\"active\": [\"0_0\"], \"standby\": []",
-                                "\"active\": [\"0_0\"], \"standby\": [\"1_0\"]"),
-                        "found a standby of task 1_0; allowed: none, it has no changelog"));
-        cases.put(
-                "unknown task",
-                new Spoilt(a -> a.replace("\"warmup\": [\"0_0\"]", "\"warmup\": [\"0_9\"]"), "found task 0_9;"));
-        cases.put(
-                "unknown client",
-                new Spoilt(
-                        a -> a.replace("000000000002", "000000000003"),
-                        "found client 00000000-0000-0000-0000-000000000003; allowed: clients of the snapshot"));
-        cases.put("client twice", new Spoilt(a -> a.replace("000000000002", "000000000001"), "a second time"));
-        String oneClient = """
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        <html>busy</html> | found an answer that is no JSON
+        ``                | the answer: found nothing
+        []                | the answer: found START_ARRAY; allowed: an object""")
+    void otherTextsDoNotReachKafka(String text, String why) {
+        assertRefused(text, why);
+    }
+
+    @Test
+    void anAnswerWithoutAClientDoesNotReachKafka() {
+        String answer = """
             {"format": 1, "assignor": "cp-sat", "clients": [
              {"process_id": "00000000-0000-0000-0000-000000000001", "active": ["0_0", "0_1", "1_0"]}]}""";
-        cases.put("missing client", new Spoilt(a -> oneClient, "found no client 00000000-0000-0000-0000-000000000002"));
-        return cases.entrySet().stream()
-                .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
-                    String spoilt = entry.getValue().change().apply(VALID);
-                    assertFalse(spoilt.equals(VALID), "the case spoils nothing");
-                    service.behaviour = (exchange, body) -> spoilt;
-                    Memories.clearAll(); // after a wrong answer the service is not asked for a while
-                    try (LogLines own = new LogLines(OptassignTaskAssignor.class)) {
-                        TaskAssignment assignment = assignor(Map.of()).assign(group().state());
-                        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-                        assertEquals(1, own.warnings().size(), own.all().toString());
-                        assertTrue(
-                                own.warnings().get(0).contains(entry.getValue().why()),
-                                own.warnings().get(0));
-                    }
-                }));
+        assertRefused(answer, "found no client 00000000-0000-0000-0000-000000000002");
     }
 
-    @TestFactory
-    Stream<DynamicTest> statuses() {
-        return Stream.of(204, 302, 400, 401, 413, 500, 503)
-                .map(status -> DynamicTest.dynamicTest("status " + status, () -> {
-                    service.behaviour = (exchange, body) -> {
-                        exchange.getResponseHeaders().set("Location", service.url() + "/elsewhere");
-                        if (status == 204) {
-                            exchange.sendResponseHeaders(204, -1);
-                        } else {
-                            FakeService.reply(exchange, status, "{\"error\": \"no\nluck\"}");
-                        }
-                        return null;
-                    };
-                    int calls = service.bodies.size();
-                    try (LogLines own = new LogLines(OptassignTaskAssignor.class)) {
-                        TaskAssignment assignment = assignor(Map.of()).assign(group().state());
-                        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
-                        String shown = status == 401 ? "the token is missing or wrong" : "{\"error\": \"no luck\"}";
-                        String text = "status " + status + (status == 204 ? "" : " " + shown);
-                        assertTrue(
-                                own.warnings().get(0).contains(text), own.all().toString());
-                    }
-                    assertEquals(calls + 1, service.bodies.size(), "neither redirected nor asked again");
-                }));
+    private void assertRefused(String answer, String why) {
+        service.behaviour = (exchange, body) -> answer;
+        TaskAssignment assignment = assignor(Map.of()).assign(group().state());
+        assertEquals(Map.of("0_0", 1, "0_1", 2, "1_0", 2), Assignments.owners(assignment));
+        assertEquals(1, log.warnings().size(), log.all().toString());
+        assertWarned(why);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {204, 302, 400, 401, 413, 500, 503})
+    void statuses(int status) {
+        service.behaviour = (exchange, body) -> {
+            exchange.getResponseHeaders().set("Location", service.url() + "/elsewhere");
+            if (status == 204) {
+                exchange.sendResponseHeaders(204, -1);
+            } else {
+                FakeService.reply(exchange, status, "{\"error\": \"no\nluck\"}");
+            }
+            return null;
+        };
+        String shown = status == 401 ? "the token is missing or wrong" : "{\"error\": \"no luck\"}";
+        assertFallsBack(Map.of(), "status " + status + (status == 204 ? "" : " " + shown));
+        assertEquals(1, service.bodies.size(), "neither redirected nor asked again");
     }
 
     @Test
@@ -260,7 +190,7 @@ class ServiceFailuresTest {
             Map<String, String> more = each[0].isEmpty() ? Map.of() : Map.of("optassign.idle.followup.ms", each[0]);
             assignor(more).assign(group.state());
             String line = log.warnings().get(log.warnings().size() - 1);
-            assertTrue(line.contains("followup_ms=" + each[1]), line);
+            assertContains("followup_ms=" + each[1], line);
         }
     }
 

@@ -187,12 +187,9 @@ class ShadowTest extends AgainstAService {
             TaskAssignor.TaskAssignment found = rebalance(group, Map.of());
             assertEquals(Map.of("0_0", 1, "0_1", 1), Assignments.owners(found));
             assertEquals(1, log.rebalances().size());
-            assertTrue(
-                    log.rebalances()
-                            .get(0)
-                            .contains(
-                                    "application=orders shadow: tasks=2 clients=2 answered_by=kafka-high-availability "
-                                            + "active_moved=0 warmups=1 followup_ms=600000 total_ms="),
+            assertContains(
+                    "application=orders shadow: tasks=2 clients=2 answered_by=kafka-high-availability active_moved=0 "
+                            + "warmups=1 followup_ms=600000 total_ms=",
                     log.rebalances().get(0));
             JsonNode report = report(0);
             assertEquals("orders", report.get("application").asText());
@@ -244,9 +241,7 @@ class ShadowTest extends AgainstAService {
         assertEquals(
                 Assignments.owners(sticky.assign(group.state())),
                 Assignments.owners(rebalance(group, Map.of("optassign.shadow.assignor", choice))));
-        assertTrue(
-                log.rebalances().get(0).contains("answered_by=" + choice + " "),
-                log.rebalances().get(0));
+        assertContains("answered_by=" + choice + " ", log.rebalances().get(0));
         assertEquals(choice, report(0).get("applied").get("assignor").asText());
     }
 
@@ -325,9 +320,7 @@ class ShadowTest extends AgainstAService {
                                 "java.lang.NoSuchMethodError: changed",
                                 "found task 0_0 active nowhere; allowed: exactly once")
                         .get(mode - 1);
-        assertTrue(
-                log.warnings().get(0).contains("fallback: shadow: " + why),
-                log.warnings().get(0));
+        assertWarned("fallback: shadow: " + why);
         JsonNode report = report(0);
         assertEquals(why, report.get("why").asText());
         assertEquals("fallback", report.get("applied").get("assignor").asText());
@@ -338,9 +331,7 @@ class ShadowTest extends AgainstAService {
         service.close();
         rebalance(group(), Map.of());
         assertEquals(List.of(), log.warnings());
-        assertTrue(
-                log.rebalances().get(0).contains("answered_by=kafka-high-availability"),
-                log.rebalances().get(0));
+        assertContains("answered_by=kafka-high-availability", log.rebalances().get(0));
         assertFalse(log.rebalances().get(0).contains("fallback"));
     }
 }

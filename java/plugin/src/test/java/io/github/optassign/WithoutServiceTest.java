@@ -13,11 +13,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.apache.kafka.common.config.provider.FileConfigProvider;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
@@ -50,15 +48,6 @@ class WithoutServiceTest {
         TaskAssignment assignment = assignor.assign(group.state());
         assignor.onAssignmentComputed(null, null, AssignmentError.NONE);
         return assignment;
-    }
-
-    private static Optional<Duration> followup(TaskAssignment assignment) {
-        Instant now = Instant.now();
-        return assignment.assignment().stream()
-                .map(KafkaStreamsAssignment::followupRebalanceDeadline)
-                .flatMap(Optional::stream)
-                .map(at -> Duration.between(now, at))
-                .findFirst();
     }
 
     /** KAFKA-4969: an instance with the same number of tasks has more work. */
@@ -125,10 +114,10 @@ class WithoutServiceTest {
         StreamsTestGroup group = growing();
         TaskAssignment assignment = rebalance("grows", group, Map.of());
         assertTrue(
-                followup(assignment).orElseThrow().compareTo(Duration.ofSeconds(5)) < 0,
+                Assignments.findFollowup(assignment).orElseThrow().compareTo(Duration.ofSeconds(5)) < 0,
                 "the first look at restore rates comes soon");
         int rebalances = 1;
-        while (followup(assignment).isPresent()) {
+        while (Assignments.findFollowup(assignment).isPresent()) {
             settle(group, assignment);
             assignment = rebalance("grows", group, Map.of());
             rebalances++;
@@ -168,7 +157,7 @@ class WithoutServiceTest {
     @Test
     void followupsByIntervalIfConfigured() {
         TaskAssignment assignment = rebalance("interval", growing(), Map.of("optassign.followup", "interval"));
-        Duration delay = followup(assignment).orElseThrow();
+        Duration delay = Assignments.findFollowup(assignment).orElseThrow();
         assertTrue(delay.compareTo(Duration.ofMinutes(9)) > 0, delay.toString());
     }
 

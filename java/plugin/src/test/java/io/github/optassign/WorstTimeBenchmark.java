@@ -1,13 +1,12 @@
 package io.github.optassign;
 
 import io.github.optassign.learn.Memories;
-import io.github.optassign.testing.StreamsTestGroup;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -63,7 +62,7 @@ final class WorstTimeBenchmark {
             pause(timeoutMs - 20);
             write(out, HEAD + "Content-Length: 2\r\n\r\n{}");
         });
-        ApplicationState state = group().state();
+        ApplicationState state = AssignBenchmark.group(1_000, 100, 10).state();
         System.out.println("time-out " + timeoutMs + " ms, 1,000 tasks × 100 clients, " + calls + " calls each");
         System.out.println("| the server | median | worst | over the time-out |");
         System.out.println("|---|---|---|---|");
@@ -110,20 +109,6 @@ final class WorstTimeBenchmark {
                 ms[calls / 2],
                 worst,
                 Math.max(0, worst - timeoutMs));
-    }
-
-    private static StreamsTestGroup group() {
-        StreamsTestGroup group = StreamsTestGroup.of(100);
-        group.standbys = 1;
-        for (int g = 0; g < 10; g++) {
-            group.tasks(g, 100, StreamsTestGroup.Kind.LOGGED, 1_000_000);
-        }
-        int number = 0;
-        for (String task : group.tasks.keySet()) {
-            group.runs(number % 75, task).holds((number + 1) % 75, task, 0);
-            number++;
-        }
-        return group;
     }
 
     private static void accept(ServerSocket listening, Server server) {
@@ -174,11 +159,7 @@ final class WorstTimeBenchmark {
     }
 
     private static void readOn(Socket socket) throws IOException {
-        InputStream in = socket.getInputStream();
-        byte[] chunk = new byte[64 * 1024];
-        while (in.read(chunk) >= 0) {
-            continue;
-        }
+        socket.getInputStream().transferTo(OutputStream.nullOutputStream());
     }
 
     /**
@@ -189,7 +170,7 @@ final class WorstTimeBenchmark {
         socket.setSoTimeout(50);
         try {
             readOn(socket);
-        } catch (java.net.SocketTimeoutException e) {
+        } catch (SocketTimeoutException e) {
             socket.setSoTimeout(0);
         }
     }

@@ -21,7 +21,7 @@ class BrokerMetricsTest {
     void assignmentsAndTheirLastResortAreCounted() throws Exception {
         BrokerTestGroup group =
                 new BrokerTestGroup(0).logged("0", 12).stateless("1", 6).process("measured", 1);
-        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        var assignor = BrokerTestGroup.newAssignor();
         group.assign(assignor);
         group.process("second", 1).process("third", 1);
         group.reportOffsets(20_000, 0);

@@ -46,6 +46,11 @@ final class BrokerTestGroup implements TopologyDescriber {
         final Map<String, Map<Integer, Long>> offsets = new HashMap<>();
         final Map<String, Map<Integer, Long>> endOffsets = new HashMap<>();
 
+        void forgetOffsets() {
+            offsets.clear();
+            endOffsets.clear();
+        }
+
         TestMember(String process) {
             this.process = process;
         }
@@ -54,6 +59,11 @@ final class BrokerTestGroup implements TopologyDescriber {
             offsets.computeIfAbsent(subtopology, none -> new HashMap<>()).put(partition, offset);
             endOffsets.computeIfAbsent(subtopology, none -> new HashMap<>()).put(partition, end);
         }
+    }
+
+    /** Returns an assignor without memory. */
+    static OptassignGroupAssignor newAssignor() {
+        return new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
     }
 
     BrokerTestGroup(int standbys) {
@@ -114,8 +124,7 @@ final class BrokerTestGroup implements TopologyDescriber {
     /** Makes all members report all their copies: actives have no lag, standbys the given one. */
     void reportOffsets(long end, long lagOfStandbys) {
         members.values().forEach(member -> {
-            member.offsets.clear();
-            member.endOffsets.clear();
+            member.forgetOffsets();
             forEach(member.active, (g, p) -> {
                 if (logged.contains(g)) {
                     member.report(g, p, end, end);

@@ -29,19 +29,14 @@ class FailoverMidMoveTest {
     private Map<String, String> owners;
     private int moves;
 
-    private OptassignGroupAssignor assignor = newAssignor();
-
-    private static OptassignGroupAssignor newAssignor() {
-        return new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
-    }
+    private OptassignGroupAssignor assignor = BrokerTestGroup.newAssignor();
 
     /** Restores some copies of each process, and makes all members report their offsets. */
     private void restore(Random random, double share) {
         group.members().forEach((id, member) -> {
             Set<Integer> disk = disks.computeIfAbsent(member.process, none -> new HashSet<>());
             disk.addAll(member.active.getOrDefault("0", Set.of()));
-            member.offsets.clear();
-            member.endOffsets.clear();
+            member.forgetOffsets();
             member.standby.getOrDefault("0", Set.of()).stream().sorted().forEach(p -> {
                 if (random.nextDouble() < share) {
                     disk.add(p);
@@ -76,7 +71,7 @@ class FailoverMidMoveTest {
             member.standby = Map.of();
         });
         disks.clear();
-        assignor = newAssignor();
+        assignor = BrokerTestGroup.newAssignor();
         for (int i = 0; i < 4; i++) {
             group.assign(assignor);
             restore(random, 1);
@@ -92,12 +87,9 @@ class FailoverMidMoveTest {
             assign();
         }
         if (failsOver) {
-            assignor = newAssignor();
+            assignor = BrokerTestGroup.newAssignor();
             if (random.nextBoolean()) {
-                group.members().values().forEach(member -> {
-                    member.offsets.clear();
-                    member.endOffsets.clear();
-                });
+                group.members().values().forEach(BrokerTestGroup.TestMember::forgetOffsets);
                 assign();
             }
         }

@@ -145,7 +145,7 @@ class FaultsTest {
     @Test
     void invalidOffsetsDoNoHarm() {
         BrokerTestGroup group = newGroup();
-        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        var assignor = BrokerTestGroup.newAssignor();
         var a = group.member("a0");
         a.report("0", 1, -99, Long.MAX_VALUE);
         a.report("0", 2, Long.MAX_VALUE, -1);
@@ -161,7 +161,7 @@ class FaultsTest {
     @Test
     void tasksThatTheTopologyDoesNotHaveAreDropped() {
         BrokerTestGroup group = newGroup();
-        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        var assignor = BrokerTestGroup.newAssignor();
         group.member("a0").active.put("gone", Set.of(0, 1));
         group.member("a1").standby.put("0", Set.of(77, -1));
         group.assign(assignor);
@@ -177,7 +177,7 @@ class FaultsTest {
         BrokerTestGroup group = newGroup();
         group.member("a0").active.put("0", Set.of(0, 1, 2));
         group.member("b0").active.put("0", Set.of(0, 1, 2));
-        group.assign(new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory()));
+        group.assign(BrokerTestGroup.newAssignor());
     }
 
     @Test

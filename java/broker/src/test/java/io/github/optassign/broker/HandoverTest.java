@@ -25,8 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class HandoverTest {
     private static final long END = 1_000_000;
 
-    private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+    private final OptassignGroupAssignor assignor = BrokerTestGroup.newAssignor();
     private final BrokerTestGroup group = new BrokerTestGroup(1)
             .logged("0", 24)
             .stateless("1", 12)
@@ -52,8 +51,7 @@ class HandoverTest {
     /** Makes each member report the offsets of its copies and warm-ups from its disk. */
     private void reportOffsets() {
         group.members().forEach((id, member) -> {
-            member.offsets.clear();
-            member.endOffsets.clear();
+            member.forgetOffsets();
             for (Map<String, Set<Integer>> copies : Set.of(member.standby, member.warmup)) {
                 copies.getOrDefault("0", Set.of())
                         .forEach(p -> member.report(

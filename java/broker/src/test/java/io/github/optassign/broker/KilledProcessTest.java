@@ -29,9 +29,9 @@ class KilledProcessTest {
     @ParameterizedTest(name = "{0} processes with {1} threads, of which {2} is killed")
     @MethodSource("kills")
     void aKilledProcessIsReplacedByItsStandbys(int processes, int threads, String killed) {
-        Moves known = kill(newAssignor(), true, processes, threads, killed);
+        Moves known = kill(BrokerTestGroup.newAssignor(), true, processes, threads, killed);
         assertEquals(0, known.cold(), "where lags are known");
-        Moves unknown = kill(newAssignor(), false, processes, threads, killed);
+        Moves unknown = kill(BrokerTestGroup.newAssignor(), false, processes, threads, killed);
         Moves kafkas = kill(new StickyTaskAssignor(), false, processes, threads, killed);
         assertTrue(unknown.cold() <= kafkas.cold(), () -> unknown + ", under Kafka's sticky " + kafkas);
     }
@@ -43,10 +43,6 @@ class KilledProcessTest {
      * @param others the number of tasks that move although their process lives
      */
     private record Moves(int cold, int others) {}
-
-    private static OptassignGroupAssignor newAssignor() {
-        return new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
-    }
 
     private static Moves kill(TaskAssignor assignor, boolean hasOffsets, int processes, int threads, String killed) {
         int tasks = processes * threads * 2;

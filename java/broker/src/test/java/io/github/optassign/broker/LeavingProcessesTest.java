@@ -35,7 +35,7 @@ class LeavingProcessesTest {
     void nothingMovesBetweenProcessesThatStay(boolean hasOffsets) {
         for (int seed = 0; seed < Cases.count(20); seed++) {
             Random random = new Random(seed);
-            OptassignGroupAssignor fresh = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+            OptassignGroupAssignor fresh = BrokerTestGroup.newAssignor();
             BrokerTestGroup group =
                     new BrokerTestGroup(1).logged("0", 12).stateless("1", 12).stateless("2", 12);
             List<String> names = new ArrayList<>();

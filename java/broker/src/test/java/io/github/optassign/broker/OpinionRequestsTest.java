@@ -233,7 +233,7 @@ class OpinionRequestsTest {
         try (LogLines log = new LogLines(OptassignGroupAssignor.class)) {
             assertEquals(Set.of(), warmUps(group, assignor), "the planner's plan has no warm-ups here");
             assertEquals(2, log.count("plan_by=planner"));
-            assertEquals(0, log.count("keeps what he has"));
+            assertEquals(0, log.count("the previous assignment is kept"));
         }
         assertEquals(before, group.owners());
     }

@@ -22,8 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OptassignGroupAssignorTest {
     private static final long END = 1_000_000;
 
-    private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+    private final OptassignGroupAssignor assignor = BrokerTestGroup.newAssignor();
 
     @AfterEach
     void forget() {
@@ -269,8 +268,7 @@ class OptassignGroupAssignorTest {
         group.reportOffsets(END, 0);
         group.members().forEach((id, member) -> {
             if (member.process.equals("c")) {
-                member.offsets.clear();
-                member.endOffsets.clear();
+                member.forgetOffsets();
             }
         });
         group.assign(assignor);
@@ -356,13 +354,10 @@ class OptassignGroupAssignorTest {
     @Test
     void anExistingGroupStaysUntilItsOffsetsHaveCome() {
         BrokerTestGroup group = settled(0, "a", "b");
-        group.members().values().forEach(member -> {
-            member.offsets.clear();
-            member.endOffsets.clear();
-        });
+        group.members().values().forEach(BrokerTestGroup.TestMember::forgetOffsets);
         group.process("c", 2);
         Map<String, String> before = group.owners();
-        var afterFailover = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        var afterFailover = BrokerTestGroup.newAssignor();
         group.assign(afterFailover);
         before.forEach((task, process) -> assertTrue(
                 task.startsWith("1_") || process.equals(group.owners().get(task)), task + " moved without its state"));
@@ -371,12 +366,9 @@ class OptassignGroupAssignorTest {
     @Test
     void aGroupAtRestStaysSoAfterAFailover() {
         BrokerTestGroup group = settled(1, "a", "b", "c");
-        group.members().values().forEach(member -> {
-            member.offsets.clear();
-            member.endOffsets.clear();
-        });
+        group.members().values().forEach(BrokerTestGroup.TestMember::forgetOffsets);
         Map<String, Set<String>> standbys = group.standbyProcesses();
-        var afterFailover = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        var afterFailover = BrokerTestGroup.newAssignor();
         assertEquals(0, group.assign(afterFailover));
         assertEquals(standbys, group.standbyProcesses());
         group.reportOffsets(END, 0);

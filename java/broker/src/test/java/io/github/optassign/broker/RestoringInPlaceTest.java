@@ -15,8 +15,7 @@ import org.junit.jupiter.api.Test;
 class RestoringInPlaceTest {
     private static final long END = 1_000_000;
 
-    private final OptassignGroupAssignor assignor =
-            new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+    private final OptassignGroupAssignor assignor = BrokerTestGroup.newAssignor();
     private final BrokerTestGroup group =
             new BrokerTestGroup(1).logged("0", 12).process("a", 2).process("b", 2);
     private Map<String, String> before;
@@ -89,7 +88,7 @@ class RestoringInPlaceTest {
     /** The offset may be from before the thread got the task, which may have run for long. */
     @Test
     void offsetsFromBeforeTheAssignmentDoNotCount() {
-        OptassignGroupAssignor other = new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
+        OptassignGroupAssignor other = BrokerTestGroup.newAssignor();
         report(thread, 50_000);
         for (int i = 0; i < 3; i++) {
             group.assign(other);

@@ -99,28 +99,19 @@ class ProgressTest {
     }
 
     @Test
-    void theApplicationsListenersGetAllCallsWithAndWithoutAService() {
-        for (RestoringCopies each : new RestoringCopies[] {copies, null}) {
-            List<String> calls = new ArrayList<>();
-            ProgressListener listener = new ProgressListener(each, new Restore(calls), new Standby(calls));
-            listener.onRestoreStart(COUNTS, "counts", 1, 2);
-            listener.onBatchRestored(COUNTS, "counts", 3, 4);
-            listener.onRestoreSuspended(COUNTS, "counts", 5);
-            listener.onRestoreEnd(COUNTS, "counts", 6);
-            listener.onUpdateStart(SUMS, "sums", 7);
-            listener.onBatchLoaded(SUMS, "sums", TASK, 8, 9, 10);
-            listener.onUpdateSuspended(SUMS, "sums", 11, 12, StandbyUpdateListener.SuspendReason.PROMOTED);
-            assertEquals(
-                    List.of(
-                            "start 1 2",
-                            "batch 3 4",
-                            "suspended 5",
-                            "end 6",
-                            "update 7",
-                            "loaded 0_3 8 9 10",
-                            "off 11 12"),
-                    calls);
-        }
+    void theApplicationsListenersGetAllCalls() {
+        List<String> calls = new ArrayList<>();
+        ProgressListener listener = new ProgressListener(copies, new Restore(calls), new Standby(calls));
+        listener.onRestoreStart(COUNTS, "counts", 1, 2);
+        listener.onBatchRestored(COUNTS, "counts", 3, 4);
+        listener.onRestoreSuspended(COUNTS, "counts", 5);
+        listener.onRestoreEnd(COUNTS, "counts", 6);
+        listener.onUpdateStart(SUMS, "sums", 7);
+        listener.onBatchLoaded(SUMS, "sums", TASK, 8, 9, 10);
+        listener.onUpdateSuspended(SUMS, "sums", 11, 12, StandbyUpdateListener.SuspendReason.PROMOTED);
+        assertEquals(
+                List.of("start 1 2", "batch 3 4", "suspended 5", "end 6", "update 7", "loaded 0_3 8 9 10", "off 11 12"),
+                calls);
     }
 
     private record Restore(List<String> calls) implements StateRestoreListener {

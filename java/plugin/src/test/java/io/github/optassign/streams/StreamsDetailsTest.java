@@ -49,6 +49,15 @@ class StreamsDetailsTest {
         }
     }
 
+    private static JsonNode write(StreamsGroup group, ServiceOptions options, long[] sourceEnds) throws IOException {
+        StreamsDetails details = new StreamsDetails(group, options, List.of(), sourceEnds);
+        return new ObjectMapper().readTree(SnapshotWriter.write(group.snapshot(), details, "orders", NOON, null));
+    }
+
+    private static long endOffset(JsonNode snapshot) {
+        return snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(-1);
+    }
+
     private static JsonNode json(String text) throws IOException {
         return new ObjectMapper().readTree(text.replace('\'', '"'));
     }
@@ -84,7 +93,7 @@ class StreamsDetailsTest {
     void firstRebalanceShowsThatThereIsNothingToRestore() throws IOException {
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 1, StreamsTestGroup.Kind.LOGGED, 0);
         JsonNode snapshot = write(group, new ChangelogEnds());
-        assertEquals(0, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(-1));
+        assertEquals(0, endOffset(snapshot));
         assertEquals(json("{}"), snapshot.get("clients").get(0).get("lags"));
     }
 
@@ -98,8 +107,7 @@ class StreamsDetailsTest {
         JsonNode snapshot = write(group, ends);
         assertEquals(json("{'0_0': -2}"), snapshot.get("clients").get(0).get("lags"));
         assertEquals(json("{'0_0': -3}"), snapshot.get("clients").get(1).get("lags"));
-        assertEquals(
-                900, snapshot.get("tasks").get(0).get("changelog_end_offset").asLong(), "as last seen");
+        assertEquals(900, endOffset(snapshot), "as last seen");
     }
 
     @Test
@@ -110,21 +118,9 @@ class StreamsDetailsTest {
         assertFalse(write(group, ends).get("tasks").get(0).has("changelog_end_offset"));
         group.client(1).standby.clear();
         group.client(1).lags.clear();
-        assertEquals(
-                900,
-                write(group, ends)
-                        .get("tasks")
-                        .get(0)
-                        .get("changelog_end_offset")
-                        .asLong());
+        assertEquals(900, endOffset(write(group, ends)));
         group.ends.put("0_0", Long.MAX_VALUE);
-        assertEquals(
-                Long.MAX_VALUE,
-                write(group, ends)
-                        .get("tasks")
-                        .get(0)
-                        .get("changelog_end_offset")
-                        .asLong());
+        assertEquals(Long.MAX_VALUE, endOffset(write(group, ends)));
     }
 
     @Test
@@ -207,14 +203,7 @@ class StreamsDetailsTest {
                         "optassign.url", "http://localhost:8924",
                         "optassign.weights", "rates,1:2.5"))
                 .options();
-        StreamsGroup group = StreamsTestGroup.ofThreeTasks().read();
-        byte[] bytes = SnapshotWriter.write(
-                group.snapshot(),
-                new StreamsDetails(group, options, List.of(), new long[] {7, 0, 9}),
-                "orders",
-                NOON,
-                null);
-        JsonNode snapshot = new ObjectMapper().readTree(bytes);
+        JsonNode snapshot = write(StreamsTestGroup.ofThreeTasks().read(), options, new long[] {7, 0, 9});
         assertEquals(json("{'weigh_by': 'rates', 'task_weights': {'1': 2.5}}"), snapshot.get("options"));
         assertEquals(7, snapshot.get("tasks").get(0).get("source_end_offset").asLong());
         assertEquals(0, snapshot.get("tasks").get(1).get("source_end_offset").asLong());
@@ -227,12 +216,9 @@ class StreamsDetailsTest {
         ServiceOptions options = PluginConfig.of(Map.of("optassign.url", "http://host:1", "optassign.offload", "off"))
                 .options();
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100);
-        StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), false);
-        byte[] bytes = SnapshotWriter.write(
-                read.snapshot(), new StreamsDetails(read, options, List.of(), null), "orders", NOON, null);
         assertEquals(
                 json("{'relief': {'logged': 1000000000, 'stateless': 1000000000}}"),
-                new ObjectMapper().readTree(bytes).get("options"));
+                write(group.read(), options, null).get("options"));
     }
 
     /** Weights and options are sent from keys, capacity and draining from client tags. */
@@ -257,9 +243,7 @@ class StreamsDetailsTest {
                         Map.entry("optassign.options.weights.stickiness", "0.5")))
                 .options();
         StreamsGroup read = StreamsGroup.read(group.state(), new ChangelogEnds(), options.isBalanceLoose());
-        byte[] bytes = SnapshotWriter.write(
-                read.snapshot(), new StreamsDetails(read, options, List.of(), null), "orders", NOON, null);
-        JsonNode snapshot = new ObjectMapper().readTree(bytes);
+        JsonNode snapshot = write(read, options, null);
         assertEquals(json("""
                         {'preset': 'weighted', 'goals': ['load', 'restore_work'], 'balance_factor': 3,
                          'load_tolerance': 0.1, 'standby_load': 1.0, 'min_gain': 0.0, 'followup': 'interval',

@@ -1,6 +1,9 @@
 package io.github.optassign.testing;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.apache.kafka.streams.processor.assignment.KafkaStreamsAssignment;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment;
@@ -21,5 +24,15 @@ public final class Assignments {
             });
         }
         return owners;
+    }
+
+    /** Returns the time until the first follow-up, or empty if no client asks for one. */
+    public static Optional<Duration> findFollowup(TaskAssignment assignment) {
+        Instant now = Instant.now();
+        return assignment.assignment().stream()
+                .map(KafkaStreamsAssignment::followupRebalanceDeadline)
+                .flatMap(Optional::stream)
+                .map(at -> Duration.between(now, at))
+                .findFirst();
     }
 }

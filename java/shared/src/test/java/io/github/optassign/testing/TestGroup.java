@@ -196,13 +196,17 @@ public class TestGroup {
         return AppliedAnswer.of("{}", 1, answer, snapshot());
     }
 
+    private Client find(Answer.Client given) {
+        return clients.stream()
+                .filter(client -> client.name().equals(given.processId()))
+                .findFirst()
+                .orElseThrow();
+    }
+
     /** Applies an answer and restores everything: actives run, other copies lag 0, other state is deleted or kept. */
     public void settle(Answer answer, boolean keepState) {
         for (Answer.Client given : answer.clients()) {
-            Client client = clients.stream()
-                    .filter(c -> c.name().equals(given.processId()))
-                    .findFirst()
-                    .orElseThrow();
+            Client client = find(given);
             Set<String> dropped = new HashSet<>(client.lags.keySet());
             client.active.clear();
             client.standby.clear();
@@ -229,10 +233,7 @@ public class TestGroup {
      */
     public void restore(Answer answer, long offsets) {
         for (Answer.Client given : answer.clients()) {
-            Client client = clients.stream()
-                    .filter(c -> c.name().equals(given.processId()))
-                    .findFirst()
-                    .orElseThrow();
+            Client client = find(given);
             // Unknown lags turn out to be the whole changelog.
             client.lags.values().removeIf(lag -> lag == -3);
             Map<String, Long> before = kafkaLags(client);
@@ -356,28 +357,11 @@ public class TestGroup {
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder();
-        text.append("acceptable ")
-                .append(acceptableLag)
-                .append(", warm-ups ")
-                .append(warmups)
-                .append(", standbys ")
-                .append(standbys)
-                .append("\ntasks ")
-                .append(tasks)
-                .append("\nends ")
-                .append(ends);
+        StringBuilder text = new StringBuilder("acceptable %d, warm-ups %d, standbys %d\ntasks %s\nends %s"
+                .formatted(acceptableLag, warmups, standbys, tasks, ends));
         for (Client client : clients) {
-            text.append('\n')
-                    .append(client.name())
-                    .append(" x")
-                    .append(client.threads)
-                    .append(" active ")
-                    .append(client.active)
-                    .append(" standby ")
-                    .append(client.standby)
-                    .append(" lags ")
-                    .append(client.lags);
+            text.append("\n%s x%d active %s standby %s lags %s"
+                    .formatted(client.name(), client.threads, client.active, client.standby, client.lags));
         }
         return text.toString();
     }

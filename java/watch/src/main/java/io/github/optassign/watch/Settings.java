@@ -116,21 +116,11 @@ record Settings(
         Limits limits = new Limits(
                 number(found, LAG, defaults.acceptableLag(), 0, Long.MAX_VALUE),
                 number(found, DEBOUNCE, defaults.debounceMs(), 0, WatchPolicy.LONGEST_MS),
-                number(found, PAUSE, defaults.pauseMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
-                number(
-                        found,
-                        NO_PROGRESS,
-                        defaults.noProgressTimeoutMs(),
-                        WatchPolicy.LEAST_WAIT_MS,
-                        WatchPolicy.LONGEST_MS),
-                number(found, BROKEN, defaults.brokenMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
-                number(found, STUCK, defaults.stuckMs(), WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS),
-                number(
-                        found,
-                        RESTORE_CONFIG,
-                        defaults.restoreConfigAfterMs(),
-                        WatchPolicy.LEAST_WAIT_MS,
-                        WatchPolicy.LONGEST_MS),
+                readWait(found, PAUSE, defaults.pauseMs()),
+                readWait(found, NO_PROGRESS, defaults.noProgressTimeoutMs()),
+                readWait(found, BROKEN, defaults.brokenMs()),
+                readWait(found, STUCK, defaults.stuckMs()),
+                readWait(found, RESTORE_CONFIG, defaults.restoreConfigAfterMs()),
                 (int) number(found, PER_HOUR, defaults.mostPerHour(), 2, WatchPolicy.GREATEST_PER_HOUR),
                 (int) number(found, TRIES, defaults.mostTries(), 0, WatchPolicy.GREATEST_TRIES));
         List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))
@@ -185,6 +175,10 @@ record Settings(
         } catch (NumberFormatException e) {
             throw new BadSettingsException("--interval: found " + seconds + "; allowed: seconds, 0.2 to 86400");
         }
+    }
+
+    private static long readWait(Map<String, String> found, String key, long defaultMs) throws BadSettingsException {
+        return number(found, key, defaultMs, WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS);
     }
 
     private static long number(Map<String, String> found, String key, long defaultValue, long least, long most)

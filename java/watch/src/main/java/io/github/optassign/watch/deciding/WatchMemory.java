@@ -117,14 +117,22 @@ public record WatchMemory(
 
     /** Returns the memory with or without evidence for a trigger. */
     WatchMemory withEvidence(boolean hasEvidence, long nowMs) {
-        long since = !hasEvidence ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs;
+        return with(!hasEvidence ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs, jumps);
+    }
+
+    /** Returns the memory with these jumps marked as acted on. */
+    WatchMemory actOn(Set<Copy> done) {
+        return with(readySinceMs, jumps.act(done));
+    }
+
+    private WatchMemory with(long readyNowMs, Jumps jumpsNow) {
         return new WatchMemory(
                 epoch,
                 caughtUp,
                 known,
                 gaveAway,
                 owners,
-                since,
+                readyNowMs,
                 shape,
                 progress,
                 progressAtMs,
@@ -132,7 +140,7 @@ public record WatchMemory(
                 least,
                 tries,
                 actedAtMs,
-                jumps,
+                jumpsNow,
                 configChangedAtMs,
                 actedAtEpoch);
     }
@@ -169,26 +177,5 @@ public record WatchMemory(
                 jumps,
                 configChangedAtMs,
                 epoch);
-    }
-
-    /** Returns the memory with these jumps marked as acted on. */
-    WatchMemory actOn(Set<Copy> done) {
-        return new WatchMemory(
-                epoch,
-                caughtUp,
-                known,
-                gaveAway,
-                owners,
-                readySinceMs,
-                shape,
-                progress,
-                progressAtMs,
-                nearerAtMs,
-                least,
-                tries,
-                actedAtMs,
-                jumps.act(done),
-                configChangedAtMs,
-                actedAtEpoch);
     }
 }

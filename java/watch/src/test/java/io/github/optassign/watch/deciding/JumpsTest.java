@@ -17,7 +17,6 @@ class JumpsTest {
     private final Limits limits = Limits.DEFAULT;
     private final TriggerRules rules = new TriggerRules(limits);
     private final WatchedTestGroup group = atRest();
-    private WatchMemory memory = WatchMemory.none();
     private long nowMs = 1_000_000;
 
     private static WatchedTestGroup atRest() {
@@ -39,12 +38,8 @@ class JumpsTest {
 
     private Decision look(long laterMs) {
         nowMs += laterMs;
-        Decision decision = rules.decide(group.view(), memory, nowMs);
-        memory = decision.next();
-        if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
-            group.isConfigChanged = !group.isConfigChanged;
-            group.epoch++;
-        }
+        Decision decision = group.look(rules, nowMs);
+        group.epoch += WatchedTestGroup.changesConfig(decision) ? 1 : 0;
         return decision;
     }
 
@@ -68,12 +63,12 @@ class JumpsTest {
         look(0);
         report(0);
         look(10_000);
-        assertTrue(rules.isUnderWay(group.view(), memory, nowMs));
+        assertTrue(rules.isUnderWay(group.view(), group.memory, nowMs));
         report(20_000);
         assertEquals("jump", look(5_000).why());
         assertEquals("done", look(5_000).why());
         look(10_000);
-        assertFalse(rules.isUnderWay(group.view(), memory, nowMs));
+        assertFalse(rules.isUnderWay(group.view(), group.memory, nowMs));
     }
 
     @Test
@@ -106,7 +101,7 @@ class JumpsTest {
     @Test
     void aJumpThatHasToWaitIsNotForgotten() {
         jump();
-        memory = memory.act(nowMs + 4_500, 0);
+        group.memory = group.memory.act(nowMs + 4_500, 0);
         group.epoch++;
         assertEquals(Action.HOLD, look(5_000).action());
         assertEquals("jump", look(10_000).why());
@@ -117,7 +112,7 @@ class JumpsTest {
         group.standby(TASK, "b", limits.acceptableLag() + 1);
         jump();
         assertEquals(Action.NOTHING, look(5_000).action());
-        assertFalse(rules.isUnderWay(group.view(), memory, nowMs));
+        assertFalse(rules.isUnderWay(group.view(), group.memory, nowMs));
         group.standby(TASK, "b", limits.acceptableLag());
         assertEquals("jump", look(5_000).why());
     }

@@ -62,7 +62,6 @@ class TriggerRulesPropertiesTest {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
             WatchedTestGroup group = draw(random);
-            WatchMemory memory = WatchMemory.none();
             List<Long> acted = new ArrayList<>();
             long nowMs = 0;
             for (int i = 0; i < 1500; i++) {
@@ -70,11 +69,8 @@ class TriggerRulesPropertiesTest {
                 if (random.nextInt(3) == 0) {
                     disturb(group, random);
                 }
-                Decision decision = rules.decide(group.view(), memory, nowMs);
-                memory = decision.next();
-                if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
+                if (WatchedTestGroup.changesConfig(group.look(rules, nowMs))) {
                     acted.add(nowMs);
-                    group.isConfigChanged = !group.isConfigChanged;
                     group.epoch++;
                 }
             }
@@ -96,18 +92,13 @@ class TriggerRulesPropertiesTest {
             WatchedTestGroup group = draw(random);
             group.isConfigChanged = random.nextBoolean();
             boolean isAnswering = random.nextBoolean();
-            WatchMemory memory = WatchMemory.none();
             int triggers = 0;
             Action last = Action.NOTHING;
             for (long nowMs = 0; nowMs < 4 * HOUR_MS; nowMs += 10_000) {
-                Decision decision = rules.decide(group.view(), memory, nowMs);
-                memory = decision.next();
+                Decision decision = group.look(rules, nowMs);
                 last = decision.action();
-                if (last == Action.TRIGGER || last == Action.RESTORE) {
-                    triggers += last == Action.TRIGGER ? 1 : 0;
-                    group.isConfigChanged = !group.isConfigChanged;
-                    group.epoch += isAnswering ? 1 : 0;
-                }
+                triggers += last == Action.TRIGGER ? 1 : 0;
+                group.epoch += isAnswering && WatchedTestGroup.changesConfig(decision) ? 1 : 0;
             }
             assertEquals(Action.NOTHING, last, "seed " + seed);
             assertEquals(false, group.isConfigChanged, "seed " + seed);
@@ -120,18 +111,14 @@ class TriggerRulesPropertiesTest {
         for (int seed = 0; seed < SEEDS; seed++) {
             Random random = new Random(seed);
             WatchedTestGroup group = draw(random);
-            WatchMemory memory = WatchMemory.none();
             int triggers = 0;
             int warming = new Judgement(group.view(), WatchedTestGroup.ACCEPTABLE)
                     .tasksWithWarmups()
                     .size();
             for (long nowMs = 0; nowMs < HOUR_MS / 4; nowMs += 10_000) {
                 group.lags.replaceAll((copy, lag) -> Math.max(0, lag - random.nextInt(50)));
-                Decision decision = rules.decide(group.view(), memory, nowMs);
-                memory = decision.next();
-                if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
+                if (WatchedTestGroup.changesConfig(group.look(rules, nowMs))) {
                     triggers++;
-                    group.isConfigChanged = !group.isConfigChanged;
                     group.assign();
                 }
             }

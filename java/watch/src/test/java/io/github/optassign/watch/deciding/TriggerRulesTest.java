@@ -16,18 +16,12 @@ class TriggerRulesTest {
 
     private final WatchedTestGroup group = WatchedTestGroup.joined();
     private final TriggerRules rules = new TriggerRules(LIMITS);
-    private WatchMemory memory = WatchMemory.none();
     private long nowMs = 1_000_000;
 
     /** Looks after a time, and assumes that the decision is carried out. */
     private Decision look(long laterMs) {
         nowMs += laterMs;
-        Decision decision = rules.decide(group.view(), memory, nowMs);
-        memory = decision.next();
-        if (decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE) {
-            group.isConfigChanged = !group.isConfigChanged;
-        }
-        return decision;
+        return group.look(rules, nowMs);
     }
 
     /** Looks twice, since the first look waits for other warm-ups. */
@@ -45,8 +39,7 @@ class TriggerRulesTest {
     private int countActions(int looks) {
         int count = 0;
         for (int i = 0; i < looks; i++) {
-            Action action = look(10_000).action();
-            count += action == Action.TRIGGER || action == Action.RESTORE ? 1 : 0;
+            count += WatchedTestGroup.changesConfig(look(10_000)) ? 1 : 0;
         }
         return count;
     }
@@ -79,7 +72,7 @@ class TriggerRulesTest {
         group.standby(WatchedTestGroup.task(0), "c", 0);
         Decision decision = look(10_000);
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
-        memory = WatchMemory.none();
+        group.memory = WatchMemory.none();
         assertEquals(
                 Action.TRIGGER,
                 look(10_000).action(),
@@ -161,9 +154,9 @@ class TriggerRulesTest {
         still.standbys = 1;
         still.task(WatchedTestGroup.task(0), "a").task(WatchedTestGroup.task(1), "b");
         still.standby(WatchedTestGroup.task(0), "b", 50_000).standby(WatchedTestGroup.task(1), "a", 50_000);
-        assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 0).action());
+        assertEquals(Action.NOTHING, still.look(rules, 0).action());
         still.standby(WatchedTestGroup.task(0), "b", 0);
-        assertEquals(Action.NOTHING, rules.decide(still.view(), memory, 10_000).action());
+        assertEquals(Action.NOTHING, still.look(rules, 10_000).action());
     }
 
     @Test
@@ -172,9 +165,9 @@ class TriggerRulesTest {
         skewed.standbys = 1;
         skewed.task(WatchedTestGroup.task(0), "a").task(WatchedTestGroup.task(1), "a");
         skewed.standby(WatchedTestGroup.task(0), "b", 50_000).standby(WatchedTestGroup.task(1), "b", 50_000);
-        WatchMemory first = rules.decide(skewed.view(), memory, 0).next();
+        skewed.look(rules, 0);
         skewed.standby(WatchedTestGroup.task(0), "b", 0);
-        expect(Action.TRIGGER, "caught_up", rules.decide(skewed.view(), first, 10_000));
+        expect(Action.TRIGGER, "caught_up", skewed.look(rules, 10_000));
     }
 
     @Test
@@ -188,9 +181,9 @@ class TriggerRulesTest {
         expect(Action.NOTHING, "", look(200_000));
         int actions = 0;
         for (int i = 0; i < 10_000; i++) {
-            Action action = look(10_000).action();
-            actions += action == Action.TRIGGER ? 1 : 0;
-            group.epoch += action == Action.TRIGGER || action == Action.RESTORE ? 1 : 0;
+            Decision decision = look(10_000);
+            actions += decision.action() == Action.TRIGGER ? 1 : 0;
+            group.epoch += WatchedTestGroup.changesConfig(decision) ? 1 : 0;
         }
         assertEquals(3, actions, "four tries in all");
         assertEquals(false, group.isConfigChanged);
@@ -290,7 +283,7 @@ class TriggerRulesTest {
     }
 
     private boolean isUnderWay() {
-        return rules.isUnderWay(group.view(), memory, nowMs);
+        return rules.isUnderWay(group.view(), group.memory, nowMs);
     }
 
     @Test

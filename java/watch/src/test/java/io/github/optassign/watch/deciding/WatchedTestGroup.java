@@ -1,5 +1,6 @@
 package io.github.optassign.watch.deciding;
 
+import io.github.optassign.watch.deciding.Decision.Action;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,6 +24,7 @@ final class WatchedTestGroup {
     int epoch = 1;
     Object progress = 0;
     boolean isConfigChanged;
+    WatchMemory memory = WatchMemory.none();
 
     /** Returns six tasks on a and b; c has joined, and warms up 0_0 and 0_3. */
     static WatchedTestGroup joined() {
@@ -77,6 +79,18 @@ final class WatchedTestGroup {
                 processes.remove(ready);
             }
         });
+    }
+
+    /** Looks at the group, and carries the decision out. The coordinator does not answer yet. */
+    Decision look(TriggerRules rules, long nowMs) {
+        Decision decision = rules.decide(view(), memory, nowMs);
+        memory = decision.next();
+        isConfigChanged ^= changesConfig(decision);
+        return decision;
+    }
+
+    static boolean changesConfig(Decision decision) {
+        return decision.action() == Action.TRIGGER || decision.action() == Action.RESTORE;
     }
 
     GroupView view() {
