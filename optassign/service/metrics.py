@@ -39,7 +39,7 @@ class _ReadCounter(Collector):
 
 
 class Metrics:
-    """All metrics of one service; docs/reference/metrics.md lists them."""
+    """All metrics of one service; docs/reference/generated/service-metrics.md lists them."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -54,61 +54,30 @@ class Metrics:
         `Holds.describe`."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        Info("optassign", "The service", registry=registry).info({"version": version})
+        Info("optassign", "Version of the service", registry=registry).info({"version": version})
         self.requests = Counter("optassign_requests", "Requests by page and status", ["endpoint", "status"], registry=registry)
         self.request_seconds = Histogram(
-            "optassign_request_seconds", "From arrival to the last byte", ["endpoint"], buckets=_BUCKETS, registry=registry
+            "optassign_request_seconds", "From arrival to the last byte sent", ["endpoint"], buckets=_BUCKETS, registry=registry
         )
-        self.rebalances = Counter(
-            "optassign_rebalances", "Answers by mode and by how they came about", ["mode", "outcome"], registry=registry
-        )
+        self.rebalances = Counter("optassign_rebalances", "Answers by mode and outcome", ["mode", "outcome"], registry=registry)
         self.reports = Counter(
-            "optassign_reports", "Reports of what was applied in place of the service's answer", ["mode"], registry=registry
+            "optassign_reports", "Reports of answers applied in place of the service's", ["mode"], registry=registry
         )
-        self.refused = Counter(
-            "optassign_refused", "Requests that got no answer for now, by reason", ["reason"], registry=registry
-        )
+        self.refused = Counter("optassign_refused", "Requests refused for now, by reason", ["reason"], registry=registry)
         for counter, labels in ((self.refused, get_args(RefusalReason)), (self.reports, ("active", "shadow"))):
             for label in labels:
                 counter.labels(label)  # start at 0: Prometheus sees no increase of a series that begins with its first event
-        self.solve_seconds = Histogram("optassign_solve_seconds", "Of the assignor", buckets=_BUCKETS, registry=registry)
+        self.solve_seconds = Histogram("optassign_solve_seconds", "Time of the assignor", buckets=_BUCKETS, registry=registry)
         self.queue_seconds = Histogram(
-            "optassign_queue_seconds", "Until a worker was free", buckets=_BUCKETS, registry=registry
+            "optassign_queue_seconds", "Time until a worker was free", buckets=_BUCKETS, registry=registry
         )
         self.late = Counter("optassign_late_answers", "Answers sent after their deadline", registry=registry)
         self.recorded = Counter("optassign_recordings_written", "Recordings written", registry=registry)
-        self.unrecorded = Counter("optassign_recordings_lost", "Rebalances that could not be recorded", registry=registry)
-        self.recording = Gauge("optassign_recording", "1: recordings are written; 0: off, or not possible", registry=registry)
-        self.recordings_bytes = Gauge("optassign_recordings_bytes", "Bytes of all recordings", registry=registry)
-        self._of_applied = _ApplicationGauges(registry, read_seconds, describe_held)
-        self._applied: OrderedDict[str, None] = OrderedDict()
-        self._applications: OrderedDict[str, None] = OrderedDict()
-        self._most_applications = most_applications
-        about = {
-            "tasks": "Tasks in the last snapshot",
-            "clients": "Clients in the last snapshot",
-            "moved_active_tasks": "Active tasks that the last answer moves",
-            "restore_work_offsets": "Offsets that the last answer and its plan have to restore",
-            "restore_work_gap_offsets": "Of these, offsets above the proven lower bound; NaN: no bound known",
-            "warmups": "Warm-ups in the last answer",
-            "waiting_copies": "Copies that the follow-up waits for",
-            "followups_to_plan": "About how many follow-ups until the target is reached; NaN: none, or not known",
-            "seconds_to_plan": "About how long that takes; NaN: none, or not known",
-            "restore_rate_least_offsets_per_second": "Of the slowest client whose rate is known; NaN: of none",
-            "restore_rate_median_offsets_per_second": "Of the median of these clients",
-            "restore_rate_most_offsets_per_second": "Of the fastest of these clients",
-            "stalled": "1: no warm-up makes progress",
-            "balanced": "1: the last answer is balanced",
-            "measuring_input": "1: rates of the input do not count as weights yet, as they were measured for too short a time",
-            "paused": "1: the last answer held still, paused or in quiet hours",
-            "draining_clients": "Clients that drain",
-            "may_stop_clients": "Of these, clients that have nothing any more and may stop",
-            "limits_not_kept": "Limits that the last answer or its plan does not keep",
-        }
-        self._of_last = {
-            name: Gauge(f"optassign_application_{name}", text, ["application"], registry=registry)
-            for name, text in about.items()
-        }
+        self.unrecorded = Counter("optassign_recordings_lost", "Rebalances whose recording failed", registry=registry)
+        self.recording = Gauge("optassign_recording", "1 if the service writes recordings, otherwise 0", registry=registry)
+        self.recordings_bytes = Gauge("optassign_recordings_bytes", "Size of all recordings", registry=registry)
+        self._of_last = _ApplicationGauges(registry, _LAST, most_applications)
+        self._of_applied = _AppliedGauges(registry, most_applications, read_seconds, describe_held)
 
     def add_gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a gauge; every scrape calls `value`."""
@@ -116,7 +85,7 @@ class Metrics:
 
     def show_expiry(self, files: Mapping[str, Path]) -> None:
         """Add the expiry times of certificates, labelled by file; every scrape reads the files."""
-        about = "When the first certificate of a file expires, seconds since 1970; NaN: it cannot be read"
+        about = "Time when the first certificate of a file expires, seconds since 1970; NaN: unreadable"
         gauge = Gauge("optassign_certificate_expires_timestamp_seconds", about, ["file"], registry=self._registry)
         for name, path in files.items():
             gauge.labels(name).set_function(partial(_find_expiry, path))
@@ -134,10 +103,6 @@ class Metrics:
         removed."""
         if application is None:
             return
-        self._applications[application] = None
-        self._applications.move_to_end(application)
-        while len(self._applications) > self._most_applications:
-            self._remove_last_answer(next(iter(self._applications)))
         work, bound = summary.restore_work, summary.restore_work_bound
         values: dict[str, float | None] = {
             "tasks": summary.tasks,
@@ -160,33 +125,16 @@ class Metrics:
             "may_stop_clients": holding.may_stop,
             "limits_not_kept": holding.limits_not_kept,
         }
-        for name, value in values.items():
-            self._of_last[name].labels(application).set(float("nan") if value is None else value)
+        self._of_last.show(application, values)
 
     def show_applied(self, head: RecordingHead) -> None:
         """Show the last applied answer of an application, for as many applications as `show_last_answer`."""
-        if head.application is None:
-            return
-        self._applied[head.application] = None
-        self._applied.move_to_end(head.application)
-        while len(self._applied) > self._most_applications:
-            self._remove_applied(next(iter(self._applied)))
-        self._of_applied.show(head.application, head)
+        if head.application is not None:
+            self._of_applied.show_head(head.application, head)
 
     def remove(self, application: str) -> None:
         """Remove all metrics of an application until it rebalances again."""
-        if application in self._applications:
-            self._remove_last_answer(application)
-        if application in self._applied:
-            self._remove_applied(application)
-
-    def _remove_last_answer(self, application: str) -> None:
-        del self._applications[application]
-        for gauge in self._of_last.values():
-            gauge.remove(application)
-
-    def _remove_applied(self, application: str) -> None:
-        del self._applied[application]
+        self._of_last.remove(application)
         self._of_applied.remove(application)
 
     def render(self) -> bytes:
@@ -197,44 +145,96 @@ class Metrics:
 
 
 _STATUS: tuple[Status, ...] = get_args(Status)
-_ABOUT = {
-    "last_rebalance_timestamp_seconds": "When the last rebalance was, seconds since 1970",
-    "followup_timestamp_seconds": "When the next follow-up is due; NaN: none",
-    "expected_end_timestamp_seconds": "When the plan is likely to be reached; NaN: it is, or that is not known",
-    "settling_since_timestamp_seconds": "Since when follow-ups are asked for, one after the other; NaN: none is",
-    "progress_timestamp_seconds": "When a copy that is waited for last came nearer; NaN: none is waited for",
-    "settling_estimate_seconds": "How long that was likely to take, as first estimated; NaN: not known",
-    "gap_ratio": "Offsets to restore above the proven bound, as a share of the bound; NaN: no bound known",
-    "load_least": "Least load of a client per thread and capacity; in even spreads where load is balanced; NaN: not recorded",
-    "load_most": "Greatest load of a client, likewise; NaN: nothing is recorded",
-    "standbys_wanted": "Standbys of all logged tasks; NaN: nothing is recorded",
-    "standbys_caught_up": "Of those, in the last answer, that are caught up; NaN: nothing is recorded",
-    "rebalance_seconds": "From the arrival of the last request to its answer; NaN: another answered",
+_LAST = {
+    "tasks": "Tasks in the last snapshot",
+    "clients": "Clients in the last snapshot",
+    "moved_active_tasks": "Active tasks that the last answer migrates",
+    "restore_work_offsets": "Offsets that the last answer and its target have to restore",
+    "restore_work_gap_offsets": "Offsets to restore above the proven lower bound; NaN: unknown",
+    "warmups": "Warm-ups in the last answer",
+    "waiting_copies": "Copies that the follow-up waits for",
+    "followups_to_plan": "Expected number of follow-ups until the target; NaN: none, or unknown",
+    "seconds_to_plan": "Expected time until the target; NaN: none, or unknown",
+    "restore_rate_least_offsets_per_second": "Restore rate of the slowest client; NaN: unknown",
+    "restore_rate_median_offsets_per_second": "Median restore rate of clients; NaN: unknown",
+    "restore_rate_most_offsets_per_second": "Restore rate of the fastest client; NaN: unknown",
+    "stalled": "1 if no warm-up makes progress, otherwise 0",
+    "balanced": "1 if the last answer is balanced, otherwise 0",
+    "measuring_input": "1 while input rates are measured for too short a time to count as weights, otherwise 0",
+    "paused": "1 if a pause or quiet hours kept the last answer from moving tasks, otherwise 0",
+    "draining_clients": "Clients that drain",
+    "may_stop_clients": "Draining clients without tasks, which may stop",
+    "limits_not_kept": "Limits that the last answer or its target does not keep",
 }
+"""Gauge of the last answer → its meaning."""
+_APPLIED = {
+    "last_rebalance_timestamp_seconds": "Time of the last rebalance, seconds since 1970",
+    "followup_timestamp_seconds": "Time of the next follow-up; NaN: none",
+    "expected_end_timestamp_seconds": "Expected time of reaching the target; NaN: reached, or unknown",
+    "settling_since_timestamp_seconds": "Start of the present sequence of follow-ups; NaN: none",
+    "progress_timestamp_seconds": "Last progress of the copies that the follow-up waits for; NaN: none",
+    "settling_estimate_seconds": "First estimate of the duration of the follow-ups; NaN: unknown",
+    "gap_ratio": "Offsets to restore above the proven bound, as a share of the bound; NaN: unknown",
+    "load_least": "Least load of a client per thread and capacity, in even spreads if load is balanced; NaN: unknown",
+    "load_most": "Greatest load of a client, in the same unit; NaN: unknown",
+    "standbys_wanted": "Standbys that all logged tasks should have; NaN: unknown",
+    "standbys_caught_up": "Standbys of the last answer that are caught up; NaN: unknown",
+    "rebalance_seconds": "Time from the last request to its answer; NaN: another assignor answered",
+}
+"""Gauge of the last applied answer → its meaning."""
 
 
 class _ApplicationGauges:
-    """Gauges with one value for each application, of the last applied answer."""
+    """Gauges with one value for each of the applications that were shown last."""
+
+    def __init__(self, registry: CollectorRegistry, about: Mapping[str, str], most: int) -> None:
+        """Register the gauges. about: the meaning of each. most: the greatest number of applications."""
+        self._gauges = {
+            name: Gauge(f"optassign_application_{name}", text, ["application"], registry=registry)
+            for name, text in about.items()
+        }
+        self._applications: OrderedDict[str, None] = OrderedDict()
+        self._most = most
+
+    def show(self, application: str, values: Mapping[str, float | None]) -> None:
+        """Show the values of an application, None as NaN. Beyond `most`, the one shown longest ago is removed."""
+        self._applications[application] = None
+        self._applications.move_to_end(application)
+        while len(self._applications) > self._most:
+            self.remove(next(iter(self._applications)))
+        for name, value in values.items():
+            self._gauges[name].labels(application).set(math.nan if value is None else value)
+
+    def remove(self, application: str) -> None:
+        """Remove an application, if it is shown."""
+        if application in self._applications:
+            del self._applications[application]
+            for gauge in self._gauges.values():
+                gauge.remove(application)
+
+
+class _AppliedGauges(_ApplicationGauges):
+    """Gauges of the last applied answers, with the status of each application at the time of a scrape."""
 
     def __init__(
-        self, registry: CollectorRegistry, read_seconds: Callable[[], float], describe_held: Callable[[str], Mapping[str, Any]]
+        self,
+        registry: CollectorRegistry,
+        most: int,
+        read_seconds: Callable[[], float],
+        describe_held: Callable[[str], Mapping[str, Any]],
     ) -> None:
-        """Register the gauges. read_seconds: returns seconds since 1970. describe_held: as for `Metrics`."""
+        """Register the gauges. read_seconds, describe_held: as for `Metrics`."""
+        super().__init__(registry, _APPLIED, most)
         self._read_seconds, self._describe_held = read_seconds, describe_held
         self._heads: dict[str, RecordingHead] = {}
-        self._gauges = {
-            name: Gauge(f"optassign_application_{name}", about, ["application"], registry=registry)
-            for name, about in _ABOUT.items()
-        }
-        about = "1 for the word that says how the application is, 0 for the others"
+        about = "1 for the application's present status, 0 for the others"
         self._status = Gauge("optassign_application_status", about, ["application", "status"], registry=registry)
 
-    def show(self, application: str, head: RecordingHead) -> None:
+    def show_head(self, application: str, head: RecordingHead) -> None:
         """Show a rebalance that is newer than all before it."""
         self._heads[application] = head
         self._show_status(application, head)
-        for name, value in _find_values(head).items():
-            self._gauges[name].labels(application).set(math.nan if value is None else value)
+        self.show(application, _find_values(head))
 
     def refresh(self) -> list[str]:
         """Renew each application's status, and return the applications that have stopped."""
@@ -247,12 +247,11 @@ class _ApplicationGauges:
         return word
 
     def remove(self, application: str) -> None:
-        """Remove an application."""
-        self._heads.pop(application, None)
-        for gauge in self._gauges.values():
-            gauge.remove(application)
-        for word in _STATUS:
-            self._status.remove(application, word)
+        """Remove an application and its status, if it is shown."""
+        super().remove(application)
+        if self._heads.pop(application, None) is not None:
+            for word in _STATUS:
+                self._status.remove(application, word)
 
 
 def _find_values(head: RecordingHead) -> Mapping[str, float | None]:

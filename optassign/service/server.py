@@ -19,7 +19,7 @@ import uvicorn
 from fastapi.routing import APIRoute
 
 from optassign import __version__
-from optassign.assignor import traits
+from optassign.assignor import find_traits
 from optassign.formats.clients import KafkaStreamsState
 from optassign.recordings.files import find_newest_answers
 from optassign.recordings.recording import Recording, RecordingHead
@@ -102,7 +102,7 @@ def check(settings: Settings) -> list[str]:
     if settings.recordings is not None:
         folder = settings.recordings
         if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise SettingsError(f"--recordings: found {folder}, which cannot be written; allowed: a folder of this user")
+            raise SettingsError(f"--recordings: found {folder}, which cannot be written; allowed: a writable folder")
         lines.append(f"recordings: {folder}")
     return lines
 
@@ -370,18 +370,18 @@ class Service:
     def _add_gauges(self) -> None:
         add, count = self._metrics.add_gauge, self._metrics.add_counter
         add("queue_length", "Rebalances that wait for a worker", lambda: self._solvers.waiting)
-        add("in_flight", "Requests that are read or answered", lambda: self._gateway.in_flight)
-        add("connections", "Connections that are open", lambda: len(self._connections))
+        add("in_flight", "Requests that the service reads or answers", lambda: self._gateway.in_flight)
+        add("connections", "Open connections", lambda: len(self._connections))
         add("held_bytes", "Bytes of the bodies of requests under way", lambda: self._bodies.bytes)
         add("workers_able", "Solvers that are not stuck with a job past its deadline", lambda: self._solvers.able)
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
-        add("holds_lost", "1: pauses and drains could not be read, and the unreadable file is there", lambda: self._holds.lost)
-        add("settings_refused", "Changed files that cannot be used, so that the old settings hold", lambda: len(self._refused))
+        add("holds_lost", "1 while an unreadable file of pauses and drains exists, otherwise 0", lambda: self._holds.lost)
+        add("settings_refused", "Changed files that the service cannot use and ignores", lambda: len(self._refused))
         files = [("certificate", self._settings.tls_cert), ("client_ca", self._settings.tls_client_ca)]
         self._metrics.show_expiry({name: path for name, path in files if path is not None})
-        add("remembered_applications", "Applications whose last answer is remembered", lambda: len(self._memory))
-        count("workers_replaced", "Workers that died", lambda: self._solvers.replaced)
+        add("remembered_applications", "Applications whose last answer the service remembers", lambda: len(self._memory))
+        count("workers_replaced", "Workers that the service replaced because they died", lambda: self._solvers.replaced)
 
     def _log_address(self, listener: LimitedListener) -> None:
         settings = self._settings
@@ -400,7 +400,7 @@ class Service:
 
 def _warn_of_assignor(name: str) -> None:
     """Log a warning if plug-ins will refuse many answers of the assignor."""
-    if not traits(name).keeps_rules:
+    if not find_traits(name).keeps_rules:
         log_event(
             "assignor_promises_less",
             logging.WARNING,

@@ -141,33 +141,33 @@ public final class AssignorMetrics {
     private static Map<String, String> describe() {
         Map<String, String> names = new LinkedHashMap<>();
         names.put("rebalance-total", "Rebalances that this JVM led and whose answer Kafka accepted");
-        names.put("answered-by-service-total", "Of these, answered by the service");
-        names.put("answered-by-planner-total", "Of these, answered by the planner in this JVM, without a service");
+        names.put("answered-by-service-total", "Rebalances that the service answered");
+        names.put("answered-by-planner-total", "Rebalances that the planner in this JVM answered, without a service");
         names.put(
                 "answered-by-fallback-total",
-                "Of these, answered in place of the service, the shadow assignor or a failed planner");
-        names.put("answered-by-shadow-total", "Of these, answered by the assignor that runs the group in shadow mode");
-        names.put("service-failure-total", "Of these, those in which the service or the shadow assignor failed");
+                "Rebalances answered in place of the service, the shadow assignor or a failed planner");
+        names.put("answered-by-shadow-total", "Rebalances that the assignor of shadow mode answered");
+        names.put("service-failure-total", "Rebalances in which the service or the shadow assignor failed");
         names.put("refused-answer-total", "Answers that Kafka refused");
-        names.put("migration-total", "Active tasks that were moved to another client");
+        names.put("migration-total", "Migrations of active tasks to another client");
         names.put("restore-offsets-total", "Offsets that the copies of all answers had to replay");
         names.put(
                 "fallback",
-                "1 if the last answer was a fallback, otherwise 0; the planner without a service is no fallback");
+                "1 if the last answer was a fallback, otherwise 0; without a service, the planner is no fallback");
         names.put("task-count", "Tasks at the last answer");
         names.put("client-count", "Clients at the last answer");
-        names.put("migration-count", "Active tasks that the last answer moved");
+        names.put("migration-count", "Active tasks that the last answer migrated");
         names.put("restore-lag-offsets", "Offsets that the copies of the last answer have to replay");
         names.put("warmup-count", "Warm-ups of the last answer");
         names.put("warmup-lag-offsets", "Offsets that the warm-ups of the last answer have to replay");
         names.put("imbalance", "Active tasks of clients beyond their shares, in the last answer");
         names.put("load-most", "Most active tasks of a client per thread and capacity, in the last answer");
         names.put("load-least", "Fewest active tasks of a client per thread and capacity, in the last answer");
-        names.put("standby-wanted-count", "Standbys of all tasks with a changelog");
-        names.put("standby-caught-up-count", "Of these, standbys that are caught up");
+        names.put("standby-wanted-count", "Standbys that all tasks with a changelog should have");
+        names.put("standby-caught-up-count", "Standbys of the last answer that are caught up");
         names.put(
                 "settling-since-timestamp-ms",
-                "First answer since which all have had warm-ups, ms since 1970; -1 if the last one has none");
+                "Time of the first answer of the present sequence with warm-ups, ms since 1970; -1 if none");
         names.put("followup-ms", "Delay of the follow-up rebalance that the last answer asks for; -1 if none");
         names.put("time-to-target-ms", "Expected time until the target assignment is reached; -1 if unknown");
         names.put("last-rebalance-timestamp-ms", "Time of the last answer, ms since 1970; -1 if none");
