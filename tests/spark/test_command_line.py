@@ -147,7 +147,7 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
             *(pytest.approx(median(ratios)), pytest.approx(min(ratios) + 0.9 * (max(ratios) - min(ratios)))),
             *(pytest.approx(max(ratios)), 0),
         )
-        assert expected in tables["Restored until the group rests, against the proven minimum"].rows
+        assert expected in tables["Restored offsets of a convergence, against the proven minimum"].rows
         for row in mine:
             seconds = [other["seconds"] for other in rows if (other["assignor"], other["tasks"]) == (name, row["tasks"])]
             line = next(line for line in tables["Seconds of one answer"].rows if line[:2] == (name, row["tasks"]))
@@ -156,14 +156,14 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
             moves = (float(row["converged_moved_active"]), float(row["converged_standby_migrations"]))
             rebalances = (row["converged_rebalances"], row["converged_rebalances"])
             line = ("restart", row["tasks"], row["clients"], name, 1, int(row["converged_stable"]), *rebalances, *moves)
-            assert line in tables["Rebalances until the group rests"].rows
+            assert line in tables["Rebalances until the group is stable"].rows
             logged, twice = row["converged_moved_logged"], row["converged_moved_more_than_once"]
             share = row["converged_moves_repeated"] / moves[0] if moves[0] else None
             line = ("restart", row["tasks"], row["clients"], name, 1, moves[0], float(logged), float(twice), twice, share)
-            assert line in tables["Moves until the group rests"].rows
+            assert line in tables["Moves until the group is stable"].rows
     for name in ("cp-sat", "sticky"):
         mine = [row for row in rows if (row["assignor"], row["shape"]) == (name, "restart")]
-        reached = tables["What one answer reaches, goal by goal"]
+        reached = tables["Values of one answer, by goal"]
         means = dict(zip(reached.head, next(line for line in reached.rows if line[:2] == ("restart", name)), strict=True))
         assert means["active moves"] == pytest.approx(mean(100 * row["active_moves"] / row["tasks"] for row in mine))
         imbalance = [sum(row[f"imbalance_{share}"] for share in SHARE_NAMES) for row in mine]

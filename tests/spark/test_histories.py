@@ -65,7 +65,7 @@ def test_the_report_has_the_grade_table_of_the_command_line(played: Path, tmp_pa
             assert line[:2] == [name, "3"]
             assert line[2:] == [format_value(value) for value in shown]
     assert "`greedy` breaks a rule in 0 and does not settle in 0" in text
-    assert "Histories in which ours broke a rule" not in text
+    assert "Histories in which optassign broke a rule" not in text
     query, lines = tables["Rules and rest"]
     (pasted,) = paste_queries([query], tmp_path)
     assert [row[:2] for row in pasted] == [line[:2] for line in lines[1:]]

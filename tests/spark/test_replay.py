@@ -177,12 +177,12 @@ def test_the_report_opens_with_what_was_saved(replayed: Path, recordings: Path) 
     then = sum(work[path, "recorded"] for path in list_paths_of_ended_episodes(recordings))
     now = {name: sum(row["converged_restored_offsets"] for row in played if row["assignor"] == name) for name in ASSIGNORS}
     assert f"({format_value(then)} offsets then, {format_value(min(now.values()))} now;" in episodes
-    assert episodes.startswith("Over whole episodes: **`")
+    assert episodes.startswith("Whole episodes: **`")
     assert episodes.endswith(f"of {len(begins) - unended} episodes; left out: {unended} not ended, 0 cut short).")
 
     sums = {name: sum(value for (_, who), value in work.items() if who == name) for name in (*ASSIGNORS, "recorded")}
     best = min(ASSIGNORS, key=lambda name: sums[name])
-    assert rebalances.startswith("Rebalance by rebalance: **`")
+    assert rebalances.startswith("Single rebalances: **`")
     assert f"({format_value(sums['recorded'])} offsets then, {format_value(sums[best])} now;" in rebalances
     assert rebalances.endswith("of 16 rebalances).")
 
@@ -201,7 +201,7 @@ def list_paths_of_ended_episodes(recordings: Path) -> list[str]:
 def test_episodes_that_did_not_end_are_counted_and_left_out(replayed: Path, recordings: Path) -> None:
     _, ends = find_episodes(recordings)
     (path,) = replayed.glob("report-*.md")
-    for title in ("What won, over whole episodes", "Saved over whole episodes"):
+    for title in ("Best assignors over whole episodes", "Savings over whole episodes, by application"):
         head, *lines = read_tables(path.read_text())[title][1]
         for line in lines:
             row = dict(zip(head, line, strict=True))

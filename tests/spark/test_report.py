@@ -55,7 +55,7 @@ def markdown(reported: Path) -> str:
 
 
 def tell_winner(rows: list[dict[str, Any]], measure: str, fair: Callable[[dict[str, Any]], bool]) -> str:
-    """Who has the least of a measure on most instances, and on how many."""
+    """Return the assignors with the least of a measure on most instances, and the number of these instances."""
     wins = dict.fromkeys(ASSIGNORS, 0)
     instances = {row["instance"] for row in rows}
     for instance in instances:
@@ -89,17 +89,17 @@ def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -
     seconds = {name: [row["seconds"] for row in mine if row["assignor"] == name] for name in ASSIGNORS if name != "raises"}
     fastest = min(seconds, key=lambda name: median(seconds[name]))
     expected.append(f"fastest answers by **`{fastest}`** ({format_value(median(seconds[fastest]))} s)")
-    assert reorder_names(played) == reorder_names(f"Played on until the group rests: {'; '.join(expected)}.")
+    assert reorder_names(played) == reorder_names(f"Whole convergences: {'; '.join(expected)}.")
 
     others = [row for row in rows if row["tasks"] == 20]
     assert all(row["converged_rebalances"] is None for row in others)
     winner = tell_winner(others, "planned_work", lambda row: bool(row["status"] == "ok" and not row["violations"]))
-    assert reorder_names(f"Answered once: least restore work planned by {winner}; ") in reorder_names(once)
+    assert reorder_names(f"Single answers: least restore work planned by {winner}; ") in reorder_names(once)
     assert failed == "8 of 32 rows are not ok: 8 failed."
 
 
 def reorder_names(text: str) -> str:
-    """The text with the names that share a place in the order of the alphabet."""
+    """Return the text with the names that share a place in alphabetical order."""
     return re.sub(r"\*\*(.*?)\*\*", lambda found: ", ".join(sorted(found[1].split(", "))), text)
 
 
@@ -150,6 +150,6 @@ def test_each_table_is_read_once(reported: Path, spark: "SparkSession") -> None:
 
 
 def count_bytes_read(spark: "SparkSession") -> int:
-    """Bytes that the session's JVM has read from local files."""
+    """Return the bytes that the session's JVM has read from local files."""
     statistics: Any = spark.sparkContext._jvm.org.apache.hadoop.fs.FileSystem.getAllStatistics()  # type: ignore[union-attr]
     return sum(int(each.getBytesRead()) for each in statistics if each.getScheme() == "file")

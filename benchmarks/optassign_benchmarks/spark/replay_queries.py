@@ -34,13 +34,13 @@ GROUP BY {columns} ORDER BY {columns}{limit}"""
 
 
 _WON = f"""
-SELECT assignor, count(*) AS rebalances, count_if({FAIR}) AS `in balance or on the way`,
+SELECT assignor, count(*) AS rebalances, count_if({FAIR}) AS `balanced or followed up`,
   sum(restored_then) AS `restored then`, sum(restored) AS `restored now`,
   try_divide(sum(restored_then) - sum(restored), sum(restored_then)) AS `saved, share`,
   sum(moves_then) AS `moves then`, sum(moves) AS `moves now`,
   percentile(seconds, 0.5) AS `median s of an answer`
 FROM ({_THEN}) WHERE assignor <> '{RECORDED}'
-GROUP BY assignor ORDER BY `in balance or on the way` DESC, `saved, share` DESC, assignor"""
+GROUP BY assignor ORDER BY `balanced or followed up` DESC, `saved, share` DESC, assignor"""
 
 _PLAYED = f"""
 WITH steps AS ({EPISODES}),
@@ -67,7 +67,7 @@ _LEFT_OUT = """count_if(open) AS `not ended`, count_if(NOT open AND converged_re
 _OF_COMPARED = "sum({0}) FILTER (WHERE compared)"
 _EPISODES = f"""{_PLAYED}
 SELECT application, assignor, count_if(compared) AS episodes, {_LEFT_OUT},
-  count_if(compared AND rests) AS `rest in balance`,
+  count_if(compared AND rests) AS `stable and balanced`,
   {_OF_COMPARED.format("rebalances_then")} AS `rebalances then`,
   {_OF_COMPARED.format("converged_rebalances")} AS `rebalances now`,
   {_OF_COMPARED.format("restored_then")} AS `restored then`,
@@ -77,7 +77,7 @@ SELECT application, assignor, count_if(compared) AS episodes, {_LEFT_OUT},
 FROM played GROUP BY application, assignor ORDER BY application, assignor"""
 
 _WON_EPISODES = f"""{_PLAYED}
-SELECT assignor, count_if(compared) AS episodes, {_LEFT_OUT}, count_if(compared AND rests) AS `rest in balance`,
+SELECT assignor, count_if(compared) AS episodes, {_LEFT_OUT}, count_if(compared AND rests) AS `stable and balanced`,
   {_OF_COMPARED.format("restored_then")} AS `restored then`,
   {_OF_COMPARED.format("converged_restored_offsets")} AS `restored now`,
   try_divide({_OF_COMPARED.format("restored_then - converged_restored_offsets")},
@@ -85,26 +85,26 @@ SELECT assignor, count_if(compared) AS episodes, {_LEFT_OUT}, count_if(compared 
   {_OF_COMPARED.format("rebalances_then")} AS `rebalances then`,
   {_OF_COMPARED.format("converged_rebalances")} AS `rebalances now`,
   {_OF_COMPARED.format("moves_then")} AS `moves then`, {_OF_COMPARED.format("moves")} AS `moves now`
-FROM played GROUP BY assignor ORDER BY `rest in balance` DESC, `saved, share` DESC, assignor"""
+FROM played GROUP BY assignor ORDER BY `stable and balanced` DESC, `saved, share` DESC, assignor"""
 
 
 def _describe_savings_by_rebalance(rows: Sequence[dict[str, Any]]) -> str:
-    return _describe_savings(rows, "Rebalance by rebalance", "in balance or on the way", "rebalances")
+    return _describe_savings(rows, "Single rebalances", "balanced or followed up", "rebalances")
 
 
 def _describe_savings_by_episode(rows: Sequence[dict[str, Any]]) -> str:
     left_out = f"left out: {rows[0]['not ended']:,} not ended, {rows[0]['cut short']:,} cut short"
     if not rows[0]["episodes"]:
-        return f"Over whole episodes: nothing to compare ({left_out})."
-    return _describe_savings(rows, "Over whole episodes", "rest in balance", "episodes", f"; {left_out}")
+        return f"Whole episodes: nothing to compare ({left_out})."
+    return _describe_savings(rows, "Whole episodes", "stable and balanced", "episodes", f"; {left_out}")
 
 
 def _describe_savings(rows: Sequence[dict[str, Any]], what: str, fair: str, of: str, more: str = "") -> str:
-    """Return a sentence on the savings of the best assignors: the first row, and equally good rows."""
+    """Return a sentence on the savings of the best assignors: that of the first row, and those of equally good rows."""
     best = rows[0]
     share = best["saved, share"]
     names = ", ".join(f"`{row['assignor']}`" for row in rows if (row[fair], row["saved, share"]) == (best[fair], share))
-    saved = "nothing was restored then" if share is None else f"restores {abs(share):.0%} {'less' if share >= 0 else 'more'}"
+    saved = "has nothing to save" if share is None else f"restores {abs(share):.0%} {'less' if share >= 0 else 'more'}"
     numbers = f"{format_value(best['restored then'])} offsets then, {format_value(best['restored now'])} now"
     return f"{what}: **{names}** {saved} ({numbers}; {fair}: {best[fair]:,} of {best[of]:,} {of}{more})."
 
@@ -121,57 +121,57 @@ SELECT path, assignor, status, error FROM {replays} WHERE status <> 'ok' ORDER B
 
 REPLAY = (
     Query(
-        "What won, over whole episodes",
-        "An episode is a rebalance that no follow-up led to, and its follow-ups. *Then*: all that was recorded of it. *Now*:"
-        " its first snapshot played on until the group rests. The best comes first: most episodes at rest in balance and within"
-        " the rules, then the greatest share of restored offsets saved. *Not ended*: its last recording asks for a follow-up"
-        " that is not recorded. *Cut short*: given up while it was played on. Both are left out of all other columns.",
+        "Best assignors over whole episodes",
+        "An episode is a rebalance that is no follow-up, together with its follow-ups. *Then*: its recorded answers. *Now*: its"
+        " first snapshot, continued until the group is stable. The table ranks by episodes that end stable, balanced and within"
+        " the rules, then by the share of restored offsets saved. *Not ended*: the last recording asks for a follow-up that is"
+        " not recorded. *Cut short*: the run cancelled the continuation. All other columns leave out both.",
         _WON_EPISODES,
         optional=True,
         headline=_describe_savings_by_episode,
     ),
     Query(
-        "What won, rebalance by rebalance",
-        "Each recorded rebalance answered anew, from the state that it was recorded in. The best comes first: most answers"
-        " within the rules that are in balance or ask for a follow-up, then the greatest share of restored offsets saved.",
+        "Best assignors in single rebalances",
+        "Each assignor answers each recorded snapshot. The table ranks by answers that keep the rules and are balanced or ask"
+        " for a follow-up, then by the share of restored offsets saved.",
         _WON,
         optional=True,
         headline=_describe_savings_by_rebalance,
     ),
     Query(
         "Rows",
-        f"One row for each recording and assignor; `{RECORDED}` is what was answered then.",
+        f"Each recording has one row for each assignor; `{RECORDED}` is the recorded answer.",
         statuses_sql("{replays}"),
         headline=describe_statuses,
     ),
     Query(
-        "Saved, rebalance by rebalance",
-        "As above, for each application. Restored: offsets that the copies and warm-ups of the answer have to replay until the"
-        " next rebalance. Moves: of actives and standbys.",
+        "Savings in single rebalances, by application",
+        "*Restored*: offsets that the answer's copies and warm-ups have to replay until the next rebalance. *Moves*: migrations"
+        " of actives and standbys.",
         _savings_sql("application", "assignor"),
         "savings",
     ),
     Query(
-        "Saved, by who answered then",
-        "As above, told apart by the assignor whose answer was applied: in shadow mode that is the group's own, in an outage"
-        " the plug-in's fallback.",
+        "Savings in single rebalances, by recorded assignor",
+        "The recorded assignor is the one whose answer the group applied. In shadow mode it is the group's own; in an outage it"
+        " is the plug-in's fallback.",
         _savings_sql("answered then by", "assignor"),
     ),
     Query(
-        "Saved over whole episodes",
-        "As above, for each application.",
+        "Savings over whole episodes, by application",
+        "The columns are those of the best assignors over whole episodes.",
         _EPISODES,
         "episodes",
         optional=True,
     ),
     Query(
-        "Saved, day by day",
-        "As above; the first three hundred rows.",
+        "Savings in single rebalances, by day",
+        "The table shows the first 300 rows.",
         _savings_sql("application", "day", "assignor", limit=" LIMIT 300"),
         "days",
     ),
-    Query("Seconds of one answer", "Of the call alone, on one core; the solver was loaded before.", _ANSWERED),
-    Query("Answers that failed", "The first hundred.", _FAILED_REPLAYS, optional=True),
-    Query("Files that are no recordings", "The first hundred.", _UNREADABLE, optional=True),
+    Query("Seconds of one answer", "The time of the call alone, on one core, with the solver loaded before.", _ANSWERED),
+    Query("Failed answers", "The table shows the first 100 rows.", _FAILED_REPLAYS, optional=True),
+    Query("Unreadable files", "The table shows the first 100 rows.", _UNREADABLE, optional=True),
 )
 """Tables of the report on a replay."""

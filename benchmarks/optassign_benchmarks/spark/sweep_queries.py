@@ -14,10 +14,10 @@ SELECT *, max(converged_rebalances IS NOT NULL) OVER (PARTITION BY instance) AS 
   coalesce(converged_stable AND converged_balanced AND size(converged_violations) = 0, false) AS rests,
   coalesce(status = 'ok' AND FAIR AND planned_work IS NOT NULL, false) AS fair
 FROM {results}""".replace("FAIR", FAIR)
-"""`played`: whether any assignor has played on the instance. Only rows that rest, or are fair, can win."""
+"""`played`: whether any assignor has converged on the instance. Only rows with `rests`, or `fair`, can be the best."""
 
 _WON = f"""
-SELECT assignor, count(*) AS instances, count_if(rests) AS `rest in balance`,
+SELECT assignor, count(*) AS instances, count_if(rests) AS `stable and balanced`,
   count_if(rests AND converged_restored_offsets = least_restored) AS `least restored`,
   count_if(rests AND converged_moved_active = fewest_moves) AS `fewest moves`,
   count_if(rests AND converged_rebalances = fewest_rebalances) AS `fewest rebalances`,
@@ -28,10 +28,10 @@ FROM (
     min(IF(rests, converged_moved_active, NULL)) OVER (PARTITION BY instance) AS fewest_moves
   FROM ({_MARKED}) WHERE played
 )
-GROUP BY assignor ORDER BY `least restored` DESC, `rest in balance` DESC, `fewest moves` DESC, assignor"""
+GROUP BY assignor ORDER BY `least restored` DESC, `stable and balanced` DESC, `fewest moves` DESC, assignor"""
 
 _WON_AT_ONCE = f"""
-SELECT assignor, count(*) AS instances, count_if(fair) AS `in balance or on the way`,
+SELECT assignor, count(*) AS instances, count_if(fair) AS `balanced or followed up`,
   count_if(fair AND planned_work = least_planned) AS `least restore work planned`,
   count_if(fair AND active_moves = fewest_moves) AS `fewest moves`,
   percentile(seconds, 0.5) AS `median s of an answer`
@@ -40,15 +40,15 @@ FROM (
     min(IF(fair, active_moves, NULL)) OVER (PARTITION BY instance) AS fewest_moves
   FROM ({_MARKED}) WHERE NOT played
 )
-GROUP BY assignor ORDER BY `least restore work planned` DESC, `in balance or on the way` DESC, `fewest moves` DESC, assignor"""
+GROUP BY assignor ORDER BY `least restore work planned` DESC, `balanced or followed up` DESC, `fewest moves` DESC, assignor"""
 
 
 def _describe_best_convergences(rows: Sequence[dict[str, Any]]) -> str:
-    return _describe_best(rows, "Played on until the group rests", ("least restored", "fewest moves", "fewest rebalances"))
+    return _describe_best(rows, "Whole convergences", ("least restored", "fewest moves", "fewest rebalances"))
 
 
 def _describe_best_single_answers(rows: Sequence[dict[str, Any]]) -> str:
-    return _describe_best(rows, "Answered once", ("least restore work planned", "fewest moves"))
+    return _describe_best(rows, "Single answers", ("least restore work planned", "fewest moves"))
 
 
 def _describe_best(rows: Sequence[dict[str, Any]], what: str, measures: Sequence[str]) -> str:
@@ -57,7 +57,7 @@ def _describe_best(rows: Sequence[dict[str, Any]], what: str, measures: Sequence
     parts = []
     for measure in measures:
         most = max(row[measure] for row in rows)
-        names = ", ".join(f"`{row['assignor']}`" for row in rows if row[measure] == most) if most else "nobody"
+        names = ", ".join(f"`{row['assignor']}`" for row in rows if row[measure] == most) if most else "no assignor"
         parts.append(f"{measure} by **{names}**" + (f" ({most:,} of {instances:,} instances)" if most else ""))
     timed = [row for row in rows if row["median s of an answer"] is not None]
     if timed:
@@ -80,7 +80,7 @@ WHERE minimum IS NOT NULL AND planned_work IS NOT NULL
 GROUP BY shape, assignor ORDER BY shape, assignor"""
 
 _PLAYED = f"""
-SELECT shape, assignor, count(*) AS instances, count_if(converged_stable) AS rest, count_if(converged_balanced) AS balanced,
+SELECT shape, assignor, count(*) AS instances, count_if(converged_stable) AS stable, count_if(converged_balanced) AS balanced,
   percentile(ratio, 0.5) AS median, percentile(ratio, 0.9) AS `9 of 10`, max(ratio) AS most,
   count_if(minimum = 0 AND converged_restored_offsets > 0) AS `more than 0`
 FROM (SELECT *, try_divide(converged_restored_offsets, minimum) AS ratio FROM ({_BOUNDED}))
@@ -88,7 +88,7 @@ WHERE minimum IS NOT NULL AND converged_rebalances IS NOT NULL
 GROUP BY shape, assignor ORDER BY shape, assignor"""
 
 _REBALANCES = """
-SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converged_stable) AS rest,
+SELECT shape, tasks, clients, assignor, count(*) AS instances, count_if(converged_stable) AS stable,
   percentile(converged_rebalances, 0.5) AS `rebalances, median`, max(converged_rebalances) AS most,
   avg(converged_moved_active) AS `active moves, mean`, avg(converged_standby_migrations) AS `standby migrations, mean`
 FROM {results} WHERE converged_rebalances IS NOT NULL
@@ -164,86 +164,86 @@ SELECT key, status, error, host FROM {results} WHERE status <> 'ok' ORDER BY key
 
 SWEEP = (
     Query(
-        "What won",
-        "Instances that were played on until the group rests. Only who comes to rest in balance and within the rules can win;"
-        " who is as good as the best wins too. A pause is a move of an active task.",
+        "Best assignors over whole convergences",
+        "The run continued these instances until the group was stable. An assignor counts on an instance if its group ends"
+        " stable, balanced and within the rules. Equally good assignors all count as the best.",
         _WON,
         optional=True,
         headline=_describe_best_convergences,
     ),
     Query(
-        "What won, of one answer",
-        "Instances that were answered once and not played on: those with more tasks than `converge_up_to`. Only answers within"
-        " the rules can win, which are in balance or say where their follow-ups lead.",
+        "Best assignors in single answers",
+        "The run asked for one answer on instances with more tasks than `converge_up_to`. An answer counts if it keeps the"
+        " rules and is balanced or reports the target of its follow-ups.",
         _WON_AT_ONCE,
         optional=True,
         headline=_describe_best_single_answers,
     ),
-    Query("Rows", "One row for each benchmark instance and assignor.", statuses_sql("{results}"), headline=describe_statuses),
+    Query("Rows", "Each instance has one row for each assignor.", statuses_sql("{results}"), headline=describe_statuses),
     Query(
-        "Restored until the group rests, against the proven minimum",
-        "Offsets replayed over the whole convergence ÷ the least that any convergence restores. 1 cannot be beaten by answers"
-        " that end balanced; less than 1 comes of answers that do not. *More than 0*: instances where nothing had to be"
-        " restored, yet something was.",
+        "Restored offsets of a convergence, against the proven minimum",
+        "Each ratio divides the replayed offsets of a convergence by their proven minimum. No convergence that ends balanced is"
+        " below 1. *More than 0*: instances whose minimum is 0 and whose convergence restored offsets.",
         _PLAYED,
         "restored",
         optional=True,
     ),
     Query(
-        "Rebalances until the group rests",
-        "With the moves of all of them. Under KIP-441 each follow-up comes after `probing.rebalance.interval.ms`.",
+        "Rebalances until the group is stable",
+        "Moves are sums over these rebalances. Under KIP-441 each follow-up waits for `probing.rebalance.interval.ms`.",
         _REBALANCES,
         "rebalances",
         optional=True,
     ),
     Query(
-        "Moves until the group rests",
-        "Each move of an active task interrupts it. Over all rebalances; *beyond the first*: of each task in a convergence.",
+        "Moves until the group is stable",
+        "Each move of an active task interrupts it. *Beyond the first*: moves of a task after its first in the convergence.",
         _MOVES,
         optional=True,
     ),
     Query(
-        "Won and lost against cp-sat",
-        "Instances where the whole convergence restored less than cp-sat's, the same or more. Not comparable: one of the two"
-        " did not come to rest in balance.",
+        "Restored offsets compared with cp-sat",
+        "The columns count instances whose convergence restored less than cp-sat's, the same, or more. *Not comparable*: one of"
+        " the two groups did not end stable and balanced.",
         _WINS,
         optional=True,
     ),
     Query(
-        "Restore work that one answer plans, against the proven minimum",
-        "Offsets of all copies not caught up of the answer and of its plan ÷ the minimum. Answers that ask for a follow-up"
-        " without saying where it leads are left out.",
+        "Planned restore work of one answer, against the proven minimum",
+        "Each ratio divides the offsets of all copies not caught up, in the answer and its target, by the proven minimum. The"
+        " table leaves out answers that ask for a follow-up and report no target.",
         _ONE_ANSWER,
     ),
     Query(
-        "What one answer reaches, goal by goal",
-        "Means over instances of all sizes, per 100 tasks; for subtopology balance the clients that execute a subtopology, most"
-        " minus least (KIP-441). Imbalance: over all shares, what is beyond them. Who moves little may leave more of it.",
+        "Values of one answer, by goal",
+        "Values are means per 100 tasks over instances of all sizes. Subtopology balance is KIP-441's: the number of clients"
+        " that execute a subtopology, greatest minus least. Imbalance sums the counts beyond all shares. An assignor that moves"
+        " few tasks may leave more imbalance.",
         _MEASURES,
         "measures",
     ),
     Query(
         "Seconds of one answer",
-        "Of the call alone, on one core; the solver was loaded before. Of answers that were given: where rows timed out, it is"
-        " the fastest that are left.",
+        "The time of the call alone, on one core, with the solver loaded before. Rows that timed out have no time, so where"
+        " rows timed out the table shows the faster answers only.",
         _SECONDS,
         "seconds",
     ),
     Query(
-        "How seconds grow",
-        "Exponent of a power law in tasks × clients, by least squares over logarithms, and what it says of ten times the"
-        " largest product here: no further, as constants and caches bend the line.",
+        "Growth of seconds with size",
+        "The exponent is that of a power law in tasks × clients, fitted by least squares over logarithms. The last column"
+        " extrapolates to ten times the largest product; constants and caches make extrapolation beyond that invalid.",
         _GROWTH,
         optional=True,
     ),
     Query(
-        "Goals: proofs and gaps",
-        "Goals that answers report, where any bound is known. A gap is what lies between value and bound, as a share.",
+        "Proofs and gaps by goal",
+        "The table has the goals that answers report with a bound. The gap is the distance from value to bound, as a share.",
         _GOALS,
         "gaps",
         optional=True,
     ),
-    Query("Rows that are not ok", "The first hundred.", _NOT_OK, optional=True),
+    Query("Rows that are not ok", "The table shows the first 100 rows.", _NOT_OK, optional=True),
 )
 """Tables of the report on a sweep."""
 
@@ -290,20 +290,20 @@ def _describe_broken_rules(rows: Sequence[dict[str, Any]]) -> str:
         f"`{row['assignor']}` breaks a rule in {row['breaks rules']:,} and does not settle in {row['does not settle']:,}"
         for row in rows
     ]
-    return f"{describe_statuses(rows)} Of its histories {'; '.join(parts)}."
+    return f"{describe_statuses(rows)} Histories: {'; '.join(parts)}."
 
 
 HISTORIES = (
-    Query("Rows", "One row for each history and assignor.", _HISTORY_ROWS, headline=_describe_broken_rules),
+    Query("Rows", "Each history has one row for each assignor.", _HISTORY_ROWS, headline=_describe_broken_rules),
     *(
-        Query(title, "Means over all histories, as docs/reference/simulator.md defines them.", _grade_sql(columns))
+        Query(title, "Values are means over all histories; docs/reference/simulator.md defines each.", _grade_sql(columns))
         for title, columns in GROUPS.items()
     ),
     Query(
-        "Histories in which ours broke a rule or did not settle",
-        "`optassign simulate --suite SUITE --seed SEED --count 1` plays one again.",
+        "Histories in which optassign broke a rule or did not settle",
+        "Run `optassign simulate --suite SUITE --seed SEED --count 1` to play one again.",
         _WRONG,
         optional=True,
     ),
-    Query("Rows that are not ok", "The first hundred.", _HISTORIES_NOT_OK, optional=True),
+    Query("Rows that are not ok", "The table shows the first 100 rows.", _HISTORIES_NOT_OK, optional=True),
 )

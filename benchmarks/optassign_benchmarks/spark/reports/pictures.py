@@ -36,7 +36,7 @@ def _draw_seconds(rows: Rows) -> str:
             axes.fill_between(
                 x, [r["least"] for r in mine], [r["most"] for r in mine], color=_COLOURS[i % _STYLES], alpha=0.12, lw=0
             )
-        axes.set(xscale="log", yscale="log", xlabel="tasks", ylabel="seconds; line: median, band: least to most")
+        axes.set(xscale="log", yscale="log", xlabel="tasks", ylabel="seconds; line: median, band: minimum to maximum")
         _set_size_ticks(axes, rows)
         axes.yaxis.set_major_formatter(_format_tick)
         figure.legend(loc="outside right upper", frameon=False)
@@ -46,7 +46,7 @@ def _draw_seconds(rows: Rows) -> str:
 
 def _draw_restored(rows: Rows) -> str:
     drawn = [row for row in rows if row["median"] is not None]
-    return _draw_dots(drawn, "median", "most", "restored ÷ proven minimum; dot: median, line: to the most", least=1.0)
+    return _draw_dots(drawn, "median", "most", "restored ÷ proven minimum; dot: median, line: to the maximum", least=1.0)
 
 
 def _draw_rebalances(rows: Rows) -> str:
@@ -57,7 +57,7 @@ def _draw_rebalances(rows: Rows) -> str:
         {"shape": shape, "assignor": name, "median": max(m for m, _ in values), "most": max(most for _, most in values)}
         for (shape, name), values in sorted(by.items())
     ]
-    return _draw_dots(merged, "median", "most", "rebalances; dot: median of the slowest size, line: to the most", least=1.0)
+    return _draw_dots(merged, "median", "most", "rebalances; dot: median of the slowest size, line: to the maximum", least=1.0)
 
 
 def _draw_gaps(rows: Rows) -> str:
@@ -73,7 +73,7 @@ def _draw_gaps(rows: Rows) -> str:
             style = {"marker": _MARKS[i % _STYLES], "color": _COLOURS[i % _STYLES], "ls": "-" if i < _STYLES else "--", "ms": 5}
             axes.plot([r["tasks"] for r in mine], [r["gap, most"] for r in mine], label=f"{key[0]}: {key[1]} {key[2]}", **style)
         axes.set_yscale("symlog", linthresh=1e-3)
-        axes.set(xscale="log", xlabel="tasks", ylabel="greatest gap, as a share (0: all proven)", ylim=(0, None))
+        axes.set(xscale="log", xlabel="tasks", ylabel="greatest gap, share of the value (0: all proven)", ylim=(0, None))
         _set_size_ticks(axes, rows)
         axes.yaxis.set_major_formatter(_format_tick)
         if keys:
@@ -100,7 +100,7 @@ def _draw_measures(rows: Rows) -> str:
             _start_x_axis_at_zero(panel, [row[measure] for row in rows if row[measure] is not None])
         panels[0].set_yticks(range(len(names)), names)
         panels[0].invert_yaxis()
-        figure.supxlabel("means per 100 tasks; subtopology balance: clients", fontsize=9)
+        figure.supxlabel("means per 100 tasks; subtopology balance in clients", fontsize=9)
         figure.legend(loc="outside right upper", frameon=False)
 
     return _to_svg(draw, 2.4 + 1.45 * len(shown), 1.4 + 0.28 * len(names))
@@ -123,7 +123,7 @@ def _draw_days(rows: Rows) -> str:
         axes = figure.subplots()
         names = _assignor_names(rows)
         then = [sum(r["restored then"] for r in rows if r["day"] == d and r["assignor"] == names[0]) for d in days]
-        axes.plot(days, then, color=_TEXT, lw=2, marker="o", ms=3, label="then")
+        axes.plot(days, then, color=_TEXT, lw=2, marker="o", ms=3, label="recorded")
         for i, name in enumerate(names):
             now = [sum(r["restored now"] for r in rows if r["day"] == d and r["assignor"] == name) for d in days]
             axes.plot(days, now, color=_COLOURS[i % _STYLES], marker=_MARKS[i % _STYLES], ms=4, label=name)
@@ -189,13 +189,18 @@ def _draw_bars(rows: Rows, then: str, now: str, label: str) -> str:
         width = 0.8 / (len(names) + 1)
         first = {row["application"]: row[then] for row in rows}
         axes.bar(
-            [i - 0.4 for i in range(len(shown))], [first[a] for a in shown], width, align="edge", color="#888888", label="then"
+            [i - 0.4 for i in range(len(shown))],
+            [first[a] for a in shown],
+            width,
+            align="edge",
+            color="#888888",
+            label="recorded",
         )
         for n, name in enumerate(names, start=1):
             values = {row["application"]: row[now] for row in rows if row["assignor"] == name}
             x = [i - 0.4 + n * width for i in range(len(shown))]
             axes.bar(x, [values.get(a, 0) for a in shown], width, align="edge", color=_COLOURS[(n - 1) % _STYLES], label=name)
-        axes.set_xticks(range(len(shown)), [a or "(not told)" for a in shown], rotation=20 if len(shown) > 4 else 0)
+        axes.set_xticks(range(len(shown)), [a or "(unknown)" for a in shown], rotation=20 if len(shown) > 4 else 0)
         axes.set(ylabel=label)
         axes.yaxis.set_major_formatter(_format_tick)
         figure.legend(loc="outside right upper", frameon=False)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 _ARRANGED = (
-    "Groups that exist start from an arrangement by the generator, balanced as optassign measures it: who has another idea of"
-    " balance rearranges them first."
+    "The generator arranges each existing group so that it is balanced by optassign's measure. An assignor with another measure"
+    " of balance rearranges the group first."
 )
 
 
@@ -69,27 +69,29 @@ class RunReport:
             for section in self.sections
             if section.query.headline is not None and section.rows
         ]
-        return found or ["There are no rows yet."]
+        return found or ["The run has no rows yet."]
 
     def list_facts(self) -> list[str]:
         """Return sentences about the scope of the numbers: versions, limits, and requests."""
         run, limits = self.run, self.run.limits
-        memory = f"{limits.memory_limit:,} MiB" if limits.memory_limit else "no limit of memory"
+        memory = f"{limits.memory_limit:,} MiB of memory" if limits.memory_limit else "unlimited memory"
         about = (
-            f"Run `{run.id}`: optassign {run.optassign}, {run.solver}. An answer has {limits.time_limit:g} s of solving, is"
-            f" given up after {limits.answer_limit:g} s (a convergence after {limits.convergence_limit:g} s), and has {memory}."
+            f"Run `{run.id}`: optassign {run.optassign}, {run.solver}. Each answer may solve for {limits.time_limit:g} s and"
+            f" use {memory}. The run cancels an answer after {limits.answer_limit:g} s, and a convergence after"
+            f" {limits.convergence_limit:g} s."
         )
         if isinstance(run.sweep, HistorySweep):
             sweep = run.sweep
             last = sweep.seed + sweep.count - 1
             return [
                 about,
-                f"Histories of the suite `{sweep.histories}`, seeds {sweep.seed:,} to {last:,} (docs/reference/simulator.md).",
+                f"The run plays suite `{sweep.histories}`, seeds {sweep.seed:,} to {last:,} (docs/reference/simulator.md).",
             ]
         if run.sweep is None:
-            return [about, f"Recordings of `{run.recordings}`, at {run.scale} × their size."]
+            return [about, f"The run replays the recordings of `{run.recordings}` at {run.scale} × their size."]
         played = (
-            f"Snapshots of up to {run.sweep.converge_up_to:,} tasks are played on until the group rests (`converge_up_to`)."
+            f"The run continues snapshots of up to {run.sweep.converge_up_to:,} tasks until the group is stable"
+            " (`converge_up_to`)."
         )
         return [about, played, _ARRANGED]
 
@@ -163,8 +165,8 @@ _WRONG = frozenset({"failed", "timeout", "out of memory", "more than 0", "not en
 _LONG = 40
 """Number of characters from which a text may break."""
 _SOURCE = (
-    "Every table is what the query below it says about the rows of the run, which are in Parquet files. Each can be pasted as"
-    " it stands into `spark-sql`, or into `spark.sql(…)` of a notebook. Questions of your own are shorter with views:"
+    "The query below a table computes it from the run's rows, which are in Parquet files. Paste a query unchanged into"
+    " `spark-sql`, or into `spark.sql(…)` in a notebook. For queries of your own, create these views first:"
 )
 
 
