@@ -1,4 +1,4 @@
-"""`make attacks`: each attack once against a service of its own, and what an innocent plug-in noticed of it."""
+"""`make attacks`: run each attack once against its own service, and print the effect on an innocent plug-in's requests."""
 
 import argparse
 import os
@@ -40,9 +40,9 @@ def _describe(innocent: Innocent) -> Figures:
 
 
 def send_half_headers(seconds: float) -> Figures:
-    """1,100 connections with half a header each."""
+    """Open 1,100 connections and send half a header on each."""
     with run_service() as service:
-        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (1024, 1024))  # what most systems give a process
+        resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (1024, 1024))  # the default limit of most systems
         before = sum(len(str(line)) for line in service.log)
         held = open_connections(service, 1100, _HALF_A_HEADER)
         with Innocent(service) as innocent:
@@ -55,7 +55,7 @@ def send_half_headers(seconds: float) -> Figures:
 
 
 def leave_log_unread(seconds: float) -> Figures:
-    """A log that nobody reads."""
+    """Leave the service's log unread while it answers."""
     process, port = start_unread_service("--workers", "1")
     answered, body = 0, make_state("unread").model_dump_json().encode()
     try:
@@ -77,7 +77,7 @@ def leave_log_unread(seconds: float) -> Figures:
 
 
 def hold_slots(seconds: float) -> Figures:
-    """100 requests of which one byte of the body came."""
+    """Begin 100 requests, and send one byte of each body."""
     with run_service() as service:
         held = begin_bodies(service, 100)
         with Innocent(service) as innocent:
@@ -89,7 +89,7 @@ def hold_slots(seconds: float) -> Figures:
 
 
 def send_burst(seconds: float) -> Figures:
-    """100 applications at once."""
+    """Send the requests of 100 applications at once."""
     from concurrent.futures import ThreadPoolExecutor
 
     with run_service("--workers", "2") as service, ThreadPoolExecutor(100) as threads:
@@ -105,7 +105,7 @@ def send_burst(seconds: float) -> Figures:
 
 
 def orphan_workers(seconds: float) -> Figures:
-    """The service is killed while its workers are stuck."""
+    """Kill the service while its workers are stuck."""
     with run_service("--workers", "2") as service:
         pids = kill_with_stuck_workers(service)
         time.sleep(2)
@@ -116,6 +116,8 @@ def orphan_workers(seconds: float) -> Figures:
 
 
 def make_body_attack(name: str, size: int) -> Callable[[float], Figures]:
+    """Return the attack that sends a hostile body of `size` bytes again and again."""
+
     def send(seconds: float) -> Figures:
         body = BODIES[name](size)
         with run_service("--workers", "2") as service, MemoryWatch(service.process.pid) as watch:
@@ -127,12 +129,12 @@ def make_body_attack(name: str, size: int) -> Callable[[float], Figures]:
         figures: Figures = {"sent": len(statuses), "statuses": counts}
         return {**figures, **_describe(innocent), "main_MB": main >> 20, "largest_worker_MB": max(workers) >> 20}
 
-    send.__doc__ = f"3 senders of {size / 1e6:g} MB: {name}."
+    send.__doc__ = f"Send {size / 1e6:g} MB from 3 connections: {name}."
     return send
 
 
 def write_to_closed_output(seconds: float) -> Figures:
-    """The commands with a standard output that is closed or full."""
+    """Run commands with a closed or full standard output."""
     snapshot = make_state("closed").model_dump_json().encode()
     found: Figures = {}
     for what, to in (("closed", ">&-"), ("full", "> /dev/full")):
@@ -167,8 +169,8 @@ ATTACKS: dict[str, Callable[[float], Figures]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"which of {', '.join(ATTACKS)}; default: all")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of each (default: %(default)s)")
+    parser.add_argument("names", nargs="*", help=f"attacks to run, of {', '.join(ATTACKS)}; default: all")
+    parser.add_argument("--seconds", type=float, default=15.0, help="duration of each attack (default: %(default)s)")
     arguments = parser.parse_args()
     for name in arguments.names or ATTACKS:
         figures = ATTACKS[name](arguments.seconds)

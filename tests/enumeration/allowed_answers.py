@@ -1,4 +1,4 @@
-"""All targets and all answers of a tiny group that the rules allow: the sets among which an answer has to be the best."""
+"""All targets and all answers of a tiny group that the rules allow; an answer has to be the best of these sets."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,7 +15,7 @@ class Enumeration:
     """All targets and all answers of a group that the rules allow."""
 
     def __init__(self, group: Group) -> None:
-        """Enumerate nothing yet."""
+        """Prepare the enumeration of a group."""
         self.group = group
         self.about_load = is_about_load(group)
         self.goals_in_order = list_goals(group)
@@ -57,7 +57,7 @@ class Enumeration:
 
     @cached_property
     def bounds(self) -> list[list[Bounds]]:
-        """The bounds that may be in force: those of shares; or as each placement of least imbalance widens them."""
+        """The bounds that may be in force: those of shares, or those widened to hold each placement of least imbalance."""
         space = self.space
         if not self.counts_are_bounded:
             return [space.bounds]
@@ -89,7 +89,7 @@ class Enumeration:
         """Return the placements without idle threads under load, or all if there are none."""
         if not self.about_load:
             return vectors
-        busy = [v for v in vectors if not self.goals.loads.lets_threads_idle(self.space.tasks_on(v)[0])]
+        busy = [v for v in vectors if not self.goals.loads.lets_threads_idle(self.space.actives_on(v))]
         return busy or vectors
 
     def at_once(
@@ -111,7 +111,7 @@ class Enumeration:
         if self.counts_are_bounded:
             found = [vector for vector in found if self._is_balanced(vector, bounds)]
         else:
-            found = [v for v in found if not self.goals.loads.lets_threads_idle(self.space.tasks_on(v)[0])]
+            found = [v for v in found if not self.goals.loads.lets_threads_idle(self.space.actives_on(v))]
         left = self.targets(bounds)
         for goal in self.goals_in_order if found else []:
             key = self.goals.key(goal)

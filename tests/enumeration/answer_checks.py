@@ -1,4 +1,4 @@
-"""The comparison of an answer with everything that an enumeration of its group finds."""
+"""The comparison of an answer with the enumeration of its group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Check:
     """The findings about one answer."""
 
     def __init__(self, group: Group, answer: Answer) -> None:
-        """Read the answer; nothing is compared yet."""
+        """Read the placements of the answer and of its target."""
         self.group = group
         self.answer = answer
         self.all = Enumeration(group)
@@ -144,7 +144,7 @@ class Check:
             self._add("R7", f"stable with {known}, and the answer is {now}")
 
     def _check_weighted(self, vector: Vector) -> None:
-        """Compare the sum of preset weighted with the least; it is not defined if all whole changelogs are empty."""
+        """Compare the sum of preset weighted with its minimum, unless all whole changelogs are empty: then it is undefined."""
         logged = [t for t, task in enumerate(self.group.tasks) if task.logged]
         if logged and not any(self.group.whole(t) for t in logged):
             return
@@ -194,14 +194,14 @@ class Check:
             self._check_rows("plan", self.all.goals_in_order, vector, targets)
 
     def _within_tolerance(self, targets: list[Vector], vector: Vector) -> list[Vector]:
-        """Return the targets that are balanced under load by the reported bound, and those not worse than the target."""
+        """Return the targets whose load is within the tolerance of the reported bound, or at most that of the target."""
         bounds = [row["bound"] for row in self.answer["report"]["goals"] if row["name"] == "load" and row["bound"] is not None]
         key = self.goals.key("load")
         if vector not in targets:
             self._add("idle threads under load", "the target lets threads idle, or a draining client has an active task", True)
             targets = self.all.in_limits
             if not self.goals.loads.uses_draining(self._actives()):
-                targets = [other for other in targets if not self.goals.loads.uses_draining(self.space.tasks_on(other)[0])]
+                targets = [other for other in targets if not self.goals.loads.uses_draining(self.space.actives_on(other))]
         most = max([Fraction(key(vector)), *((1 + self.goals.loads.tolerance) * exact(bound) for bound in bounds)])
         return [target for target in targets if key(target) <= most]
 
@@ -264,11 +264,11 @@ class Check:
         if not rows:
             return
         held = self._are_owners_held()
-        ways = [
+        options = [
             [c for c in self.space.copies_of(t) if self.space.keeps_ranks(t, c) and (not held or self._keeps_owner(t, c))]
             for t in range(len(self.group.tasks))
         ]
-        sums = {self._add_up(answer, target) for answer in product(*ways)}
+        sums = {self._add_up(answer, target) for answer in product(*options)}
         mine = self._add_up(now, target)
         for number, name in enumerate(REBALANCE):
             if name in rows:
@@ -311,20 +311,20 @@ class Check:
 
 
 DISK_SLACK = Fraction(2, 100)
-"""How far `disk` may be above the least without a new target, as a share."""
+"""The share by which `disk` may exceed its minimum without a new target."""
 
 REBALANCE = ("copies_on_target", "restore_work_off_target", "actives_on_target", "active_moves", "active_imbalance")
 """The goals of this rebalance, in their order."""
 
 
 def _order_attempts(found: list[Finding]) -> tuple[bool, int, int]:
-    """Order the findings of several widened bounds: those that hold the target first, then those with few disagreements."""
+    """Return the sort key of the findings under widened bounds: a target within them first, then few disagreements."""
     is_outside = any(finding.cause == OUT_OF_BOUNDS for finding in found)
     return is_outside, sum(not finding.is_weakness for finding in found), len(found)
 
 
 OUT_OF_BOUNDS = "target out of bounds"
-"""The cause of a finding about a target that no bounds in force hold."""
+"""The cause of a finding about a target outside all bounds that may be in force."""
 
 
 def check_answer(group: Group, answer: Answer) -> list[Finding]:

@@ -12,7 +12,7 @@ from load_measures import Loads
 from placement_sets import GOALS, Space, Vector
 
 Key = Callable[[Vector], Any]
-"""From the sums of a placement to what a goal minimises: an integer, a fraction, or a tuple of integers for several tags."""
+"""Returns the quantity that a goal minimises from the sums of a placement: a number, or a tuple with one for each tag."""
 
 CONFIGURED = ("rack_traffic", "rack_cost", "tag_spread", "load", "disk")
 """The configured goals, in the order of their table."""
@@ -21,7 +21,7 @@ LISTED = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "acti
 
 
 def joins(group: Group, goal: str) -> bool:
-    """Return whether a goal joins, if it is named or no goal is."""
+    """Return whether a goal takes part in the order, provided it is named or no goal is."""
     strategy = group.configs.get("rack_aware_assignment_strategy", "none")
     racks_known = all(client.rack is not None for client in group.clients) and all(
         task.sources and all(task.sources) and all(task.changelogs) and (task.changelogs or not task.logged)
@@ -72,14 +72,14 @@ class Goals:
     """The values of a group's goals, each a key to minimise."""
 
     def __init__(self, space: Space) -> None:
-        """Prepare the keys of one group."""
+        """Prepare the goals of the group of a space."""
         self._space = space
         self._group = space.group
         self.loads = Loads(space.group)
         self._greatest: dict[Vector, Fraction] = {}
 
     def key(self, goal: str) -> Key:
-        """Return the function from a vector to what the goal minimises."""
+        """Return the key of a goal."""
         if goal in GOALS:
             place = GOALS.index(goal)
             return lambda vector: vector[place]
@@ -112,7 +112,7 @@ class Goals:
         return vector[GOALS.index("active_moves")] + vector[GOALS.index("standby_migrations")]
 
     def _load(self, vector: Vector) -> Fraction:
-        actives = self._space.tasks_on(vector)[0]
+        actives = self._space.actives_on(vector)
         if actives not in self._greatest:
             self._greatest[actives] = self.loads.greatest(actives)
         return self._greatest[actives]

@@ -13,7 +13,7 @@ from typing import Any
 RUNNING, UNKNOWN = -2, -3
 """The two special values of a lag."""
 EVERYTHING = 2**63 - 1
-"""With this acceptable recovery lag each client is caught up."""
+"""The acceptable recovery lag that makes every client count as caught up."""
 
 Snapshot = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Client:
     tags: Mapping[str, str]
     rack: str | None
     names: frozenset[str]
-    """Process id, client id and host: the names by which options may mean this client."""
+    """The names by which options refer to this client: process id, client id and host."""
     previous_active: frozenset[str]
     previous_standby: frozenset[str]
     lags: Mapping[str, int]
@@ -58,7 +58,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Group:
-    """A snapshot and what the rules derive from it. Tasks and clients are named by their places in the sorted lists."""
+    """A snapshot and the facts that the rules derive from it. Tasks and clients are indices into the sorted lists."""
 
     tasks: tuple[Task, ...]
     clients: tuple[Client, ...]

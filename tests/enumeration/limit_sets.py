@@ -10,7 +10,7 @@ Limit = dict[str, Any]
 
 
 def names_client(group: Group, limit: Limit, c: int) -> bool:
-    """Return whether the limit is about this client."""
+    """Return whether the limit applies to this client."""
     client = group.clients[c]
     clients, tags = limit.get("clients", []), limit.get("tags", {})
     has_tags = all(client.tags.get(tag) == value for tag, value in tags.items())
@@ -18,7 +18,7 @@ def names_client(group: Group, limit: Limit, c: int) -> bool:
 
 
 def names_task(group: Group, limit: Limit, t: int) -> bool:
-    """Return whether the limit is about this task."""
+    """Return whether the limit applies to this task."""
     task = group.tasks[t]
     tasks, subtopologies = limit.get("tasks", []), limit.get("subtopologies", [])
     return (not tasks and not subtopologies) or task.name in tasks or task.subtopology in subtopologies
@@ -52,7 +52,7 @@ def find_ends(space: Space, limits: Sequence[Limit]) -> dict[int, int]:
 
 
 def find_kept(space: Space) -> list[Limit]:
-    """Return the limits on placements that hold together, the first named before the others."""
+    """Return the limits on placements that can hold together; earlier limits have precedence."""
     kept: list[Limit] = []
     for limit in space.group.limits:
         if limit["kind"] != "most_active_moves" and _can_hold(space, [*kept, limit]):

@@ -39,7 +39,7 @@ class Loads:
         """Return the load of a client with these active tasks (as bits), in even spreads.
 
         An oversized task keeps a thread of its client busy. The rules leave open how it counts on a thread slower than those
-        that oversized tasks take; here as the slowest of these.
+        that oversized tasks take; here it counts as on the slowest of these.
         """
         spreads, slowest = self._split
         client = self.group.clients[c]
@@ -68,5 +68,5 @@ class Loads:
 
     @property
     def tolerance(self) -> Fraction:
-        """How far the greatest load may be above a bound of the least possible, as a share."""
+        """The share by which the greatest load may exceed its lower bound."""
         return exact(self.group.options.get("load_tolerance", 0.05))

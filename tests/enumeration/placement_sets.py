@@ -1,11 +1,11 @@
-"""Every placement of a tiny group, as sums of vectors: one vector for each way to place one task.
+"""All placements of a tiny group, as sums of vectors: a task has one vector for each choice of its copies.
 
-A vector holds what adds up over tasks: counts of clients, offsets, moves. Two placements with equal sums are equal in
-everything that the rules measure, so a set of sums stands for all placements. The maximum of loads does not add up; for it
-the vectors of groups with goal `load` carry a bit for each task that a client has.
+A vector holds the measures that add up over tasks: counts of clients, offsets, moves. Two placements with equal sums are equal
+in all measures of the rules, so a set of sums stands for all placements. The maximum of loads does not add up. Therefore the
+vectors of groups with goal `load` also carry the active tasks of each client as bits.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -38,11 +38,11 @@ force."""
 
 @dataclass(frozen=True)
 class Space:
-    """All ways to place the tasks of a group, and where the vectors carry which number."""
+    """The choices of copies for each task of a group, and the layout of their vectors."""
 
     group: Group
     with_masks: bool
-    """Whether vectors carry which tasks a client has, as goal `load` needs."""
+    """Whether vectors carry the active tasks of each client, which goal `load` needs."""
 
     @cached_property
     def bounds(self) -> list[Bounds]:
@@ -61,16 +61,16 @@ class Space:
 
     @property
     def counts_at(self) -> int:
-        """Where the rows of counts begin in a vector."""
+        """The index of the first row of counts in a vector."""
         return len(GOALS) + len(self.tags)
 
     @property
     def totals_at(self) -> int:
-        """Where the rows of all copies, and then of state, begin in a vector."""
+        """The index in a vector of the copies on each client, which the state on each client follows."""
         return self.counts_at + len(self.rows) * len(self.group.clients)
 
     def copies_of(self, t: int) -> list[Copies]:
-        """Return each way to place the copies of a task that R1, R2 and R4 allow."""
+        """Return the choices of copies for a task that R1, R2 and R4 allow."""
         clients = range(len(self.group.clients))
         s = self.group.standbys if self.group.tasks[t].logged else 0
         return [(a, frozenset(rest)) for a in clients for rest in combinations([c for c in clients if c != a], s)]
@@ -85,7 +85,7 @@ class Space:
         return ranks[active] == min(ranks) and max((ranks[c] for c in standbys), default=-1) <= min(without, default=max(ranks))
 
     def vector(self, t: int, copies: Copies) -> Vector:
-        """Return what these copies add to the sums."""
+        """Return the vector of these copies."""
         active, standbys = copies
         return (*self._goals(t, copies), *self._tags(t, copies), *self._counts(t, copies), *self._totals(t, active, standbys))
 
@@ -161,25 +161,18 @@ class Space:
         whole = self.group.whole(t) if self.group.tasks[t].logged else 0
         totals = [int(c in placed) for c in clients] + [whole * (c in placed) for c in clients]
         if self.with_masks:
-            totals += [(c == active) << t for c in clients] + [(c in standbys) << t for c in clients]
+            totals += [(c == active) << t for c in clients]
         return totals
-
-    def row(self, vector: Vector, number: int) -> Vector:
-        """Return the counts of a row."""
-        width = len(self.group.clients)
-        start = self.counts_at + number * width
-        return vector[start : start + width]
 
     def state_on(self, vector: Vector) -> Vector:
         """Return the state on each client, in offsets."""
         width = len(self.group.clients)
         return vector[self.totals_at + width : self.totals_at + 2 * width]
 
-    def tasks_on(self, vector: Vector) -> tuple[Vector, Vector]:
-        """Return the active tasks and the standbys of each client, as bits."""
-        width = len(self.group.clients)
-        start = self.totals_at + 2 * width
-        return vector[start : start + width], vector[start + width : start + 2 * width]
+    def actives_on(self, vector: Vector) -> Vector:
+        """Return the active tasks of each client, as bits."""
+        start = self.totals_at + 2 * len(self.group.clients)
+        return vector[start : start + len(self.group.clients)]
 
     def imbalances(self, vector: Vector, bounds: Sequence[Bounds]) -> tuple[int, ...]:
         """Return the imbalance of each family."""
@@ -198,18 +191,14 @@ class Space:
         return {row: self._imbalances(row, bounds) for row in counts}
 
 
-def enumerate_sums(
-    vectors: Sequence[Sequence[Vector]], most: dict[int, int] | None = None, checks: Sequence[Callable[[Vector], bool]] = ()
-) -> list[Vector]:
+def enumerate_sums(vectors: Sequence[Sequence[Vector]], most: dict[int, int]) -> list[Vector]:
     """Return the distinct sums of one vector of each task.
 
-    `most` maps places of a vector to their greatest number. Since nothing falls when a task is added, sums beyond are left out
-    early. `checks` hold at the end.
+    `most` maps indices of a vector to upper bounds. No number falls when a task is added, so sums beyond a bound are dropped
+    after each task.
     """
     sums = {(0,) * len(vectors[0][0])} if vectors[0] else set()
-    ends = list((most or {}).items())
     for options in vectors:
         sums = {tuple(map(add, total, option)) for total in sums for option in options}
-        if ends:
-            sums = {total for total in sums if all(total[place] <= end for place, end in ends)}
-    return sorted(total for total in sums if all(check(total) for check in checks))
+        sums = {total for total in sums if all(total[place] <= end for place, end in most.items())}
+    return sorted(sums)

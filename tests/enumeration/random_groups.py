@@ -1,6 +1,6 @@
-"""Random tiny groups for the enumeration: at most six tasks and three clients, with everything that options allow.
+"""Random tiny groups for the enumeration: at most six tasks and three clients, with all kinds of options.
 
-Clients of one rank of a task never differ in restore cost: the rules leave open which of them counts first as restore work.
+Clients of one rank of a task never differ in restore cost, since the rules leave open whose copy counts as restore work first.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ WEIGHTS = (1e-6, 1e-3, 0.01, 0.05, 0.3, 1.0, 1.5, 7.0, 100.0, 1000.0, 1e6)
 SCALES = (20, 1_000, 10**6, 10**12, 2**60)
 """Greatest changelogs, in offsets."""
 LARGEST = 12_000
-"""The most ways to place the tasks of a group, but for one group in twenty."""
+"""The greatest number of placements of a group; one group in twenty may have more."""
 
 
 def make_group(rng: Random) -> Snapshot:
@@ -43,10 +43,10 @@ def _is_small(snapshot: Snapshot, rng: Random) -> bool:
     width = len(snapshot["clients"])
     s = min(snapshot["configs"]["num_standby_replicas"], width - 1)
     copies = width * (width - 1) if s else width
-    ways = 1
+    placements = 1
     for task in snapshot["tasks"]:
-        ways *= copies if task.get("logged", task["stateful"]) else width
-    return ways <= LARGEST or rng.random() < 0.05
+        placements *= copies if task.get("logged", task["stateful"]) else width
+    return placements <= LARGEST or rng.random() < 0.05
 
 
 def _make_group(rng: Random) -> Snapshot:

@@ -89,7 +89,7 @@ def list_rows(group: Group) -> list[tuple[str, str | None]]:
 
 
 def counts_in(family: str, subtopology: str | None, stateful: bool, logged: bool, own: str) -> bool:
-    """Return whether a task of this kind and of subtopology `own` counts in the row."""
+    """Return whether a task with these traits, of subtopology `own`, counts in the row."""
     if family == "active":
         return True
     if family == "stateful_active":

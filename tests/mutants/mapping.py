@@ -1,4 +1,4 @@
-"""Which tests execute which lines."""
+"""The map from source lines to the tests that execute them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from typing import Any
 
 import coverage
 import pytest
-from copying import TREE, WORK, ask_pytest, copy_project, run_apart
+from copying import TREE, WORK, copy_project, run_in_fork, run_pytest
 
 TREES = ("models", "optassign/translating", "optassign/judging")
-"""What is mutated."""
+"""The folders whose files are mutated."""
 _LEFT_OUT = ("kafka", "broker", "spark", "java", "browser", "monitoring", "mutants")
-"""Rooms whose tests need a real thing, or test these mutants."""
+"""Folders of tests that need a cluster, a JVM or a browser, or that test the mutants themselves."""
 _CONTEXT = "OPTASSIGN_MUTANTS_CONTEXT"
-"""Tells processes that a test starts for whom they run."""
+"""Environment variable that names the running test to the processes that it starts."""
 
 
-def _name(fixture: pytest.FixtureDef[Any]) -> str:
+def _name_fixture(fixture: pytest.FixtureDef[Any]) -> str:
     return f"fixture {fixture.baseid}::{fixture.argname}"
 
 
 def _read_cpu() -> float:
-    """Seconds of this process and of those it waited for: unlike those of a clock, the same on a busy machine."""
+    """Return the CPU seconds of this process and its ended children, which a busy machine does not change."""
     return sum(os.times()[:4])
 
 
 class Mapper:
-    """Has coverage tell apart the lines of each test, and those of each fixture that several tests share."""
+    """A pytest plug-in that records the lines of each test, and of each fixture that several tests share, as contexts."""
 
     def __init__(self, measuring: coverage.Coverage, notes: Path) -> None:
         self._measuring, self._notes = measuring, notes
@@ -49,7 +49,7 @@ class Mapper:
         os.environ[_CONTEXT] = context
 
     def pytest_collection_finish(self) -> None:
-        """Find what tests and sources remember from one test to the next."""
+        """Find the function caches of tests and sources, which outlive a test."""
         here = str(Path.cwd())
         modules = [module for module in list(sys.modules.values()) if (getattr(module, "__file__", "") or "").startswith(here)]
         found = [value for module in modules for value in vars(module).values() if hasattr(value, "cache_clear")]
@@ -57,10 +57,10 @@ class Mapper:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Function) -> Generator[None, object, object]:
-        for cached in self._caches:  # a kept value would leave its lines to the first test alone
+        for cached in self._caches:  # otherwise only the first test would execute the lines of a cached function
             cached.cache_clear()
         known = item._fixtureinfo.name2fixturedefs.values()
-        self._fixtures[item.nodeid] = [_name(found[-1]) for found in known if found[-1].scope != "function"]
+        self._fixtures[item.nodeid] = [_name_fixture(found[-1]) for found in known if found[-1].scope != "function"]
         self._switch(item.nodeid)
         before = _read_cpu()
         result = yield
@@ -72,7 +72,7 @@ class Mapper:
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
         before = os.environ[_CONTEXT]
         if fixturedef.scope != "function":
-            self._switch(_name(fixturedef))
+            self._switch(_name_fixture(fixturedef))
         try:
             return (yield)
         finally:
@@ -90,17 +90,17 @@ class Mapper:
 
 @dataclass
 class Map:
-    """Which tests execute which lines of the mutated trees."""
+    """The tests that execute each line of the mutated trees."""
 
     seconds: dict[str, float]
-    """Test → how much CPU it took; those that did not pass are left out."""
+    """Test → its CPU seconds; only tests that passed."""
     lines: dict[str, dict[int, int]]
-    """File → line → tests, the bit of each by its place in `seconds`; 0: the line runs only while a module is imported."""
+    """File → line → bits of tests, by their index in `seconds`; 0 if the line runs only while a module is imported."""
 
     def list_tests(self, file: str, lines: Iterable[int], on_import: bool) -> list[str]:
-        """The tests to try, those worth most first: fast ones, and further cases of one function after other functions."""
+        """Return the tests to try: fast tests first, further cases of one test function after other functions."""
         known, bits = self.lines.get(file, {}), 0
-        for line in known if on_import else lines:  # what a module does on import matters to whoever uses the module
+        for line in known if on_import else lines:  # code that runs on import affects every user of the module
             bits |= known.get(line, 0)
         tests = [test for number, test in enumerate(self.seconds) if bits >> number & 1]
         cases: Counter[str] = Counter()
@@ -113,7 +113,7 @@ class Map:
 
 
 def make_map(tests: list[str]) -> dict[str, Any]:
-    """Run all tests once and write down what they execute."""
+    """Return the map as JSON, after running all tests once under coverage."""
     data = WORK / "data"
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir()
@@ -131,12 +131,12 @@ def make_map(tests: list[str]) -> dict[str, Any]:
         measuring.start()
         os.environ.update({_CONTEXT: "", "COVERAGE_PROCESS_START": str(config)})
         left_out = [f"--ignore=tests/{name}" for name in _LEFT_OUT]
-        code = ask_pytest(["-m", "not wheel and not long", *left_out, *tests], Mapper(measuring, notes))
+        code = run_pytest(["-m", "not wheel and not long", *left_out, *tests], Mapper(measuring, notes))
         measuring.stop()
         measuring.save()
         return code
 
-    _, code = run_apart(run_all, WORK / "map.log")
+    _, code = run_in_fork(run_all, WORK / "map.log")
     assert code in {0, 1}, f"see {WORK / 'map.log'}"
     measured = coverage.Coverage(config_file=str(config))
     measured.combine([str(data)])
@@ -145,8 +145,8 @@ def make_map(tests: list[str]) -> dict[str, Any]:
 
 
 def read_lines(data: coverage.CoverageData, noted: dict[str, Any]) -> dict[str, dict[int, str]]:
-    """File → line → tests as bits in hexadecimal, of the mutated trees only."""
-    bits: dict[str, int] = defaultdict(int)  # by context: a test, or a fixture that several tests share
+    """Return file → line → bits of tests in hexadecimal, for the mutated trees only."""
+    bits: dict[str, int] = defaultdict(int)  # context (a test, or a fixture that several tests share) → bits of tests
     for number, test in enumerate(noted["seconds"]):
         for context in (test, *noted["fixtures"][test]):
             bits[context] |= 1 << number
@@ -162,16 +162,16 @@ def read_lines(data: coverage.CoverageData, noted: dict[str, Any]) -> dict[str, 
 
 
 def read_map(tests: list[str]) -> Map:
-    """Copy the project; return the map of its tests, all or these, made now if there is none of just these files."""
+    """Copy the project; return the map of all tests, or of these, from the cache if it is of the same files."""
     path, key = WORK / "map.json", [copy_project(), *tests]
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if kept.get("key") != key:
-        print("Running all tests once, to know which lines each executes", flush=True)
+        print("Running all tests once, to map lines to tests", flush=True)
         begun = time.monotonic()
         kept = {"key": key, **make_map(tests)}
         path.write_text(json.dumps(kept), encoding="utf-8")
-        print(f"That took {time.monotonic() - begun:.0f} s")
+        print(f"The map took {time.monotonic() - begun:.0f} s")
     if kept["not_passed"]:
-        print(f"{len(kept['not_passed'])} tests fail or are skipped without any fault, and are left out")
+        print(f"{len(kept['not_passed'])} tests fail or are skipped without a mutant; the map leaves them out")
     lines = {file: {int(line): int(bits, 16) for line, bits in known.items()} for file, known in kept["lines"].items()}
     return Map(kept["seconds"], lines)

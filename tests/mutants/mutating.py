@@ -1,7 +1,7 @@
-"""Mutants of Python sources: small faults, each written down so that it is found again in the same source.
+"""Mutants of Python sources: small faults, each stored in a form that can be found again after changes elsewhere in its file.
 
-A mutant is known by its file, the text of its line and what it replaces there. Its line number only says which of several equal
-lines is meant, so that it outlives changes elsewhere in the file.
+A mutant is identified by its file, the text of its line, and the text that it replaces there. Its line number serves only to
+choose among equal lines.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _COMPUTED = {
 _SWAPPED = {"min": "max", "any": "all", "minimum": "maximum", "floor": "ceil"}
 _SWAPPED |= {new: old for old, new in _SWAPPED.items()}
 _RETURNED = {"bool": "not ({})", "int": "({}) + 1", "float": "({}) + 1", "str": "({}) + 'x'", "list": "[]", "dict": "{{}}"}
-"""The type that a function returns → what it returns instead; None for any other type."""
+"""Return type of a function → the mutated value; None for any other type."""
 _FORCED = ("True", "False")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault; its names are those of the JSON lines."""
+    """One fault; its fields are those of the JSON lines."""
 
     file: str
     line: int
     column: int
     text: str
-    """The line as it stands in the source."""
+    """The text of the line."""
     operator: str
     original: str
     replacement: str
 
 
 class Finder(ast.NodeVisitor):
-    """Collects mutants of a source, leaving out what no test should have to notice: annotations, logs, what errors say."""
+    """Collects the mutants of a source, except in annotations, logs and error messages, which tests need not check."""
 
     def __init__(self, file: str, source: str) -> None:
         self.file, self.source = file, source
@@ -67,10 +67,10 @@ class Finder(ast.NodeVisitor):
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self.found: list[Mutant] = []
         self._returned: list[str] = []
-        """What the functions around return, by their annotations."""
+        """The return types of the enclosing functions."""
 
     def _place(self, line: int, column: int) -> int:
-        """The offset in the source; the parser counts columns in bytes."""
+        """Return the offset in the source; `column` counts bytes, as the parser does."""
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
@@ -85,7 +85,7 @@ class Finder(ast.NodeVisitor):
         self.found.append(Mutant(self.file, line, column, self.lines[line - 1], operator, original, replacement))
 
     def _swap_between(self, operator: str, left: ast.expr, right: ast.expr, signs: tuple[str, str]) -> None:
-        """Replace the sign between two operands."""
+        """Add a mutant that replaces the operator between two operands."""
         start, end = self._span(left)[1], self._span(right)[0]
         at = self.source.find(signs[0], start, end)
         if at >= 0:
@@ -118,10 +118,10 @@ class Finder(ast.NodeVisitor):
         self._visit_all([node.value])
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave out what errors say."""
+        """Leave out error messages."""
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """Leave out what only the type checker needs."""
+        """Leave out assertions, which serve only the type checker."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave out texts."""
@@ -133,7 +133,7 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_While(self, node: ast.While) -> None:
-        self._force(node.test, ("False",))  # the other way it would never end
+        self._force(node.test, ("False",))  # with True the loop would never end
         self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
@@ -191,7 +191,7 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        if node.arg != "strict":  # of zip: it only says what cannot be
+        if node.arg != "strict":  # zip's argument only checks an invariant
             self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> None:
@@ -210,7 +210,7 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets):  # names would be missing
+        if all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets):  # a name would be undefined
             self._add("statement", *self._span(node), "pass")
         self.generic_visit(node)
 
@@ -222,14 +222,14 @@ class Finder(ast.NodeVisitor):
 
 
 def find_mutants(file: str, source: str) -> list[Mutant]:
-    """All mutants of a source."""
+    """Return all mutants of a source."""
     finder = Finder(file, source)
     finder.visit(ast.parse(source))
     return finder.found
 
 
 def apply_mutant(mutant: Mutant, source: str) -> tuple[int, str] | None:
-    """The line of the mutant in this source, and the source with the fault; None if what it replaces is no longer there."""
+    """Return the mutant's line number in this source and the mutated source, or None if the text to replace is gone."""
     lines = source.split("\n")
     equal = [number for number, line in enumerate(lines, start=1) if line == mutant.text]
     for number in sorted(equal, key=lambda number: abs(number - mutant.line)):
@@ -240,7 +240,7 @@ def apply_mutant(mutant: Mutant, source: str) -> tuple[int, str] | None:
 
 
 def _changes(mutant: Mutant, source: str) -> bool:
-    """Whether the fault is Python and another program than the source."""
+    """Return whether the mutated source is valid Python and another program than the source."""
     found = apply_mutant(mutant, source)
     try:
         return found is not None and ast.dump(ast.parse(found[1])) != ast.dump(ast.parse(source))
@@ -249,7 +249,7 @@ def _changes(mutant: Mutant, source: str) -> bool:
 
 
 def list_lines(source: str, line: int) -> tuple[range, bool]:
-    """The lines of the statement up to this line, and whether they run as soon as the module is imported."""
+    """Return the lines of the statement up to this line, and whether they run when the module is imported."""
     statement, inside = 1, False
 
     def descend(body: Iterator[ast.AST], in_function: bool) -> None:
@@ -269,13 +269,16 @@ def list_lines(source: str, line: int) -> tuple[range, bool]:
 def draw_sample(
     sources: Mapping[str, str], weights: Mapping[str, int], is_tried: Callable[[Mutant], bool], number: int, seed: int
 ) -> Iterator[Mutant]:
-    """So many mutants, spread over files by weight, at most one of a line, all operators alike where a line has several."""
+    """Yield `number` mutants, spread over files by weight, at most one for each line.
+
+    The operators of a line are equally likely. A file with too few mutants leaves its share to later files.
+    """
     drawing = random.Random(seed)
-    total, given, reached = sum(weights.values()), 0, 0
+    total, drawn, reached = sum(weights.values()), 0, 0
     for file in sorted(sources):
         reached += weights[file]
-        share = round(number * reached / total) - given
-        given += share
+        share = round(number * reached / total) - drawn
+        drawn += share
         by_line: dict[int, dict[str, list[Mutant]]] = {}
         for mutant in find_mutants(file, sources[file]) if share else ():
             by_line.setdefault(mutant.line, {}).setdefault(mutant.operator, []).append(mutant)
@@ -286,4 +289,4 @@ def draw_sample(
             if is_tried(mutant) and _changes(mutant, sources[file]):
                 share -= 1
                 yield mutant
-        given -= share  # what this file had too few of goes to those after it
+        drawn -= share

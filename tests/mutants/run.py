@@ -1,11 +1,11 @@
-"""`make mutants`: how many small faults in the sources the tests catch.
+"""`make mutants`: measure the share of small faults in the sources that the tests catch.
 
-Each mutant is tried with the tests that execute its line, the fastest first, until one fails. Which tests these are is measured
-once for a set of tests and sources, and kept in build/mutants. The same mutants can be tried against other tests:
+The command runs the tests that execute the line of a mutant, the fastest first, until one fails. It maps lines to tests once
+for a set of tests and sources, and keeps the map in build/mutants. The same mutants can be tried against other tests:
 
     python tests/mutants/run.py --draw 230 --mutants FILE     draws mutants of lines that the present tests execute
-    python tests/mutants/run.py --mutants FILE --results FILE tries them; goes on where an earlier run was stopped
-    ... --before FILE                                         and tells which were caught in those results and are no longer
+    python tests/mutants/run.py --mutants FILE --results FILE tries them; continues an interrupted run
+    ... --before FILE                                         and lists mutants that those results caught and these do not
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from mutating import Mutant, draw_sample, list_lines
 from trying import CAUGHT, run_tests, try_mutant
 
 PRELOADED = ("numpy", "pandas", "pydantic", "hypothesis", "ortools.sat.python.cp_model", "fastapi", "httpx", "jsonschema")
-"""What processes that run tests need not import again."""
+"""Modules imported before the processes that run tests are forked, to save their import time."""
 
 
-def read_lines_of(path: Path) -> list[dict[str, Any]]:
-    """What a file of JSON lines holds."""
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; empty without the file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def read_mutants(path: Path) -> list[Mutant]:
-    return [Mutant(**row) for row in read_lines_of(path)]
+    return [Mutant(**row) for row in read_rows(path)]
 
 
 def read_results(path: Path) -> dict[Mutant, dict[str, Any]]:
     names = [field.name for field in fields(Mutant)]
-    return {Mutant(**{name: row[name] for name in names}): row for row in read_lines_of(path)}
+    return {Mutant(**{name: row[name] for name in names}): row for row in read_rows(path)}
 
 
 def draw_mutants(known: Map, path: Path, number: int, seed: int) -> None:
-    """Write down mutants of lines that tests execute."""
+    """Draw mutants of lines that tests execute, and write them as JSON lines."""
     sources = {file: (TREE / file).read_text(encoding="utf-8") for file in known.lines}
     weights = {file: sum(bits != 0 for bits in lines.values()) for file, lines in known.lines.items()}
 
@@ -57,7 +57,7 @@ def draw_mutants(known: Map, path: Path, number: int, seed: int) -> None:
 
 
 def try_all(known: Map, mutants: Path, results: Path, most: int, most_seconds: float) -> None:
-    """Try all mutants that the results do not know yet, and check that what caught them passes without a fault."""
+    """Try all mutants without a result, and report catching tests that fail without a mutant too."""
     done = read_results(results)
     left = [mutant for mutant in read_mutants(mutants) if mutant not in done]
     with results.open("a", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ def try_all(known: Map, mutants: Path, results: Path, most: int, most_seconds: f
     by = {row["by"] for row in read_results(results).values() if row.get("by") in known.seconds}
     if left and by:
         for test in run_tests(sorted(by), known)[1]:
-            print(f"fails without any fault, so what it caught counts for nothing: {test}")
+            print(f"fails without a mutant, so its catches do not count: {test}")
 
 
 def sum_up(results: dict[Mutant, dict[str, Any]]) -> None:
@@ -81,11 +81,11 @@ def sum_up(results: dict[Mutant, dict[str, Any]]) -> None:
 
 
 def compare(before: dict[Mutant, dict[str, Any]], after: dict[Mutant, dict[str, Any]]) -> int:
-    """Tell which mutants were caught before and are no longer; return their number."""
+    """Print the mutants that were caught before and are not caught now; return their number."""
     lost = [mutant for mutant, row in after.items() if row["result"] not in CAUGHT and before[mutant]["result"] in CAUGHT]
     for mutant in lost:
         was = before[mutant]["by"]
-        print(f"no longer caught: {mutant.file}:{mutant.line} {mutant.original!r} -> {mutant.replacement!r}, before by {was}")
+        print(f"no longer caught: {mutant.file}:{mutant.line} {mutant.original!r} -> {mutant.replacement!r}; before by {was}")
     return len(lost)
 
 
@@ -94,11 +94,11 @@ def main() -> int:
     parser.add_argument("--mutants", type=Path, default=Path(__file__).with_name("mutants.jsonl"))
     parser.add_argument("--results", type=Path, help="file to add results to")
     parser.add_argument("--before", type=Path, help="results to compare with")
-    parser.add_argument("--draw", type=int, metavar="NUMBER", help="draw so many mutants instead of trying them")
+    parser.add_argument("--draw", type=int, metavar="NUMBER", help="number of mutants to draw instead of trying them")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=int, default=150, help="tests for each mutant")
-    parser.add_argument("--most-seconds", type=float, default=90.0, help="of CPU, by tests for each mutant")
-    parser.add_argument("tests", nargs="*", help="only these tests, as pytest is told")
+    parser.add_argument("--most", type=int, default=150, help="most tests for each mutant")
+    parser.add_argument("--most-seconds", type=float, default=90.0, help="most CPU seconds of tests for each mutant")
+    parser.add_argument("tests", nargs="*", help="tests as pytest's arguments; default: all")
     given = parser.parse_args()
     for name in PRELOADED:
         with suppress(ImportError):

@@ -1,10 +1,10 @@
-"""How many small faults in the Java planner the tests of planner, client and plug-in catch. Needs a JDK and Maven.
+"""Measure the share of small faults in the Java planner that the tests of planner, client and plug-in catch.
 
-PIT puts the faults in, at most two into each class. Which these are depends on the planner's sources alone, so that results for
-different tests can be compared:
+The command needs a JDK and Maven. PIT makes at most two mutants of each class. They depend on the planner's sources alone, so
+results of different tests are comparable:
 
     python tests/mutants/run_java.py --results FILE
-    python tests/mutants/run_java.py --results FILE --before FILE   tells which were caught in those and are no longer
+    python tests/mutants/run_java.py --results FILE --before FILE   lists mutants that those results caught and these do not
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ JAVA = ROOT / "java"
 SOURCES = JAVA / "planner" / "src" / "main" / "java"
 WORK = ROOT / "build" / "mutants" / "java"
 MODULES = ("planner", "client", "plugin")
-"""Those with tests of the planner; the last one's dependencies are enough for all."""
+"""The modules with tests of the planner; the last module's dependencies include those of the others."""
 CAUGHT = frozenset({"KILLED", "TIMED_OUT", "MEMORY_ERROR", "RUN_ERROR"})
 MOST_OF_A_CLASS = 2
 TESTS = "io.github.optassign.*Test"
 RANDOM_TESTS = "io.github.optassign.*FuzzTest"
-"""They draw other cases each time."""
+"""Excluded tests, which draw other cases in each run."""
 
 Row = dict[str, str | int]
 
 
 def find_classpath() -> str:
-    """Compile the modules; return PIT, the tests and what they need."""
+    """Compile the modules; return the class path of PIT, the tests and their dependencies."""
     goals = ["test-compile", "dependency:build-classpath", f"-Dmdep.outputFile={WORK / 'classpath'}"]
-    for module in MODULES:  # each module writes down what it alone needs
+    for module in MODULES:  # each module overwrites the file with its own class path
         subprocess.run(["mvn", "-q", "-B", "-f", JAVA / "pom.xml", "-pl", module, "-am", *goals], check=True)
     jars = ["dependency:copy-dependencies", f"-DoutputDirectory={WORK / 'pit'}"]
     subprocess.run(["mvn", "-q", "-B", "-f", Path(__file__).with_name("pit.xml"), *jars], check=True)
@@ -44,7 +44,7 @@ def find_classpath() -> str:
 
 
 def run_pit(classpath: str) -> Path:
-    """Try all mutants; return PIT's report."""
+    """Try all mutants; return the path of PIT's report."""
     options = {
         "reportDir": WORK / "report",
         "sourceDirs": SOURCES,
@@ -56,20 +56,20 @@ def run_pit(classpath: str) -> Path:
         "outputFormats": "XML",
         "timestampedReports": "false",
         "skipFailingTests": "true",
-        "jvmArgs": "-Xmx1g",  # a test that fills the heap is soon done
-        "timeoutConst": 30_000,  # others may be busy as well
+        "jvmArgs": "-Xmx1g",  # a mutant that fills the heap ends soon
+        "timeoutConst": 30_000,  # ms; the machine may be busy
         "threads": 1,
     }
     arguments = [f"--{name}={value}" for name, value in options.items()]
     main = "org.pitest.mutationtest.commandline.MutationCoverageReport"
-    with (WORK / "pit.log").open("wb") as log:  # in a folder with what tests find by a relative path
+    with (WORK / "pit.log").open("wb") as log:  # in the module's folder, since tests read files by relative paths
         command = ["java", "-cp", classpath, main, *arguments]
         subprocess.run(command, cwd=JAVA / MODULES[-1], check=True, stdout=log, stderr=log)
     return WORK / "report" / "mutations.xml"
 
 
 def read_report(report: Path) -> list[Row]:
-    """The mutants of a report, each with the text of its line."""
+    """Return the mutants of a report, each with the text of its line."""
     rows: list[Row] = []
     for mutation in ElementTree.parse(report).iter("mutation"):
         found = {part.tag: part.text or "" for part in mutation}
@@ -90,7 +90,7 @@ def read_report(report: Path) -> list[Row]:
 
 
 def compare(before: list[Row], after: list[Row]) -> int:
-    """Tell which mutants were caught before and are no longer or are not there; return their number."""
+    """Print the mutants that were caught before and now are not caught or missing; return their number."""
     names = ("file", "text", "method", "operator", "description")
     caught = Counter(tuple(row[name] for name in names) for row in after if row["result"] in CAUGHT)
     lost = 0
@@ -98,7 +98,7 @@ def compare(before: list[Row], after: list[Row]) -> int:
         key = tuple(row[name] for name in names)
         if row["result"] in CAUGHT and not caught[key]:
             lost += 1
-            print(f"no longer caught: {row['file']}:{row['line']} {row['description']}, before by {row['by']}")
+            print(f"no longer caught: {row['file']}:{row['line']} {row['description']}; before by {row['by']}")
         caught[key] -= row["result"] in CAUGHT
     return lost
 

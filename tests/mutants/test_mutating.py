@@ -30,7 +30,7 @@ def list_faults(source: str) -> list[tuple[str, str]]:
     return [(mutant.original, mutant.replacement) for mutant in find_mutants("x.py", source)]
 
 
-def test_faults_are_in_what_runs_only() -> None:
+def test_annotations_texts_and_logs_have_no_mutants() -> None:
     value = "least < LIMIT\n        and values[0] - 1 == least"
     assert list_faults(SOURCE) == [
         ("3", "4"),
@@ -69,11 +69,11 @@ def test_faults_are_in_what_runs_only() -> None:
         ("found.append(a)", ("found.append(a)", "pass")),
     ],
 )
-def test_a_fault_of_each_kind(source: str, fault: tuple[str, str]) -> None:
+def test_each_kind_of_mutant(source: str, fault: tuple[str, str]) -> None:
     assert fault in list_faults(source)
 
 
-def test_every_fault_is_found_again_where_it_was() -> None:
+def test_each_mutant_is_found_again_in_a_changed_source() -> None:
     for mutant in find_mutants("x.py", SOURCE):
         found = apply_mutant(mutant, f"import a\n{SOURCE}")
         assert found is not None
@@ -81,12 +81,12 @@ def test_every_fault_is_found_again_where_it_was() -> None:
         compile(found[1], "x.py", "exec")
 
 
-def test_of_equal_lines_the_nearest_is_meant() -> None:
+def test_the_nearest_of_equal_lines_is_chosen() -> None:
     mutant = Mutant("x.py", 3, 4, "x = 1", "constant", "1", "2")
     assert apply_mutant(mutant, "x = 1\n\n\nx = 1\n") == (4, "x = 1\n\n\nx = 2\n")
 
 
-def test_what_is_no_longer_there_is_gone() -> None:
+def test_a_mutant_of_a_removed_line_is_gone() -> None:
     assert apply_mutant(Mutant("x.py", 1, 4, "x = 1", "constant", "1", "2"), "x = 3\n") is None
 
 
