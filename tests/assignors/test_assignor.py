@@ -6,7 +6,7 @@ import pytest
 
 import optassign
 from optassign import assignor as registry
-from optassign.assignor import AssignorError, TaskAssignor, assign, create, names, register
+from optassign.assignor import AssignorError, TaskAssignor, assign, create, list_names, register
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
@@ -69,7 +69,7 @@ def test_a_registered_assignor_is_created_and_used(state: ApplicationState) -> N
         return made[-1]
 
     register("first", factory)
-    assert "first" in names()
+    assert "first" in list_names()
     answer = assign(state, "first", time_limit=0.5)
     assert [client.active for client in answer.clients] == [("0_0",), ()]
     assert made[0].time_limit == 0.5
@@ -92,7 +92,7 @@ def test_it_may_be_named_by_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_answer_that_kafka_would_refuse_is_an_error(state: ApplicationState) -> None:
     own = ForgetsAClient(1)
-    with pytest.raises(AssignorError, match="'forgets' gave an answer that Kafka would refuse: MISSING_PROCESS_ID"):
+    with pytest.raises(AssignorError, match="'forgets' returned an answer that Kafka would refuse: MISSING_PROCESS_ID"):
         assign(state, own)
     assert own.told[-1] is AssignmentError.MISSING_PROCESS_ID
 
@@ -139,8 +139,8 @@ def test_variants_are_asked_for_behind_a_colon() -> None:
     register("forms", InTwoForms)
     made = [create(name) for name in ("forms", "forms:plain", "forms:fancy")]
     assert [one.variant for one in made if isinstance(one, InTwoForms)] == ["plain", "plain", "fancy"]
-    assert registry.variants("forms") == ("plain", "fancy")
-    assert registry.variants("greedy") == ()
+    assert registry.list_variants("forms") == ("plain", "fancy")
+    assert registry.list_variants("greedy") == ()
 
 
 @pytest.mark.parametrize(

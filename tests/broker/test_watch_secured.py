@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from certificates import write_key_store
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, though it does not say so
     AclBinding,
     AclOperation,
@@ -16,7 +17,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
     ResourcePatternType,
     ResourceType,
 )
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from optassign_benchmarks.kafka.applications import Watching
 from optassign_benchmarks.kafka.broker import Broker
@@ -60,15 +60,6 @@ class Secured:
             ssl_truststore_type="PEM",
             ssl_truststore_location=authority or self.authority,
         )
-
-
-def write_key_store(authority: trustme.CA, file: Path) -> Path:
-    """A key of 127.0.0.1 and its certificate as Kafka takes them, in one file."""
-    issued = authority.issue_cert("127.0.0.1")
-    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
-    certificates = b"".join(each.bytes() for each in issued.cert_chain_pems)
-    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificates)
-    return file
 
 
 def write_certificate(authority: trustme.CA, file: Path) -> Path:

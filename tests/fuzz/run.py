@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "tests" / "support" / room) for room in ("fuzzing", "processes")]
+sys.path += [str(ROOT / "tests" / room) for room in ("enumeration", "support/fuzzing", "support/processes", "support/solving")]
 
 from case import Case, Kind  # noqa: E402
 from kinds import KINDS, can_shrink, dump_case  # noqa: E402

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from altering import with_configs, with_options
 from enumeration import Tiny
 from tiny import draw_tiny_state
+from tiny_placements import to_copies
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
@@ -46,23 +48,16 @@ def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) ->
             continue
         tiny = Tiny(state)
         at = [DEFAULT.index(goal) for goal in order]
-        every = tiny.combine([tiny.list_placements(task) for task in state.tasks])
-        best = min((tuple(tiny.measure_plan(plan)[i] for i in at) for plan in every if tiny.is_balanced(plan)), default=None)
+        best = min((tuple(tiny.measure_plan(plan)[i] for i in at) for plan in tiny.list_balanced()), default=None)
         if best is None:
             continue
-        plan = planned_placement(state, given)
-        copies = {task.id: (plan.active[task.id][0], frozenset(plan.standby[task.id])) for task in state.tasks}
-        values = tiny.measure_plan(copies)
+        values = tiny.measure_plan(to_copies(planned_placement(state, given)))
         assert tuple(values[i] for i in at) == best, f"seed {seed}"
         rows = [goal for goal in given.report.goals if goal.stage == "plan"][: len(order)]
         assert [goal.name for goal in rows] == list(order)
         assert all(goal.bound is None or goal.bound <= goal.value for goal in rows), f"seed {seed}"
         looked += 1
     assert looked >= 4
-
-
-def with_options(state: ApplicationState, **options: object) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})
 
 
 def list_configs(goal: str) -> dict[str, object]:
@@ -92,8 +87,7 @@ def test_every_goal_is_served_and_the_group_comes_to_rest(shape: Shape, goals: S
 
 def ask(state: ApplicationState, goals: Sequence[str]) -> ApplicationState:
     configs = {name: value for goal in goals for name, value in list_configs(goal).items()}
-    configured = state.model_copy(update={"configs": state.configs.model_copy(update=configs)})
-    return with_options(configured, goals=tuple(goals))
+    return with_options(with_configs(state, **configs), goals=tuple(goals))
 
 
 def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:

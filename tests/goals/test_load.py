@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from altering import with_options
 from enumeration import Copies, Tiny
 from judging import make_snapshot
 from tiny import draw_tiny_state
+from tiny_placements import to_task_placement
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
@@ -28,26 +30,14 @@ OURS = ("cp-sat", "greedy")
 def loaded(seed: int, **options: Any) -> ApplicationState:
     rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
     tasks = [task.model_copy(update={"weight": rng.choice([1.0, 2.0, 4.0, 9.5])}) for task in state.tasks]
-    return state.model_copy(update={"tasks": tuple(tasks), "options": state.options.model_copy(update=options)})
-
-
-def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})
-
-
-def placed(copies: Copies) -> TaskPlacement:
-    """As the measures take it."""
-    active = {task: (client,) for task, (client, _) in copies.items()}
-    return TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
+    return with_options(state.model_copy(update={"tasks": tuple(tasks)}), **options)
 
 
 def list_plans(state: ApplicationState) -> list[Copies]:
     """Every plan that keeps R1, R2 and R4, with nothing active on clients that drain while others stay."""
-    tiny = Tiny(state)
     draining = {client.process_id for client in state.clients if client.draining}
     draining = draining if len(draining) < len(state.clients) else set()
-    plans = tiny.combine([tiny.list_placements(task) for task in state.tasks])
-    return [plan for plan in plans if not any(active in draining for active, _ in plan.values())]
+    return [plan for plan in Tiny(state).enumerate_all() if not any(active in draining for active, _ in plan.values())]
 
 
 def find_goal(answer: TaskAssignment, name: str) -> GoalReport | None:
@@ -67,7 +57,7 @@ def test_load_is_within_its_tolerance_of_the_least_and_no_bound_is_too_great(ass
             continue
         loads = Loads(state)
         plans = list_plans(state)
-        least = min(loads.find_greatest(placed(plan)) for plan in plans)
+        least = min(loads.find_greatest(to_task_placement(plan)) for plan in plans)
         given = assign(state, assignor)
         assert validate(state, given) == [], f"seed {seed}"
         load, work = find_goal(given, "load"), find_goal(given, "restore_work")
@@ -79,7 +69,8 @@ def test_load_is_within_its_tolerance_of_the_least_and_no_bound_is_too_great(ass
             assert reached <= (1 + tolerance) * least * 1.0001 or tolerance == 0.0, f"seed {seed}: {reached}, least {least}"
         if work is not None and work.bound is not None and given.plan is not None:
             allowed = (1 + tolerance) * load.bound
-            inside = [p for p in plans if loads.find_greatest(placed(p)) <= allowed and not loads.count_idle_threads(placed(p))]
+            placed = [(plan, to_task_placement(plan)) for plan in plans]
+            inside = [p for p, at in placed if loads.find_greatest(at) <= allowed and not loads.count_idle_threads(at)]
             if inside:
                 looked += 1
                 assert work.bound <= min(Tiny(state).measure_plan(plan)[0] for plan in inside), f"seed {seed}"

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from enumeration import Copies, Tiny
+from altering import with_configs, with_options
+from enumeration import Tiny
 from judging import make_snapshot
-from tiny import draw_tiny_state
+from tiny_placements import to_copies
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
-from optassign.formats.state import ApplicationState
 from optassign.formats.toml_input import read_options
 from optassign.generating import generate
 from optassign.goals.order import goal_order
@@ -31,52 +31,7 @@ from optassign_models.goals import DEFAULT_ORDER
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
-def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})
-
-
-def with_configs(state: ApplicationState, **configs: Any) -> ApplicationState:
-    return state.model_copy(update={"configs": state.configs.model_copy(update=configs)})
-
-
-def copies_of(state: ApplicationState, placed: TaskPlacement) -> Copies:
-    return {task.id: (placed.active[task.id][0], frozenset(placed.standby[task.id])) for task in state.tasks}
-
-
-def plans(tiny: Tiny) -> list[Copies]:
-    """Every balanced plan."""
-    every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
-    return [copies for copies in every if tiny.is_balanced(copies)]
-
-
 # ------------------------------------------------------------------------------------------------------- the order of goals
-
-DEFAULT = tuple(goal.name for goal in DEFAULT_ORDER)
-ORDERS = [
-    ("active_migrations", "restore_work", "copies_not_caught_up", "actives_not_caught_up", "standby_migrations"),
-    ("standby_migrations", "actives_not_caught_up", "active_migrations", "restore_work", "copies_not_caught_up"),
-    ("copies_not_caught_up", "active_migrations"),
-    ("actives_not_caught_up", "restore_work"),
-]
-
-
-@pytest.mark.parametrize("order", ORDERS, ids="-".join)
-def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) -> None:
-    """Against enumeration, in those of 60 tiny snapshots that need a plan."""
-    looked = 0
-    for seed in range(60):
-        state = with_options(draw_tiny_state(seed, most=800), goals=order)
-        given = assign(state)
-        if given.plan is None:
-            continue
-        tiny = Tiny(state)
-        at = [DEFAULT.index(goal) for goal in order]
-        best = min(tuple(tiny.measure_plan(plan)[i] for i in at) for plan in plans(tiny))
-        values = tiny.measure_plan(copies_of(state, planned_placement(state, given)))
-        assert tuple(values[i] for i in at) == best, f"seed {seed}"
-        assert [goal.name for goal in given.report.goals if goal.stage == "plan"][: len(order)] == list(order)
-        looked += 1
-    assert looked >= 4
 
 
 def test_options_are_the_same_in_toml_and_in_a_snapshot(tmp_path: Path) -> None:
@@ -134,7 +89,7 @@ def test_options_that_are_none_are_refused_with_their_place(tmp_path: Path, text
 
 def test_what_is_configured_takes_part_of_itself() -> None:
     state = generate("scale-out", tasks=12, clients=3, standbys=1, racks=2)
-    assert goal_order(state).names == DEFAULT
+    assert goal_order(state).names == tuple(goal.name for goal in DEFAULT_ORDER)
     assert goal_order(with_configs(state, rack_aware_assignment_strategy="min_traffic")).configured == ("rack_traffic",)
     assert goal_order(with_configs(state, rack_aware_assignment_tags=("zone",))).configured == ("tag_spread",)
     assert goal_order(generate("scale-out", tasks=12, clients=3, weights=0.5)).configured == ("load",)
@@ -155,7 +110,7 @@ def test_weights_decide_between_balance_and_staying() -> None:
     assert ordered.plan is not None
     moves = [count_active_moves(state, TaskPlacement.of(state, plan)) for plan in (balances.plan, ordered.plan)]
     assert moves[0] > 0
-    assert Tiny(state).is_balanced(copies_of(state, planned_placement(state, balances)))
+    assert Tiny(state).is_balanced(to_copies(planned_placement(state, balances)))
 
 
 @pytest.mark.parametrize("shape", ["cold", "steady", "scale-out", "scale-in", "restart", "partial"])

@@ -82,11 +82,7 @@ def test_the_plan_costs_the_least_of_all_balanced_plans() -> None:
     looked = 0
     for seed in range(50):
         state = racked(seed)
-        tiny = Tiny(state)
-        plans = [
-            copies for copies in tiny.combine([tiny.list_placements(task) for task in state.tasks]) if tiny.is_balanced(copies)
-        ]
-        every = [count_plainly(state, *of_plan(copies)) for copies in plans]
+        every = [count_plainly(state, *of_plan(copies)) for copies in Tiny(state).list_balanced()]
         if not every:
             continue
         looked += min(every) < max(every)

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from altering import with_options
 from enumeration import Copies, Tiny
 from judging import make_snapshot
 from tiny import draw_tiny_state
+from tiny_placements import to_task_placement
 
 from optassign.assignor import assign
 from optassign.formats.configs import Options
@@ -21,7 +23,7 @@ from optassign.judging.explain import explain_task
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
-from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.studies.load import EVENTS, make_group
 
@@ -31,12 +33,11 @@ OURS = ("cp-sat", "greedy")
 def loaded(seed: int, share: float, **options: Any) -> ApplicationState:
     rng, state = random.Random(seed), draw_tiny_state(seed, most=800)
     tasks = [task.model_copy(update={"weight": rng.choice([1.0, 2.0, 4.0, 9.5, 40.0])}) for task in state.tasks]
-    given = state.options.model_copy(update={"standby_load": share, **options})
-    return state.model_copy(update={"tasks": tuple(tasks), "options": given})
+    return with_options(state.model_copy(update={"tasks": tuple(tasks)}), standby_load=share, **options)
 
 
 def with_share(state: ApplicationState, share: float) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update={"standby_load": share})})
+    return with_options(state, standby_load=share)
 
 
 def weigh_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> float:
@@ -76,20 +77,14 @@ def weigh_plainly(state: ApplicationState, active: dict[str, str], standby: dict
 
 def list_plans(state: ApplicationState) -> Iterator[Copies]:
     """Plans with nothing on clients that drain for which others have room."""
-    tiny = Tiny(state)
     draining = {c.process_id for c in state.clients if c.draining}
     draining = draining if len(draining) < len(state.clients) else set()
     room = len(state.clients) - len(draining)
-    for plan in tiny.combine([tiny.list_placements(task) for task in state.tasks]):
+    for plan in Tiny(state).enumerate_all():
         least = [max(0, 1 + len(standbys) - room) for _, standbys in plan.values()]
         there = [len(standbys & draining) for _, standbys in plan.values()]
         if there == least and not any(active in draining for active, _ in plan.values()):
             yield plan
-
-
-def place(copies: Copies) -> TaskPlacement:
-    active = {task: (client,) for task, (client, _) in copies.items()}
-    return TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
@@ -102,7 +97,7 @@ def test_the_measure_is_what_the_page_says(share: float) -> None:
             active = {task: client for task, (client, _) in plan.items()}
             standby = {task: sorted(standbys) for task, (_, standbys) in plan.items()}
             expected = weigh_plainly(state, active, standby)
-            assert loads.find_greatest(place(plan)) == pytest.approx(expected), f"seed {seed}: {plan}"
+            assert loads.find_greatest(to_task_placement(plan)) == pytest.approx(expected), f"seed {seed}: {plan}"
             looked += any(standby.values())
     assert looked >= 50, "plans with standbys"
 
@@ -117,7 +112,7 @@ def test_load_is_within_its_tolerance_and_no_bound_is_too_great(assignor: str, s
             continue
         loads = Loads(state)
         plans = list(list_plans(state))
-        values = [loads.find_greatest(place(plan)) for plan in plans]
+        values = [loads.find_greatest(to_task_placement(plan)) for plan in plans]
         given = assign(state, assignor)
         assert validate(state, given) == [], f"seed {seed}"
         load = next(goal for goal in given.report.goals if goal.name == "load" and goal.stage in ("now", "plan"))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from itertools import islice
 
 import pytest
-from enumeration import Copies, Tiny
+from altering import with_configs
 from judging import make_snapshot
-from tiny import draw_tiny_state
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
-from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement
@@ -73,43 +70,6 @@ def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch
     assert compared >= 40
 
 
-def tagged_twice(seed: int) -> ApplicationState:
-    rng, state = random.Random(seed), draw_tiny_state(seed, most=600)
-    values = {"zone": "ab", "cluster": "cd"}
-    clients = [
-        client.model_copy(update={"tags": {tag: rng.choice(values[tag]) for tag in values if rng.random() > 0.4}})
-        for client in state.clients
-    ]
-    tags = rng.choice([("zone", "cluster"), ("cluster", "zone")])
-    configs = {"rack_aware_assignment_tags": tags, "num_standby_replicas": max(1, state.configs.num_standby_replicas)}
-    return state.model_copy(update={"clients": tuple(clients), "configs": state.configs.model_copy(update=configs)})
-
-
-def values_of(state: ApplicationState, copies: Copies) -> list[int]:
-    active = {task: (client,) for task, (client, _) in copies.items()}
-    placed = TaskPlacement(active, {task: tuple(sorted(s)) for task, (_, s) in copies.items()}, dict.fromkeys(copies, ()))
-    return [reached for reached, _ in count_values_of_tags(state, placed)]
-
-
-def test_the_first_tag_comes_first() -> None:
-    """Against enumeration, with tags that cross: of all balanced plans the most of the first, then of the second."""
-    looked = 0
-    for seed in range(60):
-        state = tagged_twice(seed)
-        tiny = Tiny(state)
-        every = [
-            values_of(state, plan)
-            for plan in tiny.combine([tiny.list_placements(t) for t in state.tasks])
-            if tiny.is_balanced(plan)
-        ]
-        if not any(task.logged for task in state.tasks) or len(state.clients) < 2:
-            continue
-        if max(every) != max(every, key=lambda values: values[::-1]):
-            assert reached_by(state, assign(state)) == max(every), f"seed {seed}"
-            looked += 1
-    assert looked >= 1, "snapshots in which the order of the tags makes a difference"
-
-
 @pytest.mark.parametrize("crossing", [True, False])
 @pytest.mark.parametrize("tags", [["zone", "cluster"], ["cluster", "zone"]])
 def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags: list[str], crossing: bool) -> None:
@@ -129,8 +89,8 @@ def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags:
 def test_a_group_comes_to_rest_where_the_tags_are_at_their_most(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through warm-ups, where R5 keeps standbys on who is caught up."""
     without_cp_sat(monkeypatch)
-    state = generate(shape, 40, 9, 1, racks=3, seed=3)  # type: ignore[arg-type]
-    state = state.model_copy(update={"configs": state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})})
+    made = generate(shape, 40, 9, 1, racks=3, seed=3)  # type: ignore[arg-type]
+    state = with_configs(made, rack_aware_assignment_tags=("zone",))
     result = converge(state)
     assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
     assert [reached for reached, _ in count_values_of_tags(state, TaskPlacement.of(state, result.final))] == find_most(state)
@@ -141,6 +101,5 @@ def test_who_has_no_value_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) ->
     without_cp_sat(monkeypatch)
     state = generate("cold", 30, 6, 1, racks=2, seed=1)
     clients = [c.model_copy(update={"tags": {"zone": "r1"} if c.tags["zone"] == "r1" else {}}) for c in state.clients]
-    configs = state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})
-    state = state.model_copy(update={"clients": tuple(clients), "configs": configs})
+    state = with_configs(state.model_copy(update={"clients": tuple(clients)}), rack_aware_assignment_tags=("zone",))
     assert reached_by(state, assign(state)) == [sum(task.logged for task in state.tasks)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from altering import with_configs, with_options
 from judging import make_snapshot
 
-from optassign.assignor import assign, names_without_jdk
+from optassign.assignor import assign, list_names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import GoalName
 from optassign.formats.state import ApplicationState
@@ -26,9 +27,7 @@ def asking_for(goal: str) -> ApplicationState:
     state = generate("scale-out", 24, 5, 1, racks=3, weights=0.5, seed=2)
     options = {"preset": "weighted"} if goal == WEIGHTED_COST else {"goals": (goal,)}
     configs = {"rack_aware_assignment_tags": ("zone",), "rack_aware_assignment_strategy": "min_traffic"}
-    return state.model_copy(
-        update={"options": state.options.model_copy(update=options), "configs": state.configs.model_copy(update=configs)}
-    )
+    return with_configs(with_options(state, **options), **configs)
 
 
 def list_unserved(answer: TaskAssignment) -> list[str]:
@@ -41,7 +40,7 @@ def test_options_name_the_goals_that_there_are() -> None:
     assert get_args(GoalName) == tuple(sorted(GOALS))
 
 
-@pytest.mark.parametrize("assignor", names_without_jdk())
+@pytest.mark.parametrize("assignor", list_names_without_jdk())
 @pytest.mark.parametrize("goal", [*GOALS, WEIGHTED_COST])
 def test_a_goal_is_served_or_the_report_says_that_it_is_not(goal: str, assignor: str) -> None:
     given = assign(asking_for(goal), assignor)
@@ -51,17 +50,17 @@ def test_a_goal_is_served_or_the_report_says_that_it_is_not(goal: str, assignor:
         assert goal in [row.name for row in given.report.goals]
 
 
-@pytest.mark.parametrize("assignor", names_without_jdk())
+@pytest.mark.parametrize("assignor", list_names_without_jdk())
 @pytest.mark.parametrize(
     "goal", [name for name, goal in find_plan_goals().items() if goal.is_configured and goal.in_default_order]
 )
 def test_so_it_is_where_a_goal_joins_by_itself(goal: str, assignor: str) -> None:
     asked = asking_for(goal)
-    state = asked.model_copy(update={"options": asked.options.model_copy(update={"goals": None})})
+    state = with_options(asked, goals=None)
     assert (goal in list_unserved(assign(state, assignor))) == (goal not in SERVED.get(assignor, ()))
 
 
-@pytest.mark.parametrize("assignor", names_without_jdk())
+@pytest.mark.parametrize("assignor", list_names_without_jdk())
 def test_the_default_order_needs_no_word(assignor: str) -> None:
     assert list_unserved(assign(generate("scale-out", 24, 5, 1, seed=2), assignor)) == []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from certificates import write_key_store
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, though it does not say so
     AclBinding,
     AclOperation,
@@ -20,7 +21,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from optassign.cli import main
 from optassign.recordings.recording import read_recording
@@ -32,15 +32,6 @@ from optassign_benchmarks.kafka.processes import find_free_ports
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 _SCRAMS = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
-
-
-def write_key_store(authority: trustme.CA, file: Path) -> Path:
-    """A key of 127.0.0.1 and its certificate as Kafka takes them, in one file."""
-    issued = authority.issue_cert("127.0.0.1")
-    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
-    certificates = b"".join(each.bytes() for each in issued.cert_chain_pems)
-    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificates)
-    return file
 
 
 def write_client(file: Path, authority: Path, password: str, mechanism: str = "PLAIN") -> Path:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from example_applications import ORDER_PARTITIONS, build_example, run_example, write_orders
+from example_applications import ORDER_PARTITIONS, ExampleApplication, build_example, run_example, write_orders
 
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import JAVA, broker_classpath
@@ -33,6 +33,17 @@ def find_java(release: str) -> str:
         if about.is_file() and re.search(rf'^JAVA_VERSION="{release}\b', about.read_text(encoding="utf-8"), re.MULTILINE):
             return str(home / "bin" / "java")
     pytest.skip(f"needs Java {release}")
+
+
+def grow_and_shrink(application: ExampleApplication) -> None:
+    """Start two instances and a third, and kill one; the planner in the jar answers."""
+    application.start("a", "b")
+    application.await_rebalance(2, "planner")
+    application.start("c")
+    application.await_rebalance(3, "planner")
+    before = application.read_rebalances().count((str(ORDER_PARTITIONS), "2", "planner"))
+    application.kill("a")
+    application.await_rebalance(2, "planner", since=before)
 
 
 @pytest.mark.parametrize("version", sorted(_RESULTS["kafka_streams"]))
@@ -55,13 +66,7 @@ def test_an_application_joins_dies_and_is_watched(
         }
         name = f"{version}-{release}"
         with run_example(command, tmp_path / f"planner-{name}", {**common, "application.id": f"planner-{name}"}) as planner:
-            planner.start("a", "b")
-            planner.await_rebalance(2, "planner")
-            planner.start("c")
-            planner.await_rebalance(3, "planner")
-            before = planner.read_rebalances().count((str(ORDER_PARTITIONS), "2", "planner"))
-            planner.kill("a")
-            planner.await_rebalance(2, "planner", since=before)
+            grow_and_shrink(planner)
         worked["java"].append(release)
         if release != "17":
             continue
@@ -96,10 +101,4 @@ def test_applications_of_both_ends_run_on_other_brokers(version: str, tmp_path: 
                 "commit.interval.ms": 500,
             }
             with run_example(command, tmp_path / client / "run", settings) as application:
-                application.start("a", "b")
-                application.await_rebalance(2, "planner")
-                application.start("c")
-                application.await_rebalance(3, "planner")
-                before = application.read_rebalances().count((str(ORDER_PARTITIONS), "2", "planner"))
-                application.kill("a")
-                application.await_rebalance(2, "planner", since=before)
+                grow_and_shrink(application)

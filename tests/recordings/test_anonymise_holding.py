@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holding import with_options
+from altering import with_options
 
 from optassign.assignor import assign
 from optassign.generating import generate

@@ -64,17 +64,3 @@ def test_the_command_estimates_medians(capsys: pytest.CaptureFixture[str], tmp_p
     code, out, _ = run_here(capsys, *command, "--json")
     figures = json.loads(out)["assignors"]["greedy"]["moves"]
     assert figures["low"] <= figures["median"] <= figures["high"]
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("crash", "--replications", "5"), "found 5; allowed: 6 or more"),
-        (("crash", "--replications", "6", "--events", "x"), "--events: found it with --replications"),
-        (("--suite", "small", "--replications", "6"), "--replications: found it with --suite"),
-    ],
-)
-def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str) -> None:
-    code, _, err = run_here(capsys, "simulate", *words)
-    assert code == 2
-    assert told in err

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any
 
 import pytest
+from altering import with_configs, with_options
 from judging import draw_case
+from same_answers import assign_with_hash_seed, write_answer
 
 from optassign.assignor import assign, create
-from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
@@ -29,18 +27,13 @@ CASES: dict[str, Callable[[], ApplicationState]] = {
     "unknown lags": lambda: generate("partial", 24, 5, 1, unknown=0.2, tiny=0.2, unlogged=0.2, seed=6, dense=True),
     "weights": lambda: generate("scale-out", 10, 3, 1, weights=0.5, racks=2, consumers=True, seed=7),
     "racks": lambda: configured(generate("scale-out", 18, 4, 1, racks=3, seed=8)),
-    "weighted": lambda: weighted(generate("scale-out", 18, 4, 1, seed=9)),
+    "weighted": lambda: with_options(generate("scale-out", 18, 4, 1, seed=9), preset="weighted"),
     "in the middle": lambda: in_the_middle(generate("scale-out", 30, 6, 2, seed=10)),
 }
 
 
 def configured(state: ApplicationState) -> ApplicationState:
-    update = {"rack_aware_assignment_strategy": "min_traffic", "rack_aware_assignment_tags": ("zone",)}
-    return state.model_copy(update={"configs": state.configs.model_copy(update=update)})
-
-
-def weighted(state: ApplicationState) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update={"preset": "weighted"})})
+    return with_configs(state, rack_aware_assignment_strategy="min_traffic", rack_aware_assignment_tags=("zone",))
 
 
 def in_the_middle(state: ApplicationState) -> ApplicationState:
@@ -48,11 +41,6 @@ def in_the_middle(state: ApplicationState) -> ApplicationState:
     for _ in range(2):
         state = make_restored_snapshot(state, assign(state, "greedy"), keep_state=True)
     return state
-
-
-def said(answer: TaskAssignment) -> str:
-    """All of it, as it would be written, but for the times."""
-    return answer.model_dump_json(exclude={"report": {"seconds"}})
 
 
 def shuffled(value: Any, rng: random.Random) -> Any:
@@ -72,10 +60,10 @@ def shuffled(value: Any, rng: random.Random) -> Any:
 @pytest.mark.parametrize("case", CASES)
 def test_the_order_of_lists_and_keys_does_not_matter(case: str, assignor: str) -> None:
     state = CASES[case]()
-    expected = said(assign(state, assignor))
+    expected = write_answer(assign(state, assignor))
     for seed in range(3):
         again = ApplicationState.model_validate(shuffled(json.loads(state.model_dump_json()), random.Random(seed)))
-        assert said(assign(again, assignor)) == expected, f"order {seed}"
+        assert write_answer(assign(again, assignor)) == expected, f"order {seed}"
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
@@ -86,39 +74,14 @@ def test_nor_does_it_in_random_snapshots(first: int, assignor: str) -> None:
         state = ApplicationState.model_validate(written)
         again = ApplicationState.model_validate(shuffled(written, random.Random(seed)))
         assert again == state
-        assert said(assign(again, assignor)) == said(assign(state, assignor)), f"snapshot {seed}"
-
-
-# Reads snapshots, one a line; writes what each assignor answers.
-PROGRAM = """
-import sys
-from optassign import assign
-from optassign.formats.state import ApplicationState
-for line in sys.stdin:
-    for name in sys.argv[1:]:
-        state = ApplicationState.model_validate_json(line)
-        print(assign(state, name).model_dump_json(exclude={"report": {"seconds"}}))
-"""
+        assert write_answer(assign(again, assignor)) == write_answer(assign(state, assignor)), f"snapshot {seed}"
 
 
 def test_the_hash_seed_does_not_matter() -> None:
     states = [case() for case in CASES.values()]
-    lines = "\n".join(state.model_dump_json() for state in states)
-    answers = []
+    expected = [write_answer(assign(state, name)) for state in states for name in ASSIGNORS]
     for seed in ("0", "1", "4242"):
-        run = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *ASSIGNORS],
-            input=lines,
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        )
-        answers.append(run.stdout.splitlines())
-    assert len(answers[0]) == len(states) * len(ASSIGNORS)
-    expected = [said(assign(state, name)) for state in states for name in ASSIGNORS]
-    for alike in zip(*answers, expected, strict=True):
-        assert len(set(alike)) == 1
+        assert assign_with_hash_seed(states, ASSIGNORS, seed) == expected
 
 
 def test_a_second_call_in_the_same_process_says_the_same() -> None:
@@ -126,16 +89,16 @@ def test_a_second_call_in_the_same_process_says_the_same() -> None:
         assignor = create(name)
         for case in CASES.values():
             state = case()
-            assert said(assignor.assign(state)) == said(assignor.assign(state))
+            assert write_answer(assignor.assign(state)) == write_answer(assignor.assign(state))
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one assignor", "one each"])
 @pytest.mark.parametrize("name", ASSIGNORS)
 def test_several_threads_at_once_get_the_answers_of_one(name: str, shared: bool) -> None:
     states = [case() for case in CASES.values()]
-    expected = [said(assign(state, name)) for state in states]
+    expected = [write_answer(assign(state, name)) for state in states]
     one = create(name)
     with ThreadPoolExecutor(max_workers=3) as pool:
         rounds = [pool.map(lambda state: (one if shared else create(name)).assign(state), states) for _ in range(2)]
-        answers = [said(answer) for answer in chain.from_iterable(rounds)]
+        answers = [write_answer(answer) for answer in chain.from_iterable(rounds)]
     assert answers == expected * 2

@@ -59,6 +59,15 @@ def second_pass_changes_nothing(state: ApplicationState, answer: TaskAssignment,
     return again.clients == answer.clients and again.plan == answer.plan
 
 
+def assert_reaches(target: Table, state: ApplicationState, assignor: str) -> None:
+    """Assert that the answer is the target, needs no follow-up, and stays."""
+    answer = assign(state, assignor)
+    assert table_of(answer.clients) == target
+    assert (warmups_of(answer), asks(answer), answer.plan) == ({}, {}, None), "no subsequent rebalance is necessary"
+    assert second_pass_changes_nothing(state, answer, assignor)
+    assert table_of(assign(make_restored_snapshot(state, answer), assignor).clients) == target
+
+
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
@@ -76,11 +85,7 @@ def test_scaling_out(assignor: str) -> None:
     assert asks(first) == {"I1": 600_000}
 
     caught_up = make_restored_snapshot(state, first)
-    second = assign(caught_up, assignor)
-    assert table_of(second.clients) == stable
-    assert (warmups_of(second), asks(second), second.plan) == ({}, {}, None)
-    assert second_pass_changes_nothing(caught_up, second, assignor)
-    assert table_of(assign(make_restored_snapshot(caught_up, second), assignor).clients) == stable
+    assert_reaches(stable, caught_up, assignor)
 
 
 @both
@@ -89,10 +94,7 @@ def test_scaling_in_with_standbys_in_sync(assignor: str) -> None:
     first: Table = {"I2": ("T1 T4", "T2 T3"), "I3": ("T2 T3", "T1 T4")}
 
     state = state_of(without_i1, "T1 T2 T3 T4")
-    answer = assign(state, assignor)
-    assert table_of(answer.clients) == first
-    assert (warmups_of(answer), asks(answer), answer.plan) == ({}, {}, None), "no subsequent rebalance is necessary"
-    assert second_pass_changes_nothing(state, answer, assignor)
+    assert_reaches(first, state, assignor)
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat"])  # greedy finds another target that is equal in all goals
@@ -109,11 +111,7 @@ def test_scaling_in_with_standbys_lagging(assignor: str) -> None:
     assert asks(first) == {"I2": 600_000}
 
     restored = make_restored_snapshot(state, first)
-    second = assign(restored, assignor)
-    assert table_of(second.clients) == stable
-    assert (warmups_of(second), asks(second), second.plan) == ({}, {}, None)
-    assert second_pass_changes_nothing(restored, second, assignor)
-    assert table_of(assign(make_restored_snapshot(restored, second), assignor).clients) == stable
+    assert_reaches(stable, restored, assignor)
 
 
 # ------------------------------------------------------------------------- data parallel workload balance: X_0..2 and Y_0..2

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 from optassign.generating.dealing import NotBalancedError
 from optassign.judging.validation import validate
-from optassign.measuring.balance import compute_shares, counts
+from optassign.measuring.balance import compute_shares, count_copies
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
@@ -48,7 +48,7 @@ def join(**options: Any) -> ApplicationState:
 
 
 def count_active(state: ApplicationState, answer: TaskAssignment) -> list[int]:
-    counted = counts(state, TaskPlacement.of(state, answer)).active
+    counted = count_copies(state, TaskPlacement.of(state, answer)).active
     return [counted.get(client.process_id, 0) for client in state.clients]
 
 
@@ -155,7 +155,7 @@ def test_it_is_the_best_that_the_rules_allow(seed: int) -> None:
 
     to_balance = answer.report.to_balance_ms or 0
 
-    is_crowded = any(number > within[client].high for client, number in counts(state, now).active.items())
+    is_crowded = any(number > within[client].high for client, number in count_copies(state, now).active.items())
 
     def is_ready(task: str, client: str) -> bool:
         lag = lags[client].get(task, 1 << 62)
@@ -200,7 +200,7 @@ def test_no_rule_is_broken_and_no_copy_is_elsewhere(seed: int, assignor: str) ->
     for task in (task for task in state.tasks if task.logged):
         assert sorted(mine.copies(task.id)) == sorted(theirs.copies(task.id)), f"seed {seed}"
     within = compute_shares(state).active
-    if all(number <= within[client].high for client, number in counts(state, theirs).active.items()):
+    if all(number <= within[client].high for client, number in count_copies(state, theirs).active.items()):
         assert answer.clients == without.clients, f"seed {seed}: nobody is overloaded"
     rows = goal(answer), goal(without)
     if None not in rows:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
 import pytest
+from altering import with_configs, with_options
 from enumeration import Tiny
 from judging import make_answer, make_snapshot
 from tiny import draw_tiny_state
+from tiny_placements import to_copies
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
@@ -32,10 +33,6 @@ from optassign_models.solving.target_method import read_answer
 from optassign_models.target.search import TargetAnswer
 
 ORDERED = tuple(goal.name for goal in DEFAULT_ORDER)
-
-
-def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})
 
 
 def bounds_of(given: TaskAssignment, stage: str) -> dict[str, float | None]:
@@ -88,14 +85,11 @@ def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
         )
         for client in state.clients
     ]
-    configs = state.configs.model_copy(update={"acceptable_recovery_lag": 0})
-    state = state.model_copy(update={"clients": clients, "configs": configs})
+    state = with_configs(state.model_copy(update={"clients": clients}), acceptable_recovery_lag=0)
     given = assign(state)
     if given.plan is None:
         return
-    where = planned_placement(state, given)
-    plan = {task.id: (where.active[task.id][0], frozenset(where.standby[task.id])) for task in state.tasks}
-    best = Tiny(state).find_best_rebalance(plan)
+    best = Tiny(state).find_best_rebalance(to_copies(planned_placement(state, given)))
     rows = [goal for goal in given.report.goals if goal.stage == "rebalance"]
     for i, goal in enumerate(rows):
         if not goal.proven:
@@ -193,8 +187,7 @@ def test_what_was_proven_of_other_values_is_not() -> None:
 def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a settled group is at the optimum of its racks was not decided for want of time."""
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
-    configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "min_traffic"})
-    state = state.model_copy(update={"configs": configs})
+    state = with_configs(state, rack_aware_assignment_strategy="min_traffic")
     monkeypatch.setattr(target_method, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))
     given = assign(state)
     assert given.report.termination.reason == "rest"
@@ -203,7 +196,7 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
 
 def test_what_greedy_proves_it_proves_by_the_rules() -> None:
     state = generate("steady", 20, 5, 1, seed=3, tiny=1.0)
-    given = assign(state.model_copy(update={"configs": state.configs.model_copy(update={"num_standby_replicas": 2})}), "greedy")
+    given = assign(with_configs(state, num_standby_replicas=2), "greedy")
     assert given.report.termination.reason == "optimal"
     assert any(goal.proven for goal in given.report.goals)
     assert given.report.proved_by == "rules"

@@ -11,6 +11,7 @@ import pytest
 from enumeration import Tiny
 from judging import make_answer, make_snapshot
 from tiny import draw_tiny_state
+from tiny_placements import to_copies
 
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
@@ -18,7 +19,6 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
-from optassign.measuring.moves import count_active_moves
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.successors import make_restored_snapshot
 
@@ -216,26 +216,7 @@ def test_a_followup_if_and_only_if_it_can_help(seed: int) -> None:
         assert not (balanced and warmups(given))
         assert (given.plan is None) == balanced
         if given.plan is not None:
-            assert Tiny(state).is_balanced(
-                {
-                    t: (active[0], frozenset(TaskPlacement.of(state, given.plan).standby[t]))
-                    for t, active in TaskPlacement.of(state, given.plan).active.items()
-                }
-            )
-
-
-@pytest.mark.parametrize("seed", range(150))
-def test_balanced_at_once_wherever_that_is_possible(seed: int) -> None:
-    """KIP-441: once balanced, probing stops. cp-sat finds it wherever enumeration does, with as few moves."""
-    state = draw_tiny_state(seed, most=1500)
-    best = Tiny(state).find_best_now()
-    given = assign(state)
-    assert measure(state, given).balanced == (best is not None)
-    if best is not None:
-        assert (warmups(given), given.plan, given.report.waiting) == ([], None, ())
-        (work,) = (goal for goal in given.report.goals if goal.name == "restore_work")
-        assert work.bound == work.value == measure(state, given).restore_work, "R3 to R5 leave no choice of what it costs"
-        assert given.report.termination.reason == "rest" or count_active_moves(state, TaskPlacement.of(state, given)) == best
+            assert Tiny(state).is_balanced(to_copies(TaskPlacement.of(state, given.plan)))
 
 
 @both

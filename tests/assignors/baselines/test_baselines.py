@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,12 +11,12 @@ from typing import Any
 import pytest
 from answers_as_text import describe, make_running_client
 from judging import draw_case, make_snapshot
+from same_answers import assign_with_hash_seed, write_answer
 from tiny import draw_tiny_state
 
 from optassign import assignor as assignors
 from optassign.assignor import TaskAssignor, assign, create
 from optassign.cli import main
-from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
@@ -43,11 +40,6 @@ EVERYBODY_KEEPS = {"format", "R1", "R2", "R4"}
 """Rules that no baseline may break; of the others it may not know."""
 
 all_baselines = pytest.mark.parametrize("name", BASELINES)
-
-
-def write(answer: TaskAssignment) -> str:
-    """All of it, as it would be written, but for the times."""
-    return answer.model_dump_json(exclude={"report": {"seconds"}})
 
 
 @cache
@@ -91,12 +83,12 @@ def reorder(value: Any, rng: random.Random | None) -> Any:
 
 def test_all_baselines_are_here() -> None:
     found: list[str] = []
-    for name in assignors.names():
-        if not (assignors.traits(name).keeps_rules or assignors.traits(name).needs_jdk):
-            default, *others = assignors.variants(name) or (name,)
+    for name in assignors.list_names():
+        if not (assignors.find_traits(name).keeps_rules or assignors.find_traits(name).needs_jdk):
+            default, *others = assignors.list_variants(name) or (name,)
             found += [name, *(f"{name}:{other}" for other in others)]
             if default != name:
-                assert write(assign(make_cases()["scale-out"], f"{name}:{default}")) == write(
+                assert write_answer(assign(make_cases()["scale-out"], f"{name}:{default}")) == write_answer(
                     assign(make_cases()["scale-out"], name)
                 )
     assert found == list(BASELINES)
@@ -120,44 +112,26 @@ def test_every_task_is_active_once_and_has_its_standbys(name: str) -> None:
 def test_the_order_of_lists_does_not_matter(name: str) -> None:
     for number, state in enumerate(list_states()):
         written = json.loads(state.model_dump_json())
-        expected = write(assign(ApplicationState.model_validate(written), name))
+        expected = write_answer(assign(ApplicationState.model_validate(written), name))
         for rng in (None, random.Random(number)):
             again = ApplicationState.model_validate(reorder(written, rng))
-            assert write(assign(again, name)) == expected, f"snapshot {number}, {'reversed' if rng is None else 'shuffled'}"
-
-
-# Reads snapshots, one a line; writes what each baseline answers.
-PROGRAM = """
-import sys
-from optassign import assign
-from optassign.formats.state import ApplicationState
-for line in sys.stdin:
-    for name in sys.argv[1:]:
-        state = ApplicationState.model_validate_json(line)
-        print(assign(state, name).model_dump_json(exclude={"report": {"seconds"}}))
-"""
+            assert write_answer(assign(again, name)) == expected, (
+                f"snapshot {number}, {'reversed' if rng is None else 'shuffled'}"
+            )
 
 
 def test_the_hash_seed_does_not_matter() -> None:
     states = list(make_cases().values())
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *BASELINES],
-        input="\n".join(state.model_dump_json() for state in states),
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": "4242"},
-    )
     asked = [(state, name) for state in states for name in BASELINES]
-    for (state, name), answer in zip(asked, run.stdout.splitlines(), strict=True):
-        assert answer == write(assign(state, name)), f"{name}: {state.application}"
+    for (state, name), answer in zip(asked, assign_with_hash_seed(states, BASELINES, "4242"), strict=True):
+        assert answer == write_answer(assign(state, name)), f"{name}: {state.application}"
 
 
 @all_baselines
 def test_an_assignor_that_is_asked_again_says_the_same(name: str) -> None:
     made = create(name)
     for state in make_cases().values():
-        assert write(made.assign(state)) == write(made.assign(state))
+        assert write_answer(made.assign(state)) == write_answer(made.assign(state))
 
 
 @all_baselines

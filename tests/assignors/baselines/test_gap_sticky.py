@@ -9,7 +9,7 @@ import pytest
 from answers_as_text import describe
 from judging import make_answer, make_snapshot
 
-from optassign.assignor import assign, create, variants
+from optassign.assignor import assign, create, list_variants
 from optassign.assignors.baselines.gap_sticky import GapStickyAssignor
 from optassign.formats.state import ApplicationState
 
@@ -21,7 +21,7 @@ def ask(state: ApplicationState, variant: str = "gap") -> dict[str, str]:
 
 
 def test_the_text_that_is_new_is_the_default() -> None:
-    assert variants("gap-sticky") == ("gap", "previous-tasks")
+    assert list_variants("gap-sticky") == ("gap", "previous-tasks")
     state = make_snapshot({"0_0": 100}, {"a": {"active": ""}, "b": {"lags": {"0_0": 7}}})
     assert assign(state, "gap-sticky").clients == assign(state, "gap-sticky:gap").clients
     with pytest.raises(ValueError, match="found variant 'best' of 'gap-sticky'; allowed: gap, previous-tasks"):

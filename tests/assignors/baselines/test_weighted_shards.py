@@ -7,6 +7,8 @@ import random
 
 import numpy as np
 import pytest
+from answers_as_text import describe
+from answers_as_text import make_running_client as running
 from judging import make_answer, make_snapshot
 
 from optassign.assignor import assign
@@ -22,20 +24,6 @@ from optassign.translating.snapshot import read_situation
 NAME = "weighted-shards"
 LOG = 1_000
 STATELESS = "stateless"
-
-
-def running(tasks: str) -> dict[str, object]:
-    """A client that runs these tasks, which have changelogs."""
-    return {"active": tasks, "lags": dict.fromkeys(tasks.split(), -2)}
-
-
-def given(found: TaskAssignment) -> dict[str, str]:
-    """What each client gets, as "active | standby | warm-ups", with a "!" for a follow-up."""
-    return {
-        client.process_id: " | ".join(" ".join(tasks) for tasks in (client.active, client.standby, client.warmup)).rstrip(" |")
-        + ("!" if client.followup_rebalance_ms is not None else "")
-        for client in found.clients
-    }
 
 
 # ----------------------------------------------------------------------------------------------------------------- weights
@@ -61,7 +49,7 @@ def test_a_new_task_goes_where_the_weight_is_least_not_where_the_fewest_tasks_ar
     clients = {"a": running("0_0 0_1"), "b": running("1_0 1_1 1_2"), "c": running("0_2 0_3 1_3")}
     tasks = {f"0_{n}": LOG for n in range(5)} | {f"1_{n}": LOG for n in range(4)}
     # Of subtopology 0, a weighs 0.45 (2 − 3) + 0.55 (2 − 5/3) = −0.27, b 0 + 0.55 (0 − 5/3) = −0.92.
-    assert given(assign(make_snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
+    assert describe(assign(make_snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
 
 
 def test_shares_are_by_threads() -> None:
@@ -75,7 +63,7 @@ def test_shares_are_by_threads() -> None:
 
 def test_primaries_first_then_one_replica_after_the_other() -> None:
     found = assign(make_snapshot({"0_0": LOG, "0_1": LOG}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=2), NAME)
-    assert given(found) == {"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": " | 0_0 0_1"}
+    assert describe(found) == {"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": " | 0_0 0_1"}
 
 
 def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() -> None:
@@ -98,7 +86,7 @@ def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() 
 def test_of_several_replicas_the_one_that_lags_least_is_promoted() -> None:
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 500}}, "b": {"standby": "0_0", "lags": {"0_0": 400}}, "c": {}}
     found = assign(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2), NAME)
-    assert given(found) == {"a": " | 0_0", "b": "0_0", "c": " | 0_0"}
+    assert describe(found) == {"a": " | 0_0", "b": "0_0", "c": " | 0_0"}
 
 
 def test_nothing_new_goes_to_a_draining_client_however_heavy_the_others_are() -> None:
@@ -116,7 +104,7 @@ def test_nothing_new_goes_to_a_draining_client_however_heavy_the_others_are() ->
 
 
 def test_state_on_disk_is_taken_before_an_empty_client() -> None:
-    assert given(assign(make_snapshot({"0_0": LOG}, {"a": {}, "b": {"0_0": 700}}), NAME)) == {"a": "", "b": "0_0"}
+    assert describe(assign(make_snapshot({"0_0": LOG}, {"a": {}, "b": {"0_0": 700}}), NAME)) == {"a": "", "b": "0_0"}
 
 
 # ------------------------------------------------------------------------------------------------------------- rebalancing
@@ -125,24 +113,24 @@ def test_state_on_disk_is_taken_before_an_empty_client() -> None:
 def test_a_difference_of_the_threshold_is_not_exceeded() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(3)}
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2"}}
-    assert given(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
+    assert describe(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
 
 
 def test_above_the_threshold_the_greatest_task_moves_and_at_once_if_there_is_nothing_to_restore() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(4)}
     clients = {"a": {"active": "0_0 0_1 0_2"}, "b": {"active": "0_3"}}
-    assert given(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
+    assert describe(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
 
 
 def test_a_source_goes_on_until_its_target_has_caught_up() -> None:
     tasks = {f"0_{n}": LOG for n in range(4)}
     state = make_snapshot(tasks, {"a": running("0_0 0_1 0_2"), "b": running("0_3")})
     first = assign(state, NAME)
-    assert given(first) == {"a": "0_0 0_1 0_2!", "b": "0_3 |  | 0_2"}
+    assert describe(first) == {"a": "0_0 0_1 0_2!", "b": "0_3 |  | 0_2"}
     again = assign(state.model_copy(update={"remembered": first}), NAME)
-    assert given(again) == given(first), "nothing has been restored yet"
+    assert describe(again) == describe(first), "nothing has been restored yet"
     second = assign(make_restored_snapshot(state, first), NAME)
-    assert given(second) == {"a": "0_0 0_1", "b": "0_2 0_3"}
+    assert describe(second) == {"a": "0_0 0_1", "b": "0_2 0_3"}
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [(1, 1), (2, 2), (5, 2)])
@@ -160,7 +148,7 @@ def test_moves_that_need_no_restoring_are_not_counted() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(12)}
     found = assign(make_snapshot(tasks, {"a": {"active": " ".join(tasks)}, "b": {}, "c": {}}), NAME)
     assert [len(client.active) for client in found.clients] == [4, 4, 4]
-    assert "!" not in "".join(given(found).values())
+    assert "!" not in "".join(describe(found).values())
 
 
 def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
@@ -173,9 +161,9 @@ def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
     }
     state = make_snapshot(tasks, clients)
     first = assign(state, NAME)
-    assert given(first) == {"a": "0_0 0_1!", "b": "2_0 3_0 |  | 0_1", "c": "0_2 1_0 4_0"}
+    assert describe(first) == {"a": "0_0 0_1!", "b": "2_0 3_0 |  | 0_1", "c": "0_2 1_0 4_0"}
     second = assign(make_restored_snapshot(state, first), NAME)
-    assert given(second) == {"a": "0_0 1_0", "b": "0_1 2_0 3_0", "c": "0_2 4_0"}
+    assert describe(second) == {"a": "0_0 1_0", "b": "0_1 2_0 3_0", "c": "0_2 4_0"}
 
 
 def test_a_copy_does_not_move_to_a_client_that_has_one() -> None:
@@ -183,15 +171,15 @@ def test_a_copy_does_not_move_to_a_client_that_has_one() -> None:
     tasks = {f"0_{n}": LOG for n in range(3)}
     standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
     found = assign(make_snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
-    assert given(found) == {"a": "0_0 0_1 0_2", "b": " | 0_0 0_1 0_2"}
+    assert describe(found) == {"a": "0_0 0_1 0_2", "b": " | 0_0 0_1 0_2"}
 
 
 def test_nothing_is_rebalanced_while_a_copy_is_being_restored() -> None:
     tasks = {f"0_{n}": LOG for n in range(6)}
     state = make_snapshot(tasks, {"a": running("0_0 0_1 0_2 0_3 0_4"), "b": {"active": "0_5", "lags": {"0_5": 500}}})
     first = assign(state, NAME)
-    assert given(first) == {"a": "0_0 0_1 0_2 0_3 0_4!", "b": "0_5"}
-    assert given(assign(make_restored_snapshot(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
+    assert describe(first) == {"a": "0_0 0_1 0_2 0_3 0_4!", "b": "0_5"}
+    assert describe(assign(make_restored_snapshot(state, first), NAME))["b"] == "0_5 |  | 0_3 0_4"
 
 
 def test_a_draining_client_gives_all_away_and_receives_nothing() -> None:
@@ -215,7 +203,7 @@ def test_a_task_in_transit_stays_with_its_new_client() -> None:
     first = assign(state, NAME)
     assert all(client.active for client in first.clients)
     second = make_second_pass_snapshot(state, first)
-    assert given(assign(second, NAME)) == given(first)
+    assert describe(assign(second, NAME)) == describe(first)
 
 
 # ----------------------------------------------------------------------------------------------------------------- at large
@@ -237,7 +225,7 @@ def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
     last: tuple[float, dict[str, str]] | None = None
     for _ in range(40):
         found = assign(state, NAME)
-        now = squares(state, found), {client: text.rstrip("!") for client, text in given(found).items()}
+        now = squares(state, found), {client: text.rstrip("!") for client, text in describe(found).items()}
         if last is not None:
             assert now[0] < last[0] + 1e-6
         last = now
@@ -264,12 +252,12 @@ def test_it_settles_without_memory_and_with_old_state(shape: str) -> None:
 
 
 def test_nothing_to_do() -> None:
-    assert given(assign(make_snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
-    assert given(assign(make_snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {
+    assert describe(assign(make_snapshot({}, {"a": {}, "b": {}}), NAME)) == {"a": "", "b": ""}
+    assert describe(assign(make_snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {
         "a": "0_0 1_0"
     }
     everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
-    assert given(assign(make_snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
+    assert describe(assign(make_snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -6,14 +6,15 @@ import random
 from typing import Any
 
 import pytest
+from altering import with_options
 from enumeration import Tiny
 from seeds import take_few
 from targets import find_least_sum
 from tiny import draw_tiny_state
-from tiny_limits import draw_limits, place
+from tiny_limits import draw_limits
+from tiny_placements import to_placement
 
 from optassign.assignor import assign
-from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.translating.snapshot import read_situation
@@ -32,7 +33,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
         tiny = Tiny(draw_tiny_state(seed, most=200))
         problem = read_situation(tiny.state).problem
         shares, limits = compute_shares(problem), draw_limits(random.Random(seed), problem)
-        every = [place(tiny, problem, c) for c in tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])]
+        every = [to_placement(tiny, problem, c) for c in tiny.enumerate_all()]
         kept = [placed for placed in every if not list_broken(limits, placed)]
         found = find_least_sum(problem, shares, WEIGHTS, limits)
         if not kept:
@@ -59,17 +60,13 @@ def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], mon
         {"kind": "pin", "tasks": [made.tasks[0].id], "clients": [last]},
         {"kind": "forbid", "subtopologies": ["1"], "clients": [first]},
     ]
-    state = ask(made, limits=limits, **options)
+    state = with_options(made, limits=limits, **options)
     given = assign(state)
     assert validate(state, given) == []
     assert given.report.termination.reason != "fallback"
     assert not any(row.gave_way for row in given.report.limits)
-    free = assign(ask(made, **options))
+    free = assign(with_options(made, **options))
     if options.get("preset") == "weighted":
         rows = [next(goal for goal in answer.report.goals if goal.name == "weighted_cost") for answer in (given, free)]
         assert rows[0].proven
         assert rows[0].value >= rows[1].value
-
-
-def ask(state: ApplicationState, **options: Any) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})

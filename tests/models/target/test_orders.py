@@ -9,7 +9,8 @@ from enumeration import Tiny
 from seeds import take_few
 from targets import choose_solver, find_target, make_effort
 from tiny import draw_tiny_state, put_in_racks
-from tiny_limits import draw_limits, place
+from tiny_limits import draw_limits
+from tiny_placements import to_placement
 
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
@@ -59,7 +60,7 @@ def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
         problem, forced = prepare(read_situation(state).problem)
         shares, limits = compute_shares(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
 
-        every = [place(tiny, problem, c) for c in tiny.combine([tiny.list_placements(task) for task in state.tasks])]
+        every = [to_placement(tiny, problem, c) for c in tiny.enumerate_all()]
         kept = [each for each in every if not list_broken(limits, each) and shares.hold(count_copies(problem, each))]
         allowed = [tuple(evaluate(problem, forced, placed, goals).values()) for placed in kept]
         found = find_target(problem, forced, shares, goals, limits, make_effort(choose_solver(seed)))

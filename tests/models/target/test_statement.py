@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from enumeration import Tiny
 from seeds import take_few
+from targets import assert_rules_kept
 from tiny import draw_tiny_state
-from tiny_limits import draw_limits, place
+from tiny_limits import draw_limits
+from tiny_placements import to_placement
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
@@ -17,7 +19,7 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
 from optassign_models.limits import Kind, PlacementLimit, list_broken
 from optassign_models.pools import find_zones
-from optassign_models.problem import Placement, Problem
+from optassign_models.problem import Problem
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import variables
 from optassign_models.target.deal import deal_places
@@ -37,14 +39,6 @@ def state(problem: Problem, forced: Forced, limits: tuple[PlacementLimit, ...]) 
     return state_target(scope, None, DEFAULT_ORDER, limits)
 
 
-def require_rules(problem: Problem, placed: Placement) -> None:
-    """R1, R2 and R4."""
-    number = np.bincount(placed.standby_task, minlength=problem.T)
-    assert np.array_equal(number, np.where(problem.logged, problem.standbys, 0))
-    assert not np.any(placed.active[placed.standby_task] == placed.standby_client)
-    assert placed.active.min() >= 0
-
-
 @pytest.mark.parametrize("merge_from", [None, 0], ids=["apart", "merged"])
 @pytest.mark.parametrize("first", take_few(range(0, 200, 10), 6))
 def test_a_point_of_the_program_is_an_allowed_placement(
@@ -58,8 +52,8 @@ def test_a_point_of_the_program_is_an_allowed_placement(
         problem, forced = prepare(read_situation(tiny.state).problem)
         limits = draw_limits(random.Random(seed), problem) if seed % 2 else ()
         program = state(problem, forced, limits)
-        every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
-        if not any(tiny.is_balanced(each) and not list_broken(limits, place(tiny, problem, each)) for each in every):
+        every = tiny.enumerate_all()
+        if not any(tiny.is_balanced(each) and not list_broken(limits, to_placement(tiny, problem, each)) for each in every):
             assert merge_from is not None or is_infeasible(program.matrix, NO_DEADLINE), f"seed {seed}"
             continue
         for cost in np.random.default_rng(seed).integers(0, 9, (4, len(program.matrix.low))):
@@ -69,7 +63,7 @@ def test_a_point_of_the_program_is_an_allowed_placement(
             if placed is None:
                 assert merge_from is not None, f"seed {seed}"
                 continue
-            require_rules(problem, placed)
+            assert_rules_kept(problem, placed)
             if compute_shares(problem).hold(count_copies(problem, placed)) and not list_broken(limits, placed):
                 dealt += 1
                 for goal, value in zip(DEFAULT_ORDER, evaluate(problem, forced, placed).values(), strict=True):
@@ -82,8 +76,7 @@ def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
     for seed in range(0, 60, 3):
         tiny = Tiny(draw_tiny_state(seed, most=100))
         problem, forced = prepare(read_situation(tiny.state).problem)
-        every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
-        kept = [place(tiny, problem, each) for each in every if tiny.is_balanced(each)]
+        kept = [to_placement(tiny, problem, each) for each in tiny.list_balanced()]
         program = state(problem, forced, ())
         for goal in DEFAULT_ORDER if kept else ():
             form = price(program, Objective(((goal, 1),)))

@@ -8,11 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-import numpy as np
 import pytest
 from enumeration import Copies, Tiny
 from seeds import take_few
-from targets import choose_solver, find_least_sum, make_effort
+from targets import assert_rules_kept, choose_solver, find_least_sum, make_effort
 from tiny import draw_tiny_state
 
 from optassign.assignor import assign
@@ -22,7 +21,7 @@ from optassign.generating import SHAPES, Shape, generate
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.snapshot import read_situation
-from optassign_models.problem import Placement, Problem
+from optassign_models.problem import Problem
 from optassign_models.shares import compute_shares
 from optassign_models.target import variables
 from optassign_models.target.search import TargetAnswer
@@ -62,16 +61,6 @@ def draw_weights(rng: random.Random) -> Weights:
     return drawn[0], drawn[1], drawn[2]
 
 
-def require_rules(problem: Problem, placed: Placement) -> None:
-    """R1, R2 and R4."""
-    assert ((placed.active >= 0) & (placed.active < problem.C)).all()
-    keys = placed.standby_keys(problem.C)
-    assert len(np.unique(keys)) == len(keys)
-    number = np.bincount(placed.standby_task, minlength=problem.T)
-    assert np.array_equal(number, np.where(problem.logged, problem.standbys, 0))
-    assert not np.isin(np.arange(problem.T) * problem.C + placed.active, keys).any()
-
-
 @pytest.mark.parametrize("first", take_few(range(0, 300, 10), 10))
 def test_enumeration_finds_nothing_below_the_bound_and_nothing_better(first: int) -> None:
     """Tiny groups with capacities, unknown lags, drains and tasks of all kinds: the value is the optimum in nearly all."""
@@ -80,10 +69,9 @@ def test_enumeration_finds_nothing_below_the_bound_and_nothing_better(first: int
         tiny = InChangelogs(draw_tiny_state(seed, most=400))
         weights = DEFAULT if seed % 2 else draw_weights(random.Random(seed))
         found, problem = find_least(tiny.state, weights, choose_solver(seed))
-        every = tiny.combine([tiny.list_placements(task) for task in tiny.state.tasks])
-        least = min(tiny.cost(copies, weights) for copies in every)
+        least = min(tiny.cost(copies, weights) for copies in tiny.enumerate_all())
         assert found.placement is not None
-        require_rules(problem, found.placement)
+        assert_rules_kept(problem, found.placement)
         assert found.bounds[0] <= least <= found.values[0], f"seed {seed}"
         proven += found.bounds[0] == found.values[0]
     assert proven == 10
@@ -96,7 +84,7 @@ def test_the_sum_is_proven_with_any_weights(shape: Shape, standbys: int) -> None
     for seed, weights in enumerate([DEFAULT, *(draw_weights(rng) for _ in range(3))]):
         found, problem = find_least(generate(shape, 120, 12, standbys, seed=seed, unlogged=0.2), weights)
         assert found.placement is not None
-        require_rules(problem, found.placement)
+        assert_rules_kept(problem, found.placement)
         assert found.bounds == found.values, f"weights {weights}"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from holding import ASSIGNORS, find_followups, list_actives, list_owners, list_standbys, play, with_options
+from altering import with_options
+from holding import ASSIGNORS, find_followups, list_actives, list_owners, list_standbys, play
 from judging import make_snapshot
 
-from optassign.assignor import assign, names_without_jdk
+from optassign.assignor import assign, list_names_without_jdk
 from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
@@ -172,7 +173,7 @@ def test_a_forgotten_plan_counts_for_nothing(assignor: str) -> None:
 def test_every_assignor_reports_drains() -> None:
     state = generate("steady", 12, 3, 1, seed=1)
     name = state.clients[0].process_id
-    for assignor in names_without_jdk():
+    for assignor in list_names_without_jdk():
         answer = assign(with_options(state, drain=[name]), assignor)
         assert [row.process_id for row in answer.report.drains] == [name], assignor
 

@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 import pytest
-from holding import ASSIGNORS, list_actives, list_owners, play, with_options
+from altering import with_options
+from holding import ASSIGNORS, list_actives, list_owners, play
 from pydantic import ValidationError
 
 from optassign.assignor import assign

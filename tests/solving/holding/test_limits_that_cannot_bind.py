@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from holding import ASSIGNORS, with_options
+from altering import with_options
+from holding import ASSIGNORS
 
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from altering import with_configs, with_options
 from case import Case
 
 from optassign import assign
@@ -54,12 +55,8 @@ def draw_group(random: Random) -> ApplicationState:
     if racks and random.random() < 0.5:
         configs["rack_aware_assignment_strategy"] = "min_traffic"
     options = {**_draw_goals(random), **_draw_operator(random, state)}
-    return state.model_copy(
-        update={
-            "configs": state.configs.model_copy(update=configs),
-            "options": type(state.options).model_validate({**state.options.model_dump(), **options}),
-        }
-    )
+    made = type(state.options).model_validate({**state.options.model_dump(), **options})
+    return with_configs(state, **configs).model_copy(update={"options": made})
 
 
 def _draw_goals(random: Random) -> dict[str, Any]:
@@ -150,10 +147,6 @@ def _sort(answer: Any) -> list[Any]:
     return sorted(answer.clients, key=lambda client: client.process_id)
 
 
-def _with_options(state: ApplicationState, **options: Any) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})
-
-
 def _add_loose_limit(state: ApplicationState) -> ApplicationState:
     """Return the group with a limit that every placement keeps."""
     ids = [client.process_id for client in state.clients]
@@ -179,13 +172,13 @@ def _triple_weights(state: ApplicationState) -> ApplicationState:
     if state.options.preset != "weighted":
         return state
     names = ("instance", "subtopology", "stickiness")
-    return _with_options(state, weights=weights.model_copy(update={name: 3 * getattr(weights, name) for name in names}))
+    return with_options(state, weights=weights.model_copy(update={name: 3 * getattr(weights, name) for name in names}))
 
 
 def _spell_out_defaults(state: ApplicationState) -> ApplicationState:
     if state.options.preset != "lexicographic" or state.options.goals is not None:
         return state
-    return _with_options(state, goals=tuple(goal_order(state).names))
+    return with_options(state, goals=tuple(goal_order(state).names))
 
 
 def _add_tag(state: ApplicationState) -> ApplicationState:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -63,7 +63,26 @@ def count_open(connections: list[socket.socket]) -> int:
     return number
 
 
-class Innocent:
+class _Background:
+    """Work that a thread repeats within the context, until `_end` is set."""
+
+    def __init__(self) -> None:
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        raise NotImplementedError
+
+
+class Innocent(_Background):
     """A plug-in with a small group that sends requests repeatedly within the context."""
 
     def __init__(self, service: Running, pause: float = 0.05, deadline: float = INNOCENT_DEADLINE) -> None:
@@ -72,16 +91,7 @@ class Innocent:
         self.missed = 0
         """Number of requests without an answer in time."""
         self._service, self._pause, self._deadline = service, pause, deadline
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._ask, daemon=True)
-
-    def __enter__(self) -> "Innocent":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
+        super().__init__()
 
     @property
     def p99(self) -> float:
@@ -89,7 +99,7 @@ class Innocent:
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, round(0.99 * len(ordered)))]
 
-    def _ask(self) -> None:
+    def _work(self) -> None:
         body = make_state("innocent").model_dump_json().encode()
         headers = {**HEADERS, "Optassign-Deadline-Ms": str(round(1000 * self._deadline))}
         with httpx.Client(base_url=self._service.client.base_url, timeout=self._deadline) as client:
@@ -103,24 +113,15 @@ class Innocent:
                 self.missed += not answered
 
 
-class MemoryWatch:
+class MemoryWatch(_Background):
     """A watch on the peak memory of a process and of each of its children, within the context."""
 
     def __init__(self, pid: int) -> None:
         self.most: dict[int, int] = {}
         self._pid = pid
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        super().__init__()
 
-    def __enter__(self) -> "MemoryWatch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _look(self) -> None:
+    def _work(self) -> None:
         while not self._end.wait(0.05):
             for pid in [self._pid, *find_children(self._pid)]:
                 self.most[pid] = max(self.most.get(pid, 0), read_memory(pid, "VmRSS"))

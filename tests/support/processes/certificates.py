@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import trustme
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,15 @@ def write_certificate(authority: trustme.CA, folder: Path) -> Files:
     issued.cert_chain_pems[0].write_to_path(str(files.certificate))
     issued.private_key_pem.write_to_path(str(files.key))
     return files
+
+
+def write_key_store(authority: trustme.CA, file: Path) -> Path:
+    """Write a new key of 127.0.0.1 and its certificate into one file, as Kafka reads them."""
+    issued = authority.issue_cert("127.0.0.1")
+    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    certificates = b"".join(each.bytes() for each in issued.cert_chain_pems)
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificates)
+    return file
 
 
 def trust(authority: trustme.CA) -> ssl.SSLContext:

@@ -70,7 +70,19 @@ class Tiny:
                 found.append((active, standbys))
         return found
 
-    def combine(self, options: list[list[tuple[str, frozenset[str]]]]) -> Iterator[Copies]:
+    def enumerate_all(self) -> Iterator[Copies]:
+        """Yield all placements that keep R1, R2 and R4."""
+        return self._combine([self.list_placements(task) for task in self.state.tasks])
+
+    def enumerate_first(self) -> Iterator[Copies]:
+        """Yield all placements that keep R1 to R5."""
+        return self._combine([self.list_first_placements(task) for task in self.state.tasks])
+
+    def list_balanced(self) -> list[Copies]:
+        """Return the balanced placements that keep R1, R2 and R4."""
+        return [copies for copies in self.enumerate_all() if self.is_balanced(copies)]
+
+    def _combine(self, options: list[list[tuple[str, frozenset[str]]]]) -> Iterator[Copies]:
         ids = [t.id for t in self.state.tasks]
         for choice in itertools.product(*options):
             yield dict(zip(ids, choice, strict=True))
@@ -202,21 +214,11 @@ class Tiny:
         return work, cold, actives_not_caught_up, self.count_active_migrations(plan), self.count_standby_migrations(plan)
 
     def find_best_plan(self) -> tuple[int, int, int, int, int] | None:
-        values = [
-            self.measure_plan(plan)
-            for plan in self.combine([self.list_placements(t) for t in self.state.tasks])
-            if self.is_balanced(plan)
-        ]
-        return min(values, default=None)
+        return min(map(self.measure_plan, self.list_balanced()), default=None)
 
     def find_best_now(self) -> int | None:
         """Return the fewest active moves of an assignment that is balanced now and keeps R3 and R5, or None."""
-        moves = [
-            self.count_active_moves(copies)
-            for copies in self.combine([self.list_first_placements(t) for t in self.state.tasks])
-            if self.is_balanced(copies)
-        ]
-        return min(moves, default=None)
+        return min(map(self.count_active_moves, filter(self.is_balanced, self.enumerate_first())), default=None)
 
     def measure_rebalance(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int, int]:
         """Return goals (i) to (v), the first and the third negated so that all are minimised."""
@@ -230,7 +232,4 @@ class Tiny:
         return -planned, off, -led, self.count_active_moves(answer), imbalance[0] + imbalance[1] + imbalance[3]
 
     def find_best_rebalance(self, plan: Copies) -> tuple[int, int, int, int, int]:
-        return min(
-            self.measure_rebalance(answer, plan)
-            for answer in self.combine([self.list_first_placements(t) for t in self.state.tasks])
-        )
+        return min(self.measure_rebalance(answer, plan) for answer in self.enumerate_first())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
@@ -11,10 +9,6 @@ from optassign.judging.validation import validate
 from optassign.simulation.successors import make_restored_snapshot
 
 ASSIGNORS = ("cp-sat", "greedy")
-
-
-def with_options(state: ApplicationState, **options: Any) -> ApplicationState:
-    return state.model_copy(update={"options": state.options.model_copy(update=options)})
 
 
 def list_actives(answer: TaskAssignment) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate
@@ -15,6 +17,16 @@ from optassign_models.target.objectives import list_in_order
 from optassign_models.target.search import Question, TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver
 from optassign_models.target.weighing import compute_weighted_cost, express_in_changelogs, weigh
+
+
+def assert_rules_kept(problem: Problem, placed: Placement) -> None:
+    """Assert that a placement keeps R1, R2 and R4."""
+    assert ((placed.active >= 0) & (placed.active < problem.C)).all()
+    keys = placed.standby_keys(problem.C)
+    assert len(np.unique(keys)) == len(keys)
+    number = np.bincount(placed.standby_task, minlength=problem.T)
+    assert np.array_equal(number, np.where(problem.logged, problem.standbys, 0))
+    assert not np.isin(np.arange(problem.T) * problem.C + placed.active, keys).any()
 
 
 def choose_solver(seed: int) -> Solver:

@@ -1,0 +1,71 @@
+"""Instances that come and go: together, one by one under load, by SIGKILL, cleanly, and the leader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from kafka_group import assert_nothing_cold_ran, assert_sound
+
+from optassign_benchmarks.kafka.group import StreamsApplication
+
+_PROBES = 2
+"""A probe moves what has been warmed up, and a second may move what had to wait for the first."""
+_PROBES_AFTER_LOSS = 3
+
+
+@pytest.mark.long
+def test_three_instances_start_together(new_group: Callable[..., StreamsApplication]) -> None:
+    group = new_group("cold-start")
+    group.start("a", "b", "c")
+    assert_sound(group, most_probes=_PROBES)
+    assert {each.assignor for each in group.rebalances} == {"cp-sat"}
+
+
+def test_a_second_and_a_third_instance_join(new_group: Callable[..., StreamsApplication]) -> None:
+    group = new_group("joining")
+    group.start("a")
+    group.await_complete()
+    for name in ("b", "c"):
+        before = group.generation
+        group.start(name)
+        group.await_complete(after=before)
+        assert_sound(group, most_probes=_PROBES)
+        assert_nothing_cold_ran(group, name)
+    assert {each.assignor for each in group.rebalances} == {"cp-sat"}
+
+
+@pytest.mark.long
+def test_instances_go_and_come_back(new_group: Callable[..., StreamsApplication]) -> None:
+    group = new_group("leaving")
+    group.start("a", "b", "c")
+    assert_sound(group, most_probes=_PROBES_AFTER_LOSS)
+
+    killed = next(name for name in group.instances if name != group.leader)
+    before = group.generation
+    group.kill(killed)
+    group.await_complete(after=before)
+    assert_sound(group, most_probes=_PROBES_AFTER_LOSS)
+
+    before = group.generation
+    group.start(killed)
+    group.await_complete(after=before)
+    assert_sound(group, most_probes=_PROBES_AFTER_LOSS)
+
+    leaver = next(name for name in group.instances if name != group.leader)
+    before = group.generation
+    group.leave(leaver)
+    group.await_complete(after=before)
+    assert_sound(group, most_probes=_PROBES_AFTER_LOSS)
+
+
+@pytest.mark.long
+def test_the_leader_is_killed(new_group: Callable[..., StreamsApplication]) -> None:
+    group = new_group("leaderless")
+    group.start("a", "b", "c")
+    assert_sound(group, most_probes=_PROBES_AFTER_LOSS)
+    leader, before = group.leader, group.generation
+    group.kill(leader)
+    group.await_complete(after=before)
+    assert group.leader != leader
+    assert_sound(group, most_probes=_PROBES_AFTER_LOSS)
