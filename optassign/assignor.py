@@ -33,14 +33,14 @@ __all__ = [
     "check_type",
     "create",
     "describe_failure",
+    "find_traits",
     "is_own",
+    "list_names",
+    "list_names_without_jdk",
+    "list_variants",
     "load_factory",
     "name_assignor",
-    "names",
-    "names_without_jdk",
     "register",
-    "traits",
-    "variants",
 ]
 
 
@@ -138,16 +138,16 @@ def register(name: str, factory: AssignorFactory | str, *, replace: bool = False
         _entries[name] = _Entry(factory, traits)
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """Return the names of all assignors, sorted."""
     with _lock:
         return tuple(sorted({**_find_installed(), **_entries}))
 
 
-def names_without_jdk() -> tuple[str, ...]:
+def list_names_without_jdk() -> tuple[str, ...]:
     """Return the names of the assignors that need no JDK: optimising ones last, each group sorted."""
-    chosen = [name for name in names() if not traits(name).needs_jdk]
-    return tuple(sorted(chosen, key=lambda name: (traits(name).optimises, name)))
+    chosen = [name for name in list_names() if not find_traits(name).needs_jdk]
+    return tuple(sorted(chosen, key=lambda name: (find_traits(name).optimises, name)))
 
 
 def name_assignor(assignor: str | TaskAssignor) -> str:
@@ -155,7 +155,7 @@ def name_assignor(assignor: str | TaskAssignor) -> str:
     return assignor if isinstance(assignor, str) else str(getattr(assignor, "name", type(assignor).__name__))
 
 
-def traits(assignor: str | TaskAssignor) -> Traits:
+def find_traits(assignor: str | TaskAssignor) -> Traits:
     """Return an assignor's traits; a name may end with a colon and a variant. ArgumentError for an unknown name."""
     if not isinstance(assignor, str):
         own = getattr(assignor, "TRAITS", None)
@@ -175,7 +175,7 @@ def is_own(name: str) -> bool:
     return name.partition(":")[0] in _OWN
 
 
-def variants(name: str) -> tuple[str, ...]:
+def list_variants(name: str) -> tuple[str, ...]:
     """Return the variants of an assignor, requested as `name:variant`, its default first; empty for most assignors."""
     found: tuple[str, ...] = getattr(load_factory(_find_entry(name).factory), "VARIANTS", ())
     return found
@@ -184,8 +184,8 @@ def variants(name: str) -> tuple[str, ...]:
 def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
     """Return a new assignor. `time_limit`: seconds of solving.
 
-    `name` may end with a colon and one of `variants(name)`, which is passed to the factory as `variant=`. ArgumentError for an
-    unknown name, an unknown variant or a bad limit; AssignorError if the assignor cannot be loaded.
+    `name` may end with a colon and one of `list_variants(name)`, which is passed to the factory as `variant=`. ArgumentError
+    for an unknown name, an unknown variant or a bad limit; AssignorError if the assignor cannot be loaded.
     """
     base, colon, variant = name.partition(":")
     factory = load_factory(_find_entry(base).factory)
@@ -194,7 +194,7 @@ def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
     limit = {"time_limit": time_limit} if _takes_time_limit(factory) else {}
     if not colon:
         return _check_protocol(factory(**limit), base)
-    allowed = variants(base)
+    allowed = list_variants(base)
     if variant not in allowed:
         raise ArgumentError("assignor", f"variant {variant!r} of {base!r}", ", ".join(allowed) or "none, it has only one form")
     return _check_protocol(factory(**limit, variant=variant), base)
@@ -203,7 +203,7 @@ def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
 def _check_protocol(made: TaskAssignor, name: str) -> TaskAssignor:
     """Return the made assignor; AssignorError if it lacks methods of TaskAssignor."""
     if not isinstance(made, TaskAssignor):
-        raise AssignorError(f"assignor {name!r} has not the methods of TaskAssignor: found {type(made).__name__}")
+        raise AssignorError(f"assignor {name!r} lacks methods of TaskAssignor: found {type(made).__name__}")
     return made
 
 
@@ -211,7 +211,7 @@ def _find_entry(name: str) -> _Entry:
     with _lock:
         entry = _entries.get(name) or _find_installed().get(name)
     if entry is None:
-        raise ArgumentError("assignor", repr(name), ", ".join(names()))
+        raise ArgumentError("assignor", repr(name), ", ".join(list_names()))
     return entry
 
 
@@ -223,7 +223,7 @@ def _find_installed() -> dict[str, _Entry]:
     found: dict[str, _Entry] = {}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
         if ":" in point.name or (point.name in _entries and _entries[point.name].factory != point.value):
-            _log.warning("assignor %r of %s is passed by: its name has a colon, or is taken", point.name, point.value)
+            _log.warning("skipped assignor %r of %s: its name has a colon, or is taken", point.name, point.value)
         else:
             found.setdefault(point.name, _Entry(point.value, None))
     return found
@@ -241,7 +241,7 @@ def load_factory(factory: AssignorFactory | str) -> AssignorFactory:
     except Exception as error:  # a module may raise anything while it is imported
         raise AssignorError(f"{factory} cannot be loaded: {describe_failure(error)}") from error
     if not callable(made) or (isinstance(made, type) and not hasattr(made, "assign")):
-        raise AssignorError(f"{factory} is no assignor: it has to be a class with the methods of TaskAssignor")
+        raise AssignorError(f"{factory} is no assignor; allowed: a class with the methods of TaskAssignor")
     loaded: AssignorFactory = made
     return loaded
 
@@ -282,7 +282,7 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
     error = validate_task_assignment(state, answer)
     chosen.on_assignment_computed(state, answer, error)
     if error is not AssignmentError.NONE:
-        raise AssignorError(f"assignor {answer.assignor!r} gave an answer that Kafka would refuse: {error.name}")
+        raise AssignorError(f"assignor {answer.assignor!r} returned an answer that Kafka would refuse: {error.name}")
     return answer
 
 
@@ -297,7 +297,7 @@ def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
     """Return `answer`; AssignorError, with the assignor's name, if it is not a TaskAssignment."""
     if not isinstance(answer, TaskAssignment):
         name = getattr(assignor, "name", type(assignor).__name__)
-        raise AssignorError(f"assignor {name!r} gave no TaskAssignment: found {type(answer).__name__}")
+        raise AssignorError(f"assignor {name!r} returned no TaskAssignment: found {type(answer).__name__}")
     return answer
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from os import PathLike
 
-from optassign.assignor import TaskAssignor, assign, check_snapshot, create, is_own, name_assignor, names_without_jdk
+from optassign.assignor import TaskAssignor, assign, check_snapshot, create, is_own, list_names_without_jdk, name_assignor
 from optassign.errors import ArgumentError
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Weights
@@ -115,7 +115,7 @@ def compare(
     check_snapshot(state)
     if isinstance(assignors, str):
         raise TypeError("assignors: found str; allowed: a list of names or assignors")
-    chosen = {name_assignor(each): each for each in (names_without_jdk() if assignors is None else assignors)}
+    chosen = {name_assignor(each): each for each in (list_names_without_jdk() if assignors is None else assignors)}
     for each in chosen.values():
         if isinstance(each, str):
             _refuse_unknown(each, time_limit)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
-from optassign.assignor import is_own, traits
+from optassign.assignor import find_traits, is_own
 from optassign.errors import ArgumentError, MissingPackageError
 from optassign.judging.comparison import PREVIOUS, ComparedAnswer, Comparison
 from optassign.measuring.balance import compute_shares
@@ -211,7 +211,7 @@ def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[
     coloured = list(zip(_COLOURS * len(runs), runs, strict=False))
     # An optimising assignor is drawn last, cp-sat after all others, and each line is thinner than those below it: of equal
     # curves all are seen.
-    coloured.sort(key=lambda each: (_optimises(each[1].assignor), each[1].assignor == _TOP))
+    coloured.sort(key=lambda each: (is_own(name := each[1].assignor) and find_traits(name).optimises, name == _TOP))
     for below, (colour, played) in enumerate(coloured):
         times = [point.at / unit for point in played.felt.curve]
         values = [value(point) for point in played.felt.curve]
@@ -222,10 +222,6 @@ def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[
     panel.set_ylim(bottom=0)
     panel.margins(x=0)
     panel.tick_params(labelsize=8)
-
-
-def _optimises(assignor: str) -> bool:
-    return traits(assignor).optimises if is_own(assignor) else False
 
 
 def _draw_holders(panel: Any, played: Played, unit: float) -> None:

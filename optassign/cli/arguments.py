@@ -154,16 +154,22 @@ def accept_numbers(what: str) -> Callable[[str], float]:
     return parse
 
 
-def accept_durations() -> Callable[[str], float]:
-    """The type of an argument that is a duration: seconds, or text such as `15min`."""
+def accept_durations(allowed: str = "", fits: Callable[[float], bool] = lambda seconds: True) -> Callable[[str], float]:
+    """Return the type of an argument that is a duration: seconds, or text such as `15min`.
+
+    `fits`: whether the seconds are allowed. `allowed`: the allowed seconds in the error message.
+    """
 
     def parse(text: str) -> float:
         from optassign.formats.durations import parse_duration
 
         try:
-            return parse_duration(text)
+            seconds = parse_duration(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
+        if not fits(seconds):
+            raise argparse.ArgumentTypeError(f"found {text}; allowed: {allowed}")
+        return seconds
 
     return parse
 
@@ -206,10 +212,10 @@ def register_listed_assignors(arguments: Namespace, *, elsewhere: bool = False) 
 
 def register_assignors(pairs: Iterable[tuple[str, str]]) -> None:
     """Register each (name, "module:class"). UsageError for a name that is taken."""
-    from optassign.assignor import names, register
+    from optassign.assignor import list_names, register
 
     for name, target in pairs:
-        if name in names():
+        if name in list_names():
             raise UsageError(f"--register: found {name!r}, which is taken; allowed: a new name")
         register(name, target)
 

@@ -96,7 +96,7 @@ def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignmen
     if not beside and recording is not None:
         return recording.assignment
     if recording is None or recording.beside_assignment is None:
-        found = "a snapshot alone" if recording is None else "a recording with one answer"
+        found = "a snapshot without an answer" if recording is None else "a recording with one answer"
         raise UsageError(f"--beside: found {found}; allowed: where another answer than the service's was applied")
     return recording.beside_assignment
 
@@ -139,13 +139,13 @@ def describe_size(state: "ApplicationState") -> str:
 
 def check_assignor(name: str, option: str = "--assignor") -> None:
     """Raise UsageError, with the option's name, unless the assignor and its variant after a colon exist."""
-    from optassign.assignor import is_own, names, variants
+    from optassign.assignor import is_own, list_names, list_variants
 
     base, colon, variant = name.partition(":")
-    if not is_own(base) and base not in names():
-        raise UsageError(f"{option}: found {name!r}; allowed: {', '.join(names())}")
-    if colon and variant not in variants(base):
-        allowed = ", ".join([base, *(f"{base}:{one}" for one in variants(base))])
+    if not is_own(base) and base not in list_names():
+        raise UsageError(f"{option}: found {name!r}; allowed: {', '.join(list_names())}")
+    if colon and variant not in list_variants(base):
+        allowed = ", ".join([base, *(f"{base}:{one}" for one in list_variants(base))])
         raise UsageError(f"{option}: found {name!r}; allowed: {allowed}")
 
 

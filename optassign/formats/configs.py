@@ -127,13 +127,13 @@ class Limit(Frozen):
             found = "no number" if self.most is None else str(self.most)
             raise cross_check_error(found, "a number" if self.most is None else f"none for {self.kind}", ".most")
         if self.kind == "most_active_moves" and self.most == 0:
-            raise cross_check_error("0", "1 or more; nothing moves where the application is paused", ".most")
+            raise cross_check_error("0", "1 or more; pause the application to move nothing", ".most")
         if self.kind not in _KINDS_OF_PLACES and (self.tasks or self.subtopologies):
             field = "tasks" if self.tasks else "subtopologies"
-            raise cross_check_error("some", f"none for {self.kind}, which is about all tasks", f".{field}")
+            raise cross_check_error("some", f"none for {self.kind}, which applies to all tasks", f".{field}")
         if self.kind == "most_active_moves" and (self.clients or self.tags):
             field = "clients" if self.clients else "tags"
-            raise cross_check_error("some", f"none for {self.kind}, which is about the whole group", f".{field}")
+            raise cross_check_error("some", f"none for {self.kind}, which applies to the whole group", f".{field}")
         if self.kind in _KINDS_OF_PLACES and not (self.clients or self.tags):
             raise cross_check_error("neither", f"clients or tags for {self.kind}", ".clients")
         return self

@@ -74,7 +74,8 @@ def to_model(
         try:
             return model.model_validate(data), ()
         except ValidationError as error:
-            if unknown == "refuse" or not _is_unknown_field(error):
+            kinds = {each["type"] for each in error.errors(include_url=False, include_input=False)}
+            if unknown == "refuse" or "unknown_field" not in kinds:
                 raise from_validation(error, data, model, name) from None
         ignored = _drop_unknown_fields(data, model)
         try:
@@ -99,7 +100,7 @@ def read_json(source: Source) -> tuple[str, Any]:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
                 content = file.read(MOST_FILE_BYTES + 1)
         except (OSError, EOFError, zlib.error):
-            raise InputError(name, "", "gzip that is cut short or damaged", _FILE) from None
+            raise InputError(name, "", "truncated or damaged gzip", _FILE) from None
     if len(content) > MOST_FILE_BYTES:
         raise InputError(name, "", f"more than {MOST_FILE_BYTES >> 30} GiB", _FILE)
     return name, read_value(content, name)
@@ -143,7 +144,7 @@ def _parse(content: bytes, source: str) -> Any:
         found = f"byte 0x{content[error.start]:02x}, which is not UTF-8"
         raise InputError(source, f"byte {error.start}", found, _JSON) from None
     if not text.strip():
-        raise InputError(source, "", "nothing: it is empty", _JSON)
+        raise InputError(source, "", "an empty text", _JSON)
     repeats: list[_RepeatedName] = []
 
     def to_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def _parse(content: bytes, source: str) -> Any:
     except json.JSONDecodeError as error:
         raise _syntax_error(error, source) from None
     except RecursionError:
-        raise InputError(source, "", "lists or objects in each other, too deep to read", _JSON) from None
+        raise InputError(source, "", "lists or objects nested too deeply", _JSON) from None
     except ValueError:  # an integer of thousands of digits, which Python refuses to convert
         # Linear: a pattern with a least length would begin anew at each digit.
         digits = next((run for run in _DIGITS.finditer(text) if run.end() - run.start() >= MOST_DIGITS), None)
@@ -191,9 +192,9 @@ def _syntax_error(error: json.JSONDecodeError, source: str) -> InputError:
     rest = error.doc[error.pos :]
     place = f"line {error.lineno}, column {error.colno}"
     if not rest.strip():
-        return InputError(source, place, "the end: it is cut short", _JSON)
+        return InputError(source, place, "the end of a truncated text", _JSON)
     if error.msg.startswith("Unterminated string"):
-        return InputError(source, place, "a string without an end", _JSON)
+        return InputError(source, place, "an unterminated string", _JSON)
     expected = "one value and nothing after it" if error.msg == "Extra data" else error.msg.removesuffix(" at")
     expected = expected.replace("Expecting", "expected").replace("Invalid", "no invalid")
     return InputError(source, place, show_value(shorten(rest, 30)), f"{_JSON} ({expected})")
@@ -209,11 +210,6 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _is_unknown_field(error: ValidationError) -> bool:
-    """Return whether an unknown field is among the errors."""
-    return any(each["type"] == "unknown_field" for each in error.errors(include_url=False, include_input=False))
 
 
 def _drop_unknown_fields(data: Any, model: type[BaseModel]) -> set[str]:

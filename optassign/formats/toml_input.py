@@ -45,7 +45,7 @@ def _toml_syntax_error(error: Exception, text: str, source: str) -> InputError:
     message = str(error)
     place = _PLACE.search(message)
     if place is None:
-        return InputError(source, "", "tables or lists in each other, too deep to read", _ALLOWED)
+        return InputError(source, "", "tables or lists nested too deeply", _ALLOWED)
     lines = text.rstrip().split("\n")
     line = min(int(place[1] or len(lines)), len(lines))
     reason = _PLACE.sub("", message)

@@ -5,7 +5,7 @@ subtopologies and clients:
 
 1. Actives per (subtopology, client): floor or ceiling of the client's share. The subtopologies are dealt in turn, logged ones
    first, stateless ones last; in each, clients whose running sum is due first get the ceiling (earliest deadline first, as in
-   Tijdeman, The chairman assignment problem, 1980). Augmenting paths (`_Mending`) bring the remaining sums into their shares:
+   Tijdeman, The chairman assignment problem, 1980). Augmenting paths (`_SumRepair`) bring the remaining sums into their shares:
    the shares are two laminar families, so the paths exist.
 2. Copies per (subtopology, client), likewise, at least as many as the actives. A third family meets the two here, so a path may
    be missing; then both are dealt again with other ties, every second time the copies first.
@@ -30,7 +30,9 @@ DEALS = 200
 """Deals before giving up: few shapes need a second one (tests/generating/test_generate.py)."""
 
 
-def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray) -> bool:
+def repair_sums(
+    counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray
+) -> bool:
     """Bring running sums of counts into their shares, in place; return False if that is impossible.
 
     Args:
@@ -41,10 +43,10 @@ def mend_sums(counts: IntArray, low: IntArray, high: IntArray, level: IntArray, 
         sum_low: (L, C) lower bounds of each client's sum of all counts up to each level.
         sum_high: (L, C) upper bounds of these sums.
     """
-    return _Mending(counts, low, high, level, sum_low, sum_high).mend()
+    return _SumRepair(counts, low, high, level, sum_low, sum_high).repair()
 
 
-class _Mending:
+class _SumRepair:
     """The flow under repair: a node for each subtopology, for each (level, client), and the sink."""
 
     def __init__(
@@ -58,7 +60,7 @@ class _Mending:
         self._rows = [np.flatnonzero(rows) for rows in in_level]
         self._sums = np.cumsum([counts[rows].sum(axis=0) for rows in self._rows], axis=0) if self._n else sum_low
 
-    def mend(self) -> bool:
+    def repair(self) -> bool:
         """Repair all sums, in place; return False if one cannot be repaired."""
         while True:
             outside = np.argwhere((self._sums > self._sum_high) | (self._sums < self._sum_low))
@@ -251,7 +253,7 @@ def _deal_counts(
         sum_low[-1], sum_high[-1] = shares.narrow(sum_low[-1], sum_high[-1], int(sums[-1]))
     number_of_level = {int(level[i]): k for k, i in enumerate(last.tolist())}
     levels = np.array([number_of_level[v] for v in level.tolist()], dtype=np.int64)
-    return counts if mend_sums(counts, low, high, levels, sum_low[last], sum_high[last]) else None
+    return counts if repair_sums(counts, low, high, levels, sum_low[last], sum_high[last]) else None
 
 
 def _find_due(floor: IntArray, sum_low: IntArray) -> IntArray:

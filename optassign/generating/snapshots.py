@@ -109,7 +109,7 @@ def generate(
         PastSettings(topology, units // np.gcd.reduce(units), clients, standbys, acceptable_recovery_lag, for_history)
     )
 
-    ids = _name_tasks(topology.sizes)
+    ids = [f"{g}_{p}" for g, size in enumerate(topology.sizes.tolist()) for p in range(size)]
     lags = _list_lags(history, topology, clients, dense, unknown, for_lags)
     previous = _list_by_client(history.active, np.arange(tasks), clients, ids)
     listed = _list_by_client(history.client, history.task, clients, ids)
@@ -179,11 +179,6 @@ def _check_arguments(given: dict[str, Any]) -> None:
 def _draw_for_each(value: Any, number: int, draw: Callable[[Any, Any], Any]) -> Any:
     """Return (number,) copies of the value, or draws from (lowest, highest)."""
     return draw(*value) if isinstance(value, tuple) else np.full(number, value)
-
-
-def _name_tasks(sizes: IntArray) -> list[str]:
-    """Return the ids of the tasks of subtopologies of these sizes (G,)."""
-    return [f"{g}_{p}" for g, size in enumerate(sizes.tolist()) for p in range(size)]
 
 
 def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:

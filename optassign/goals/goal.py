@@ -9,18 +9,6 @@ from optassign.measuring.facts import Facts
 Value = int | float
 
 
-def _find_nothing(state: ApplicationState) -> None:
-    return None
-
-
-def _tolerate_nothing(facts: Facts) -> float:
-    return 0.0
-
-
-def _as_it_is(bound: Value, facts: Facts) -> Value:
-    return bound
-
-
 @dataclass(frozen=True)
 class Goal:
     """One goal of a stage. Measures use no solver and share no code with the models."""
@@ -35,9 +23,9 @@ class Goal:
     more_is_better: bool = False
     joins: Callable[[ApplicationState], bool] | None = None
     """For goals (a): whether the snapshot's configuration makes the goal take part. None: it always takes part."""
-    find_data: Callable[[ApplicationState], object | None] = _find_nothing
+    find_data: Callable[[ApplicationState], object | None] = lambda state: None
     """For goals (a): the data that its model needs in addition to the arrays; None if the snapshot lacks it."""
-    why_unserved: Callable[[ApplicationState], str | None] = _find_nothing
+    why_unserved: Callable[[ApplicationState], str | None] = lambda state: None
     """Why no assignor can serve the goal on this snapshot, or not in full; None if it can be served."""
     in_default_order: bool = True
     """Whether it takes part without being named in the options; for goals (a), if it joins."""
@@ -47,11 +35,11 @@ class Goal:
     """Whether its value is a count, so that 0 is proven without a solver."""
     is_reported_at_rest: bool = False
     """Whether it is also reported for an answer that is its own target, in addition to goals (a)."""
-    bound_in_units: Callable[[Value, Facts], Value] = _as_it_is
+    bound_in_units: Callable[[Value, Facts], Value] = lambda bound, facts: bound
     """Convert a bound of the model into the unit of the measure."""
-    tolerance: Callable[[Facts], float] = _tolerate_nothing
+    tolerance: Callable[[Facts], float] = lambda facts: 0.0
     """How far a value proven by the model may lie above its bound, because the model counts in coarser units."""
-    accepted: Callable[[Value, Facts], Value] = _as_it_is
+    accepted: Callable[[Value, Facts], Value] = lambda bound, facts: bound
     """Return the value that the options accept for the given bound."""
 
     @property
@@ -62,6 +50,16 @@ class Goal:
     def is_wanted(self, state: ApplicationState) -> bool:
         """Return whether it takes part if the options name no goals."""
         return self.in_default_order and (self.joins is None or self.joins(state))
+
+
+def convert_thousandths(bound: Value, facts: Facts) -> Value:
+    """Return a bound in units; the model counts in thousandths, rounded up."""
+    return max(0.0, (1000 * bound - 999) / 1_000_000)
+
+
+def tolerate_thousandths(copies: Mapping[str, int]) -> float:
+    """Return a thousandth, plus the model's rounding: less than a millionth for each copy of a client."""
+    return (1_001 + max(copies.values(), default=0)) / 1_000_000
 
 
 def measure_stage(facts: Facts, goals: Mapping[str, Goal]) -> dict[str, Value]:

@@ -2,7 +2,6 @@
 
 from types import MappingProxyType
 
-from optassign.formats.configs import OffloadPrices
 from optassign.formats.state import TaskInfo
 from optassign.goals.goal import Goal
 from optassign.measuring.facts import Facts
@@ -18,7 +17,8 @@ def _measure_offload(facts: Facts) -> int | None:
         return None
     too_many = sum(max(0, number - share.high) for number, share in facts.active_counts.values())
     prices = facts.state.options.relief
-    return too_many * (to_balance // 1000) + sum(_count_extra(facts, task) * _price(task, prices) for task in facts.state.tasks)
+    extra = sum(_count_extra(facts, t) * (prices.logged if t.stateful else prices.stateless) for t in facts.state.tasks)
+    return too_many * (to_balance // 1000) + extra
 
 
 def _count_extra(facts: Facts, task: TaskInfo) -> int:
@@ -28,27 +28,14 @@ def _count_extra(facts: Facts, task: TaskInfo) -> int:
     return moves - (bool(owners) and plan.isdisjoint(owners))
 
 
-def _price(task: TaskInfo, prices: OffloadPrices) -> int:
-    return prices.logged if task.stateful else prices.stateless
-
-
 def _count_copies_on_target(facts: Facts) -> int:
     now, plan = facts.now, facts.plan
     return sum(len(set(now.copies(task)).intersection(plan.copies(task))) for task in facts.state.all_tasks)
 
 
-def _sum_restore_work_off_target(facts: Facts) -> int:
-    """Return the offsets to replay on clients without a copy of the task on target."""
-    return sum(facts.not_caught_up_off_target.values())
-
-
 def _count_actives_on_target(facts: Facts) -> int:
     now, plan = facts.now, facts.plan
     return sum(len(set(now.active[task]).intersection(plan.active[task])) for task in facts.state.all_tasks)
-
-
-def _count_active_moves(facts: Facts) -> int:
-    return count_active_moves(facts.state, facts.now)
 
 
 def _sum_active_imbalance(facts: Facts) -> int:
@@ -58,9 +45,16 @@ def _sum_active_imbalance(facts: Facts) -> int:
 _GOALS = (
     Goal("offload", 5, "seconds", _measure_offload, is_count=True, depends_on_owners=True),
     Goal("copies_on_target", 10, "copies", _count_copies_on_target, more_is_better=True),
-    Goal("restore_work_off_target", 20, "offsets", _sum_restore_work_off_target),
+    Goal("restore_work_off_target", 20, "offsets", lambda facts: sum(facts.not_caught_up_off_target.values())),
     Goal("actives_on_target", 30, "tasks", _count_actives_on_target, more_is_better=True),
-    Goal("active_moves", 40, "tasks", _count_active_moves, is_count=True, depends_on_owners=True),
+    Goal(
+        name="active_moves",
+        place=40,
+        unit="tasks",
+        measure=lambda facts: count_active_moves(facts.state, facts.now),
+        is_count=True,
+        depends_on_owners=True,
+    ),
     Goal("active_imbalance", 50, "e (e + 1) / 2 at distance e", _sum_active_imbalance, is_count=True),
 )
 REBALANCE_GOALS = MappingProxyType({goal.name: goal for goal in _GOALS})

@@ -349,14 +349,14 @@ class ClusterConnection:
         except KafkaError:
             return {}
 
-    def no_group(self, group: str) -> InputError:
+    def make_no_group_error(self, group: str) -> InputError:
         """Return the error for a group that does not exist."""
         names = self.list_groups()
         shown = ", ".join(names[:NAMED_GROUPS]) + (
             f" and {len(names) - NAMED_GROUPS} more" if len(names) > NAMED_GROUPS else ""
         )
         return InputError(
-            "--group", "", f"{group!r}, which is no group here", shown or "the application.id of a running application"
+            "--group", "", f"{group!r}, which is no group of this cluster", shown or "a running application's application.id"
         )
 
     def _read_ends(self, topic: str, partitions: Iterable[int]) -> dict[int, int] | None:
@@ -384,14 +384,14 @@ class ClusterConnection:
             )
         if isinstance(error, SaslAuthenticationFailedError):
             return InputError(
-                "--command-config", "", f"that {self._servers} refuses this user ({_describe(error)})", "one it knows"
+                "--command-config", "", f"that {self._servers} refuses this user ({_describe(error)})", "a known user"
             )
         if isinstance(error, AuthorizationError):
             return InputError(
                 "--command-config", "", f"a user without rights ({_describe(error)})", "DESCRIBE on group and topics"
             )
-        allowed = "brokers that answer; secured ones need --command-config FILE with a client.properties"
-        return InputError(_SERVER, "", f"{self._servers!r}, which gives no answer ({_describe(error)})", allowed)
+        allowed = "brokers that answer; secured brokers need --command-config FILE"
+        return InputError(_SERVER, "", f"{self._servers!r}, which does not answer ({_describe(error)})", allowed)
 
 
 def _describe(error: Exception) -> str:

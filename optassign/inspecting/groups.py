@@ -59,7 +59,7 @@ def _read_group(cluster: ClusterConnection, group: str) -> AnyReading:
         return _read_classic(cluster, group, described)
     described = cluster.describe_streams(group)
     if described is None:
-        raise cluster.no_group(group)
+        raise cluster.make_no_group_error(group)
     return _read_streams(cluster, group, described)
 
 

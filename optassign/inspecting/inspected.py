@@ -128,7 +128,10 @@ def complete_answer(state: ApplicationState, copies: AppliedCopies, followup: tu
 
 def _recognise(state: ApplicationState, copies: AppliedCopies) -> tuple[str, frozenset[tuple[str, str]]] | None:
     """Return the assignor of Kafka that gives these copies, and its warm-ups as (task, process id); None if none does."""
-    seen = {client.process_id: _list_copies(copies.active, copies.standby, client.process_id) for client in state.clients}
+    seen = {
+        client.process_id: tuple(frozenset(of.get(client.process_id, ())) for of in (copies.active, copies.standby))
+        for client in state.clients
+    }
     for name in KAFKAS_ASSIGNORS:
         try:
             answer = assign(state, name)
@@ -140,12 +143,6 @@ def _recognise(state: ApplicationState, copies: AppliedCopies) -> tuple[str, fro
         ):
             return name, frozenset((task, each.process_id) for each in answer.clients for task in each.warmup)
     return None
-
-
-def _list_copies(
-    active: Mapping[str, Sequence[str]], standby: Mapping[str, Sequence[str]], process_id: str
-) -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(active.get(process_id, ())), frozenset(standby.get(process_id, ()))
 
 
 def _choose_warmups(state: ApplicationState, copies: AppliedCopies) -> frozenset[tuple[str, str]]:

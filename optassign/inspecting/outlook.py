@@ -156,7 +156,8 @@ def make_outlook(
     settings = _find_tuned(state, warmups[0].best, assumptions.protocol)
     starts = [(assignor, own_rest, False), (OPTASSIGN, optassign_rest, False)]
     if settings is not None:
-        starts.insert(1, (assignor, _tune(own_rest, settings), True))
+        configs = state.configs.model_copy(update=asdict(settings))
+        starts.insert(1, (assignor, own_rest.model_copy(update={"configs": configs}), True))
     costs, runs = [], []
     for event in EVENTS:
         for name, rest, tuned in starts:
@@ -178,10 +179,6 @@ def _find_tuned(state: ApplicationState, best: int, protocol: Protocol) -> Tuned
     if protocol != "classic" or (slots, probing) == (now.max_warmup_replicas, now.probing_rebalance_interval_ms):
         return None
     return TunedSettings(slots, probing)
-
-
-def _tune(state: ApplicationState, settings: TunedSettings) -> ApplicationState:
-    return state.model_copy(update={"configs": state.configs.model_copy(update=asdict(settings))})
 
 
 def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:

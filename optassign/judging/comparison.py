@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from optassign.assignor import TaskAssignor, describe_failure, name_assignor, traits
+from optassign.assignor import TaskAssignor, describe_failure, find_traits, name_assignor
 from optassign.display import make_frame, make_html
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState, Weights
@@ -160,7 +160,7 @@ def compare(
         except Exception as error:  # an assignor may raise anything; the others still answer
             failures[name] = describe_failure(error)
             continue
-        columns.append(_make_column(state, name, answer, seconds, played, not traits(assignor).keeps_rules))
+        columns.append(_make_column(state, name, answer, seconds, played, not find_traits(assignor).keeps_rules))
         proven = restore_work_bound(answer)
         if proven is not None and (bound is None or proven > bound):
             bound, bound_by = proven, name

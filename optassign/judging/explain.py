@@ -35,7 +35,7 @@ from optassign.measuring.balance import (
     Shares,
     Subtopology,
     compute_shares,
-    counts,
+    count_copies,
     is_answer_balanced,
     measure_imbalance,
 )
@@ -74,7 +74,7 @@ class AnswerInContext:
     @cached_property
     def counts(self) -> tuple[Counts, Counts, Counts]:
         """The counts before this rebalance, in the answer, and on target."""
-        before, now, plan = (counts(self.state, placement) for placement in (self.before, self.now, self.plan))
+        before, now, plan = (count_copies(self.state, placement) for placement in (self.before, self.now, self.plan))
         return before, now, plan
 
     def count(self, process_id: str, share: ShareName, subtopology: Subtopology) -> ShareCount:
@@ -133,7 +133,7 @@ class AnswerInContext:
         return LoadChange(before, now, plan, self.allowed_load)
 
     @cached_property
-    def minds_state(self) -> bool:
+    def considers_state(self) -> bool:
         """Whether goal `disk` or a limit `most_state` is requested."""
         limits = self.state.options.limits
         return "disk" in goal_order(self.state).names or any(limit.kind == "most_state" for limit in limits)
@@ -393,7 +393,7 @@ class ExplainedAnswer(AnswerInContext):
             standbys_known=self.previous.standby is not None,
             shares=() if self.balances_load else tuple(self._list_counts(process_id)),
             load=self.loads_of(process_id) if self.balances_load else None,
-            state=self.state_of(process_id) if self.minds_state else None,
+            state=self.state_of(process_id) if self.considers_state else None,
             restores=tuple(copy for copy in self._list_restores() if copy.process_id == process_id),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.process_id == process_id),
         )
@@ -441,7 +441,7 @@ class ExplainedAnswer(AnswerInContext):
             planned_work=sum(Facts(self.state, self.answer).cold.values()),
             load=self.find_greatest_load() if self.balances_load else None,
             balanced=is_answer_balanced(self.state, self.answer),
-            fullest=self.find_fullest() if self.minds_state else None,
+            fullest=self.find_fullest() if self.considers_state else None,
             imbalance_now=sum(measure_imbalance(self.state, self.counts[1], self.shares).values()),
             imbalance_on_target=sum(measure_imbalance(self.state, self.counts[2], self.shares).values()),
             followup_by=asks[0].process_id if asks else None,

@@ -16,11 +16,11 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.validation import Rule, validate
 from optassign.measuring.balance import (
     ShareName,
-    counts,
+    count_copies,
     is_answer_balanced,
     measure_imbalance,
-    spread,
-    subtopology_balance,
+    measure_spread,
+    measure_subtopology_balance,
 )
 from optassign.measuring.described import About
 from optassign.measuring.facts import Facts, count_actives_not_caught_up, find_not_caught_up, list_pairs
@@ -91,7 +91,7 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
         2
     """
     placement, ranked = TaskPlacement.of(state, assignment), Ranks(state)
-    counted = counts(state, placement)
+    counted = count_copies(state, placement)
     not_caught_up = find_not_caught_up(ranked, list_pairs(placement))
     warmups_not_caught_up = find_not_caught_up(
         ranked, ((task.id, client) for task in state.tasks for client in placement.warmup[task.id])
@@ -100,9 +100,9 @@ def measure(state: ApplicationState, assignment: TaskAssignment) -> Measures:
     reached, reachable = count_tag_values(state, placement)
     return Measures(
         violations=dict(Counter(violation.rule for violation in validate(state, assignment))),
-        spread=spread(state, counted),
+        spread=measure_spread(state, counted),
         imbalance=measure_imbalance(state, counted),
-        subtopology_balance=subtopology_balance(state, counted),
+        subtopology_balance=measure_subtopology_balance(state, counted),
         active_moves=len(moved),
         active_moves_logged=sum(state.all_tasks[task].logged for task in moved),
         standby_migrations=count_standby_migrations(state, placement),

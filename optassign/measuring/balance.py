@@ -117,7 +117,7 @@ Where = TaskAssignment | TaskPlacement | Counts
 """An answer, the placement of an answer or of its target, or counts of either."""
 
 
-def counts(state: ApplicationState, where: Where) -> Counts:
+def count_copies(state: ApplicationState, where: Where) -> Counts:
     """Return the active tasks and copies of each client, as the shares count them."""
     if isinstance(where, Counts):
         return where
@@ -145,7 +145,7 @@ def measure_imbalance(state: ApplicationState, where: Where, within: Shares | No
     `within`: the snapshot's shares, if the caller has computed them.
     """
     within = within or compute_shares(state)
-    counted = counts(state, where)
+    counted = count_copies(state, where)
     return {
         "active": _imbalance(within.active, counted.active),
         "stateful_active": _imbalance(within.stateful_active, counted.stateful_active),
@@ -170,12 +170,12 @@ def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
     return loads.is_balanced(TaskPlacement.of(state, answer), allowed_load(state, answer, loads))
 
 
-def spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
+def measure_spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
     """Return, for each share, greatest minus least count per thread × capacity; per subtopology, the greatest difference.
 
     Draining clients do not count, unless all drain.
     """
-    counted = counts(state, where)
+    counted = count_copies(state, where)
     units = {client.process_id: client_size(client) for client in staying_clients(state)}
     per_subtopology = {
         name: max((_spread(units, clients) for clients in found.values()), default=0.0)
@@ -190,9 +190,9 @@ def spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
     }
 
 
-def subtopology_balance(state: ApplicationState, where: Where) -> int:
+def measure_subtopology_balance(state: ApplicationState, where: Where) -> int:
     """Return KIP-441's subtopology balance: clients executing a subtopology, most minus least of all subtopologies."""
-    executing = [len(clients) for clients in counts(state, where).subtopology_active.values()]
+    executing = [len(clients) for clients in count_copies(state, where).subtopology_active.values()]
     return max(executing, default=0) - min(executing, default=0)
 
 

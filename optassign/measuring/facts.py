@@ -7,7 +7,7 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.measuring.balance import Counts, Share, ShareName, compute_shares, counts, measure_imbalance
+from optassign.measuring.balance import Counts, Share, ShareName, compute_shares, count_copies, measure_imbalance
 from optassign.measuring.placement import TaskPlacement, clients_by_task, planned_placement, previous_assignment
 from optassign.measuring.ranks import Ranks
 
@@ -94,7 +94,7 @@ class Facts:
 
     @cached_property
     def _counts(self) -> Counts:
-        return counts(self.state, self.now)
+        return count_copies(self.state, self.now)
 
     @cached_property
     def _not_caught_up_now(self) -> Mapping[Pair, int]:

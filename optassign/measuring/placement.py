@@ -120,7 +120,7 @@ def previous_assignment(state: ApplicationState) -> PreviousAssignment:
         if len(claimants) == 1:
             active[task] = claimants[0]
         elif claimants:
-            active[task] = _believe_one(state, task, claimants, () if remembered is None else remembered.active[task])
+            active[task] = _choose_claimant(state, task, claimants, () if remembered is None else remembered.active[task])
         elif remembered is not None and remembered.active[task]:
             active[task] = min(remembered.active[task])  # the only one, in any answer that keeps R1
             in_transit[task] = frozenset((active[task], *remembered.standby[task]))
@@ -139,7 +139,7 @@ def standbys_per_task(state: ApplicationState) -> int:
     return min(state.configs.num_standby_replicas, len(state.clients) - 1)
 
 
-def _believe_one(state: ApplicationState, task: str, claimants: Sequence[str], remembered: Sequence[str]) -> str:
+def _choose_claimant(state: ApplicationState, task: str, claimants: Sequence[str], remembered: Sequence[str]) -> str:
     """Return the client that counts as owner of a task that several claim, as `previous_assignment` says."""
     clients = state.kafka_streams_states
     running = [process_id for process_id in claimants if clients[process_id].lags.get(task) == RUNNING]

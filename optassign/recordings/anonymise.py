@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from optassign.assignor import names
+from optassign.assignor import list_names
 from optassign.formats.assignment import Pace, SourceRates, TaskAssignment
 from optassign.formats.base import parse_time
 from optassign.formats.configs import Limit
@@ -127,7 +127,7 @@ class _NumberedNames:
     def _replace_in_answer(self, answer: TaskAssignment) -> dict[str, Any]:
         return {
             "format": 1,
-            "assignor": answer.assignor if answer.assignor in names() else "other",
+            "assignor": answer.assignor if answer.assignor in list_names() else "other",
             "clients": [
                 {
                     "process_id": self._clients[client.process_id],

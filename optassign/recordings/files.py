@@ -143,20 +143,20 @@ def _count_blocks(found: os.stat_result) -> int:
 
 def _list_folder(folder: Path) -> list[Path]:
     """List a folder; empty if it is no folder, has just been deleted or, with a warning, cannot be read."""
-    with _pass_by(folder):
+    with _skip_unreadable(folder):
         return list(folder.iterdir())
     return []
 
 
 @contextmanager
-def _pass_by(folder: Path) -> Iterator[None]:
-    """Pass by a folder that cannot be read: other folders can be read all the same."""
+def _skip_unreadable(folder: Path) -> Iterator[None]:
+    """Skip a folder that cannot be read, since other folders may be readable."""
     try:
         yield
     except (NotADirectoryError, FileNotFoundError):
         pass
     except OSError as error:  # another program's, such as lost+found, or damaged
-        _log.warning("a folder is passed by: %s cannot be read (%s)", folder, error.strerror or error)
+        _log.warning("skipped folder %s, which cannot be read (%s)", folder, error.strerror or error)
 
 
 def _find_day(folder: Path) -> datetime | None:
@@ -185,7 +185,7 @@ def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
 
 def _scan_day(day: Path) -> list[os.DirEntry[str]]:
     """List a day's folder without links that lead nowhere; it may be deleted meanwhile."""
-    with _pass_by(day), os.scandir(day) as entries:
+    with _skip_unreadable(day), os.scandir(day) as entries:
         return [entry for entry in entries if not entry.is_symlink() or os.path.exists(entry)]
     return []
 
@@ -258,7 +258,7 @@ def _read_newest_applied(group: Iterator[RecordingFile]) -> Iterator[Recording]:
                     return
                 has_shadow = True
         except InputError as error:
-            _log.warning("a recording is passed by: %s", error)
+            _log.warning("skipped a recording: %s", error)
             damaged += 1
             if damaged == DAMAGED_RECORDINGS:
                 return

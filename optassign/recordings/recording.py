@@ -349,7 +349,7 @@ def _read_content(source: Source) -> tuple[str, Any]:
     """Return the source's name in errors, and its JSON value. InputError if it is a snapshot alone."""
     name, data = read_json(source)
     if isinstance(data, dict) and "tasks" in data and "snapshot" not in data:
-        raise InputError(name, "", "a snapshot alone", "a recording, which has the answer too")
+        raise InputError(name, "", "a snapshot without an answer", "a recording, which has both")
     return name, data
 
 

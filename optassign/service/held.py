@@ -89,7 +89,10 @@ def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> Holdin
     if state.options.hold != "none":
         said["hold"] = state.options.hold
     if rows:
-        said["drains"] = [f"{row.process_id}: {_describe(row.active, row.standby, row.may_stop)}" for row in rows.values()]
+        said["drains"] = [
+            f"{row.process_id}: {'may stop' if row.may_stop else f'{row.active} active, {row.standby} standby'}"
+            for row in rows.values()
+        ]
     if not_kept:
         said["limits_not_kept"] = [f"{limit.name}: {limit.why}" for limit in not_kept]
     return HoldingOutcome(
@@ -110,7 +113,3 @@ def keep_names(clients: Iterable[KafkaStreamsState]) -> tuple[KafkaStreamsState,
         KafkaStreamsState(process_id=one.process_id, client_id=one.client_id, host=one.host, threads=one.threads)
         for one in clients
     )
-
-
-def _describe(active: int, standby: int, may_stop: bool) -> str:
-    return "may stop" if may_stop else f"{active} active, {standby} standby"

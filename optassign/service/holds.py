@@ -28,7 +28,7 @@ __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_
 
 _MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so what is kept needs a bound
 _REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
-_KEPT_DEEDS = 20
+_KEPT_ACTIONS = 20
 """Operators' requests that an application's page lists. The log has all of them."""
 _RETURNS_S = 900.0
 """Seconds after an application's end from which a rebalance means that the application is back, since instances stop one by
@@ -122,7 +122,7 @@ UNREADABLE_NAME = ".holds.json.unreadable"
 Once = Literal["paused", "forget_plan"]
 
 
-class _Kept(Frozen):
+class _StoredPart(Frozen):
     """A part of the file. Unknown fields are ignored, so that a return to an older version loses no request."""
 
     @model_validator(mode="before")
@@ -131,39 +131,39 @@ class _Kept(Frozen):
         return {name: value for name, value in data.items() if name in cls.model_fields} if isinstance(data, dict) else data
 
 
-class _Asked(_Kept):
+class _Signed(_StoredPart):
     """The author of a request, and its time."""
 
     by: str
     at: str
 
 
-class _Drain(_Asked):
+class _Drain(_Signed):
     state: DrainState = "waiting"
 
 
-class _End(_Asked):
+class _End(_Signed):
     expected_at: str
 
 
-class _Deed(_Asked):
+class _Action(_Signed):
     """A request of an operator, as stored."""
 
     what: str
     client: str | None = None
 
 
-class _Application(_Kept):
+class _Application(_StoredPart):
     ended: _End | None = None
-    paused: _Asked | None = None
-    forget_plan: _Asked | None = None
+    paused: _Signed | None = None
+    forget_plan: _Signed | None = None
     drains: dict[str, _Drain] = Field(default={})
 
 
-class _Contents(_Kept):
+class _Contents(_StoredPart):
     format: Format = 1
     applications: dict[str, _Application] = Field(default={})
-    history: dict[str, Annotated[tuple[_Deed, ...], Field(strict=False)]] = Field(default={})
+    history: dict[str, Annotated[tuple[_Action, ...], Field(strict=False)]] = Field(default={})
     """Application → its last requests, the oldest first."""
 
 
@@ -182,7 +182,7 @@ class Holds:
         self._settings, self._now = settings, now
         self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
-        self._history: dict[str, tuple[_Deed, ...]] = {}
+        self._history: dict[str, tuple[_Action, ...]] = {}
         self._contacts = Newest[str, Contact](_MOST_HOLDS)
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
@@ -277,7 +277,7 @@ class Holds:
             "forget_plan": _dump(asked.forget_plan),
             "drains": [{"client": name, **drain.model_dump()} for name, drain in sorted(asked.drains.items())],
             "limits": [dict(limit) for limit in settings.limits],
-            "history": [deed.model_dump() for deed in reversed(self._history.get(application, ()))],
+            "history": [action.model_dump() for action in reversed(self._history.get(application, ()))],
             "kept": self._path is not None,
             **(NO_CONTACT if contact is None else contact.describe(self._now())),
         }
@@ -393,8 +393,8 @@ class Holds:
             raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST_HOLDS}")
         history = dict(self._history)
         if by is not None:
-            deed = _Deed(**self._sign(by).model_dump(), what=what, client=fields.get("client"))
-            history[application] = (*history.pop(application, ()), deed)[-_KEPT_DEEDS:]
+            action = _Action(**self._sign(by).model_dump(), what=what, client=fields.get("client"))
+            history[application] = (*history.pop(application, ()), action)[-_KEPT_ACTIONS:]
             while len(history) > _MOST_HOLDS:
                 del history[next(iter(history))]
         if self._path is not None:
@@ -408,8 +408,8 @@ class Holds:
             fields["by"] = by
         log_event("hold", application=application, what=what, **fields)
 
-    def _sign(self, by: str) -> _Asked:
-        return _Asked(by=by, at=format_utc(self._now()))
+    def _sign(self, by: str) -> _Signed:
+        return _Signed(by=by, at=format_utc(self._now()))
 
 
 def _dump(asked: Frozen | None) -> dict[str, Any] | None:

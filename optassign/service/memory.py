@@ -68,7 +68,7 @@ class Memory:
         latest = read_milliseconds() + MOST_AHEAD_MS
         if at > latest:
             allowed = f"at most {latest}: 7 days ahead of the service's clock"
-            raise make_refusal(400, "the date is too far ahead", header, str(at), allowed)
+            raise make_refusal(400, "the date is too far in the future", header, str(at), allowed)
 
     def choose_next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
         """Return the Optassign-Answered-At of an answer: later than every date that was known when it was made.

@@ -65,7 +65,7 @@ class AnswerFinder:
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
             raise make_unavailable(
-                "a worker ended over the same request before: it is not tried again", _FATAL_REQUEST_S, "worker died"
+                "the service does not retry the request, because it ended a worker before", _FATAL_REQUEST_S, "worker died"
             )
         since = loop.time()
         running = await self._solvers.start_job(job, times)

@@ -59,7 +59,7 @@ class Reports:
             async with asyncio.timeout(_REPORT_WAITS_S):
                 await self._one_at_a_time.acquire()
         except TimeoutError:
-            raise make_unavailable("other reports come first", 5, "reports") from None
+            raise make_unavailable("the service is busy with other reports", 5, "reports") from None
         try:
             return await self._take(head, body)
         finally:

@@ -113,7 +113,7 @@ def find_expiry(path: Path) -> float | None:
 def check_tls(settings: Settings) -> None:
     """Raise SettingsError unless certificate and key are a pair, or both are missing."""
     if settings.tls_client_ca is not None and settings.tls_cert is None:
-        raise SettingsError("found --tls-client-ca without --tls-cert; allowed: certificates of clients where there is TLS")
+        raise SettingsError("found --tls-client-ca without --tls-cert; allowed: both, since client certificates need TLS")
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise SettingsError("found only one of --tls-cert and --tls-key; allowed: both or neither")
     if settings.tls_cert is not None and settings.tls_key is not None:

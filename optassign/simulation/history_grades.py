@@ -17,7 +17,7 @@ from optassign.measuring.balance import (
     client_size,
     compute_exact_shares,
     compute_shares,
-    counts,
+    count_copies,
     measure_imbalance,
 )
 from optassign.measuring.described import About
@@ -203,7 +203,7 @@ def list_copies(answer: TaskAssignment, *, warmups: bool = False) -> Pairs:
 
 def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignment) -> None:
     """Add the spreads, and the copies above the even shares, of a stable group."""
-    counted = counts(state, answer)
+    counted = count_copies(state, answer)
     kinds = Counter("stateful" if task.stateful else "stateless" for task in state.tasks)
     logged = sum(task.logged for task in state.tasks)
     stateless = Counter(counted.active)

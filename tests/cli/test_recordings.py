@@ -141,7 +141,7 @@ def test_assign_answers_the_recorded_snapshot_with_its_memory(capsys: pytest.Cap
         (["explain", "a/2026-11-21/093632.780-0"], "an id together with the folder of its recordings: --recordings FOLDER"),
         (["explain", "a/b", "--recordings", "no"], "--recordings: found no, which is no folder; allowed: a folder"),
         (["explain", "a/b"], "a/b: found no such file; allowed: a file with JSON in UTF-8, also compressed by gzip"),
-        (["assign", "cut"], "cut: found gzip that is cut short or damaged"),
+        (["assign", "cut"], "cut: found truncated or damaged gzip"),
         (["assign", "unanswered"], "unanswered: assignment: found nothing; allowed: "),
         (["assign", "odd"], 'odd: snapshot.tasks[0].id: found "x"; allowed: '),
         (["validate", "S"], "ASSIGNMENT: found none for a snapshot; allowed: "),
@@ -170,4 +170,4 @@ def test_a_snapshot_alone_is_no_recording(tmp_path: Path, capsys: pytest.Capture
     for action in ("show", "export"):
         code, _, err = run_here(capsys, "record", action, str(path))
         assert code == 2
-        assert f"{path}: found a snapshot alone; allowed: a recording, which has the answer too" in err
+        assert f"{path}: found a snapshot without an answer; allowed: a recording, which has both" in err

@@ -50,18 +50,3 @@ def test_events_and_a_picture(capsys: pytest.CaptureFixture[str], scenario: Path
     assert [event["at"] for event in told if event["event"] == "join"] == [10, 10]
     assert {event["assignor"] for event in told} == {"greedy", "sticky"}
     assert picture.read_text().startswith("<?xml")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nothing-of-that-name",), "rolling-restart"),
-        (("crash", "--assignors", "best"), "cp-sat"),
-        (("crash", "--seed", "-1"), "found -1"),
-    ],
-)
-def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
-    code, out, err = run_here(capsys, "simulate", *arguments)
-    assert (code, out) == (2, "")
-    assert said in err
-    assert "Traceback" not in err

@@ -54,21 +54,3 @@ def test_one_that_promised_rules_and_breaks_them_ends_with_1(
     code, out, _ = run_here(capsys, *given, "--format", "table")
     assert code == 1
     assert "mine broke a rule or did not converge with the seeds 1\n" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "neither SCENARIO nor --suite"),
-        (("crash", "--suite", "small"), "both SCENARIO and --suite"),
-        (("crash", "--count", "3"), "--count: found it with a scenario"),
-        (("--suite", "huge"), "small"),
-        (("--suite", "small", "--count", "0"), "found 0"),
-        (("--suite", "small", "--picture", "x.png"), "--picture: found it with --suite"),
-    ],
-)
-def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
-    code, out, err = run_here(capsys, "simulate", *arguments)
-    assert (code, out) == (2, "")
-    assert said in err
-    assert "Traceback" not in err

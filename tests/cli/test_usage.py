@@ -175,6 +175,25 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["what-if", "S", "--add", "many"], "--add: found many; allowed: an integer from 0 to 1000"),
         (["what-if", "S", "--drain", "nobody"], "--drain: found nobody; allowed: the beginning of a client's process id"),
         (["anonymise"], "the following arguments are required: SNAPSHOT"),
+        *(
+            (["compare", "S", f"--weights={weights}"], f"--weights: found {weights!r}; allowed: INSTANCE,SUBTOPOLOGY,")
+            for weights in ("1000,100", "1000,100,1,1", "1000,100,-1", "1000,100,x", "nan,1,1", "1,inf,1", "")
+        ),
+        (["compare", "S", "--assignors", "gap-sticky:odd"], "allowed: gap-sticky, gap-sticky:gap, gap-sticky:previous-tasks"),
+        (["compare", "S", "--assignors", "greedy:odd"], "found 'greedy:odd'; allowed: greedy"),
+        *((["converge", "S", f"--growth={share}"], "--growth") for share in ("-1", "inf", "nan", "much")),
+        (["simulate", "nothing-of-that-name"], "rolling-restart"),
+        (["simulate", "crash", "--assignors", "best"], "cp-sat"),
+        (["simulate", "crash", "--seed", "-1"], "found -1"),
+        (["simulate", "crash", "--replications", "5"], "found 5; allowed: 6 or more"),
+        (["simulate", "crash", "--replications", "6", "--events", "x"], "--events: found it with --replications"),
+        (["simulate", "--suite", "small", "--replications", "6"], "--replications: found it with --suite"),
+        (["simulate"], "neither SCENARIO nor --suite"),
+        (["simulate", "crash", "--suite", "small"], "both SCENARIO and --suite"),
+        (["simulate", "crash", "--count", "3"], "--count: found it with a scenario"),
+        (["simulate", "--suite", "huge"], "small"),
+        (["simulate", "--suite", "small", "--count", "0"], "found 0"),
+        (["simulate", "--suite", "small", "--picture", "x.png"], "--picture: found it with --suite"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -194,8 +213,8 @@ def test_bad_usage(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "it is empty"),
-        ("{", "it is cut short"),
+        ("", "found an empty text"),
+        ("{", "found the end of a truncated text"),
         ("[]", "found an empty list"),
         ('{"format": 2}', "format: found 2; allowed: 1"),
         ('{"format": 1, "configs": {}, "tasks": [], "clients": []}', "clients: found an empty list"),

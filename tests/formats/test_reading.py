@@ -143,15 +143,15 @@ ASSIGNMENT = [
     Row(("report",), {"seconds": {"plan": -0.5}}, "-0.5", "a number of at least 0", 'report.seconds["plan"]'),
 ]  # fmt: skip
 SYNTAX: list[tuple[bytes, str, str, str]] = [
-    (b"", "", "nothing: it is empty", "JSON"),
-    (b" \n\t ", "", "nothing: it is empty", "JSON"),
-    (b'{"format": 1,\n "configs": {}, ', "line 2", "the end: it is cut short", "JSON"),
-    (b'{"format": 1, "appli', "line 1, column 15", "a string without an end", "JSON"),
+    (b"", "", "an empty text", "JSON"),
+    (b" \n\t ", "", "an empty text", "JSON"),
+    (b'{"format": 1,\n "configs": {}, ', "line 2", "the end of a truncated text", "JSON"),
+    (b'{"format": 1, "appli', "line 1, column 15", "an unterminated string", "JSON"),
     (b"{\n'format': 1}", "line 2, column 1", "\"'format': 1}", "double quotes"),
     (b'{"format": 1, // no comments\n}', "line 1, column 15", '"// no comments', "double quotes"),
     (b'{"format": 1} {}', "line 1, column 15", '"{}"', "nothing after it"),
     (b"format: 1", "line 1, column 1", '"format: 1"', "JSON"),
-    (b"\x1f\x8b\x08\x00\x00", "", "gzip that is cut short or damaged", "JSON in UTF-8"),
+    (b"\x1f\x8b\x08\x00\x00", "", "truncated or damaged gzip", "JSON in UTF-8"),
     (gzip.compress(b"[1, 2]", mtime=0), "the top level", "a list of 2", "an object with the fields format"),
     ('{"format": 1}'.encode("utf-16"), "byte 0", "byte 0xff, which is not UTF-8", "UTF-8"),
     (b'{"format": 1, "application": "\\ud800"}', "application", "half of a surrogate pair", "whole characters"),
@@ -161,7 +161,7 @@ SYNTAX: list[tuple[bytes, str, str, str]] = [
     (b'{"format": 1, "clients": [{"lags": {"0": 1, "0": 2}}]}', "clients[0].lags", 'field "0" twice', "each name"),
     (b'{"format": 1,\n "x_n": ' + b"9" * 10_000 + b"}", "line 2", "an integer of thousands of digits", "64 bits"),
     (b'{"format": ' + b"9" * 4000 + b"}", "format", "99999", "1,"),
-    (b'{"format": 1, "x_n": ' + b"[" * 200_000, "", "lists or objects in each other, too deep", "JSON"),
+    (b'{"format": 1, "x_n": ' + b"[" * 200_000, "", "lists or objects nested too deeply", "JSON"),
     (b"[1, 2]", "the top level", "a list of 2", "an object with the fields format"),
     (b"3", "the top level", "3", "an object with the fields format"),
     (b"null", "the top level", "null", "an object with the fields format"),
@@ -257,7 +257,7 @@ class TestFiles:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(GOOD).encode())))
         assert len(read_state("-").clients) == 2
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
-        with pytest.raises(InputError, match=r"^standard input: found nothing: it is empty"):
+        with pytest.raises(InputError, match=r"^standard input: found an empty text"):
             read_state("-")
 
     def test_a_byte_order_mark_is_no_harm(self, tmp_path: Path) -> None:

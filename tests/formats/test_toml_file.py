@@ -35,7 +35,7 @@ def read(content: bytes, folder: Path) -> str:
         (b'preset = "lexicographic"\npreset = "weighted"', 'line 2: found "preset = \\"weighted\\""; allowed: each name once'),
         (b"[weights]\n[weights]", 'line 2: found "[weights]"; allowed: each table once'),
         (b'preset = "\xff"', f"byte 10: found byte 0xff, which is not UTF-8; allowed: {ALLOWED}"),
-        (b"x = " + b"[" * 10_000, f"found tables or lists in each other, too deep to read; allowed: {ALLOWED}"),
+        (b"x = " + b"[" * 10_000, f"found tables or lists nested too deeply; allowed: {ALLOWED}"),
         (b'preset = "best"', 'preset: found "best"; allowed: "lexicographic", "weighted"'),
         (b'[options]\npreset = "best"', 'options.preset: found "best"; allowed: "lexicographic", "weighted"'),
         (b"[options]\n[options.weights]\ninstance = -1.0", "options.weights.instance: found -1.0; allowed: "),

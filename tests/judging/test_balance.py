@@ -13,8 +13,8 @@ from optassign.measuring.balance import (
     compute_shares,
     is_balanced,
     measure_imbalance,
-    spread,
-    subtopology_balance,
+    measure_spread,
+    measure_subtopology_balance,
 )
 from optassign.measuring.placement import planned_placement
 
@@ -46,8 +46,8 @@ def test_kip_441_spreads_each_subtopology() -> None:
         "subtopology_active": 4,
         "subtopology_copies": 2,
     }
-    assert set(spread(state, preferred).values()) == {0.0}
-    assert spread(state, other) == {
+    assert set(measure_spread(state, preferred).values()) == {0.0}
+    assert measure_spread(state, other) == {
         "active": 0.0,
         "stateful_active": 2.0,
         "copies": 2.0,
@@ -55,8 +55,8 @@ def test_kip_441_spreads_each_subtopology() -> None:
         "subtopology_copies": 2.0,
     }
     # The KIP's literal definition does not tell them apart: as many clients execute X as execute Y.
-    assert subtopology_balance(state, preferred) == subtopology_balance(state, other) == 0
-    assert subtopology_balance(state, make_answer({"a": "0_0 0_1 0_2 1_0", "b": "1_1", "c": "1_2"})) == 2
+    assert measure_subtopology_balance(state, preferred) == measure_subtopology_balance(state, other) == 0
+    assert measure_subtopology_balance(state, make_answer({"a": "0_0 0_1 0_2 1_0", "b": "1_1", "c": "1_2"})) == 2
 
 
 def test_kip_441_instance_balance_is_a_difference_of_at_most_one() -> None:
@@ -147,7 +147,7 @@ def test_a_draining_client_with_tasks_is_out_of_balance_but_not_uneven() -> None
     assert is_balanced(state, make_answer({"a": "0_0", "b": "0_1", "c": ""}))
     half_way = make_answer({"a": "0_0", "b": "", "c": "0_1"})
     assert measure_imbalance(state, half_way)["active"] == 2
-    assert spread(state, half_way)["active"] == 1.0
+    assert measure_spread(state, half_way)["active"] == 1.0
 
 
 # --------------------------------------------------------------------------------------------------------- shares
@@ -209,9 +209,9 @@ def test_standbys_count_as_copies_only() -> None:
 
 def test_spread_is_per_thread_and_capacity() -> None:
     state = make_snapshot({f"0_{i}": "stateless" for i in range(6)}, clients(1, 2, b={"capacity": 2.5}))
-    assert spread(state, make_answer({"a": "0_0", "b": "0_1 0_2 0_3 0_4 0_5"}))["active"] == 0.0
-    assert spread(state, make_answer({"a": "0_0 0_1", "b": "0_2 0_3 0_4 0_5"}))["active"] == pytest.approx(2 - 4 / 5)
-    assert spread(state, make_answer({"a": "0_0 0_1", "b": ""}))["subtopology_active"] == 2.0
+    assert measure_spread(state, make_answer({"a": "0_0", "b": "0_1 0_2 0_3 0_4 0_5"}))["active"] == 0.0
+    assert measure_spread(state, make_answer({"a": "0_0 0_1", "b": "0_2 0_3 0_4 0_5"}))["active"] == pytest.approx(2 - 4 / 5)
+    assert measure_spread(state, make_answer({"a": "0_0 0_1", "b": ""}))["subtopology_active"] == 2.0
 
 
 def test_a_plan_is_counted_like_an_answer() -> None:
@@ -224,4 +224,4 @@ def test_a_plan_is_counted_like_an_answer() -> None:
 def test_nothing_to_balance_is_balanced() -> None:
     state = make_snapshot({}, clients(1, 2))
     assert is_balanced(state, make_answer({"a": "", "b": ""}))
-    assert subtopology_balance(state, make_answer({})) == 0
+    assert measure_subtopology_balance(state, make_answer({})) == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import optassign
-from optassign.assignor import names, names_without_jdk
+from optassign.assignor import list_names, list_names_without_jdk
 from optassign.cli.commands.benchmarks.benchmark import PRESETS as OFFERED
 from optassign.formats.input_errors import InputError
 from optassign_benchmarks.spark.presets import HISTORIES, PRESETS, Sweep, read_sweep
@@ -96,8 +96,8 @@ def test_a_grid_is_every_combination(tmp_path: Path) -> None:
 
 def test_all_assignors_take_part_that_need_no_jdk(tmp_path: Path) -> None:
     sweep = read(FINE, tmp_path)
-    assert set(sweep.list_assignors()) == set(names_without_jdk())
-    assert set(sweep.list_assignors(kafka=True)) == set(names())
+    assert set(sweep.list_assignors()) == set(list_names_without_jdk())
+    assert set(sweep.list_assignors(kafka=True)) == set(list_names())
 
 
 def test_instances_that_come_out_the_same_are_solved_once(tmp_path: Path) -> None:

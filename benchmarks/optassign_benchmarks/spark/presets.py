@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
-from optassign.assignor import names, names_without_jdk, traits, variants
+from optassign.assignor import find_traits, list_names, list_names_without_jdk, list_variants
 from optassign.formats.base import Count, Frozen, NotEmpty
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, from_validation, show_value
@@ -231,8 +231,8 @@ class HistorySweep(Frozen):
 
 
 def _list_assignors(chosen: tuple[str, ...] | None, kafka: bool) -> tuple[str, ...]:
-    found = chosen if chosen is not None else names_without_jdk()
-    return tuple(sorted({*found, *((name for name in names() if traits(name).needs_jdk) if kafka else ())}))
+    found = chosen if chosen is not None else list_names_without_jdk()
+    return tuple(sorted({*found, *((name for name in list_names() if find_traits(name).needs_jdk) if kafka else ())}))
 
 
 def _input_error(error: ValidationError, data: dict[str, Any], source: str, sweep: type[Frozen]) -> InputError:
@@ -318,8 +318,8 @@ def read_sweep(path: Path) -> Sweep | HistorySweep:
         raise _input_error(error, data, str(path), kind) from None
     for i, name in enumerate(sweep.assignors or ()):
         base, colon, variant = name.partition(":")
-        if base not in names() or (colon and variant not in variants(base)):
-            raise InputError(str(path), f"assignors[{i}]", repr(name), ", ".join(names()))
+        if base not in list_names() or (colon and variant not in list_variants(base)):
+            raise InputError(str(path), f"assignors[{i}]", repr(name), ", ".join(list_names()))
     return sweep
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from optassign.assignor import register, traits
+from optassign.assignor import find_traits, register
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.generating.dealing import NotBalancedError
@@ -105,7 +105,7 @@ def _measure(name: str, job: SolverJob, source: ApplicationState | HistorySpec, 
 def _run_guarded(name: str, job: SolverJob, say: Callable[[Message], None], work: Callable[[], None]) -> None:
     """Run `work` under the memory limit, and report its error, if it raises one."""
     # For the recorded answer no assignor is called.
-    in_a_jvm = name != RECORDED and traits(name).needs_jdk
+    in_a_jvm = name != RECORDED and find_traits(name).needs_jdk
     _reset_peak()
     try:
         with _LimitedMemory(0 if in_a_jvm else job.limits.memory_limit):

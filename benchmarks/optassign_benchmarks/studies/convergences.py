@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
-from optassign.assignor import assign, create, names
+from optassign.assignor import assign, create, list_names
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape
@@ -248,7 +248,7 @@ MOVES = Study(
 
 
 """Tasks, clients, warm-ups."""
-_OTHERS = sorted({*names(), "gap-sticky:previous-tasks"} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
+_OTHERS = sorted({*list_names(), "gap-sticky:previous-tasks"} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
 """The baselines, Kafka's own classes last."""
 
 

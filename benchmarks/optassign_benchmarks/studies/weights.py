@@ -14,7 +14,7 @@ from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, Weights
 from optassign.generating import generate
 from optassign.judging.metrics import measure_weighted_cost
-from optassign.measuring.balance import counts, measure_imbalance, spread
+from optassign.measuring.balance import count_copies, measure_imbalance, measure_spread
 from optassign.measuring.facts import Facts
 from optassign.measuring.moves import find_moved_actives
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow, first
@@ -43,7 +43,7 @@ def measure_plan(state: ApplicationState, assignor: str) -> dict[str, object]:
         "moved": len(find_moved_actives(state, facts.plan)),
         "of_instances": sum(imbalance[:3]),
         "of_subtopologies": sum(imbalance[3:]),
-        "apart": spread(state, counts(state, facts.plan))["copies"],
+        "apart": measure_spread(state, count_copies(state, facts.plan))["copies"],
         "cost_of_moves": measure_weighted_cost(with_weights(state, Weights(instance=0, subtopology=0)), answer),
         "cost_of_imbalance": measure_weighted_cost(with_weights(state, Weights(stickiness=0)), answer),
         # The report of a stable group has no sum: an earlier stage has compared the group with the least sum.

@@ -31,7 +31,7 @@ import numpy as np
 from optassign.assignors.baselines.baseline import Baseline, PartitionLoads, Placed
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.formats.task_id import TaskId
-from optassign_models.problem import IntArray, make_placement
+from optassign_models.problem import make_placement
 from optassign_models.solving.situation import Situation
 
 
@@ -50,7 +50,8 @@ class ConsumerStickyAssignor(Baseline):
         for member in members:
             active[member.tasks] = member.client
 
-        loads = PartitionLoads(_count_members(members, problem.C), problem.T * (1 + problem.standbys))
+        numbers = np.bincount([member.client for member in members], minlength=problem.C).astype(np.int64)
+        loads = PartitionLoads(numbers, problem.T * (1 + problem.standbys))
         for client in active.tolist():
             loads.give(client)
         standbys: list[int] = []
@@ -97,10 +98,6 @@ def _split_owned(client: KafkaStreamsState, tasks: int) -> list[tuple[str, ...]]
     # One member more than there are tasks is enough: further members would get nothing.
     number = min(client.threads, tasks + 1)
     return [client.previous_active[i::number] for i in range(number)]
-
-
-def _count_members(members: list[_Member], clients: int) -> IntArray:
-    return np.bincount([member.client for member in members], minlength=clients).astype(np.int64)
 
 
 def _keep_owned(members: list[_Member], tasks: tuple[str, ...]) -> None:

@@ -106,15 +106,10 @@ def _read_response(situation: Situation, response: dict[str, Any]) -> Placed:
 
     active = np.sort(list_keys("active"))
     if not np.array_equal(active // C, np.arange(len(index))):
-        raise AssignorError("Kafka's class left out a task, or made it active twice")
+        raise AssignorError("Kafka's class returned a task without an active copy, or with two")
     return Placed(
         make_placement(active % C, list_keys("standby"), C),
         np.sort(list_keys("warmup")),
         response["followup"],
-        _list_notes(response),
+        (f"Kafka {response['version']}", *response["notes"]),
     )
-
-
-def _list_notes(response: dict[str, Any]) -> tuple[str, ...]:
-    """Return Kafka's version, and notes on the ignored parts of the snapshot."""
-    return (f"Kafka {response['version']}", *response["notes"])

@@ -226,7 +226,7 @@ def add_suite(parser: ArgumentParser) -> None:
 
 def play_suites(arguments: Namespace, assignors: list[str]) -> int:
     """Write the grades of each assignor. FAILED if one that promises the rules breaks a rule or does not settle."""
-    from optassign.assignor import traits
+    from optassign.assignor import find_traits
     from optassign.cli.output import format_json, write_text
     from optassign.simulation.history_playing import count_histories
 
@@ -235,7 +235,7 @@ def play_suites(arguments: Namespace, assignors: list[str]) -> int:
     suite, seed = arguments.suite, 1 if arguments.seed is None else arguments.seed
     count = arguments.count or count_histories(suite)
     graded = [_play_suite(suite, seed, count, name) for name in assignors]
-    promising = [name for name in assignors if traits(name).keeps_rules]
+    promising = [name for name in assignors if find_traits(name).keeps_rules]
     if arguments.events is not None:
         _write_histories(graded, suite, arguments.events)
 

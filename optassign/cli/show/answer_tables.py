@@ -14,7 +14,7 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explanation_text import format_minutes, outlook_to_lines, pluralize, remark_on_input, waiting_to_lines
 from optassign.judging.metrics import Measures, measure
 from optassign.judging.validation import Violation
-from optassign.measuring.balance import Share, compute_shares, counts
+from optassign.measuring.balance import Share, compute_shares, count_copies
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import Loads, allowed_load, balances_load
 from optassign.measuring.outlook import estimate_outlook
@@ -87,7 +87,7 @@ class _ClientRows:
         shown = dict(zip(ids, ids, strict=True)) if room >= FULL_NAMES else _shorten(ids)
         self._names = {process_id: escape_unprintable(name + suffixes[process_id]) for process_id, name in shown.items()}
         self._answer = answer.by_process_id
-        self._shares, self._now, self._before = compute_shares(state), counts(state, answer), _CountsBefore(state)
+        self._shares, self._now, self._before = compute_shares(state), count_copies(state, answer), _CountsBefore(state)
         self._restored = _count_restored_offsets(state, answer)
         self._loads = Loads(state) if balances_load(state) else None
         self._load = {} if self._loads is None else self._loads.measure(TaskPlacement.of(state, answer))
@@ -116,7 +116,9 @@ class _ClientRows:
         cells: list[str | Text] = [
             self._names[name] + (" (draining)" if client.draining else ""),
             f"{client.threads:,}" + (f" × {client.capacity:g}" if client.capacity != 1.0 else ""),
-            mark_wrong(_format_change(self._before.active[name], active), self._is_wrong_count(active, within_active)),
+            mark_wrong(
+                _format_change(self._before.active[name], active), self._loads is None and _is_outside(active, within_active)
+            ),
             self._format_share(name, within_active),
             _format_change(self._before.standby.get(name), standby),
         ]
@@ -126,10 +128,6 @@ class _ClientRows:
             cells += [mark_wrong(f"{copies:,}", _is_outside(copies, within_copies)), _format_bounds(within_copies)]
         restored = self._restored[name]
         return [*cells, f"{warmups:,}" if warmups else "", f"{restored:,}" if restored else ""]
-
-    def _is_wrong_count(self, count: int, within: Share) -> bool:
-        """Return whether counts are balanced and this one is outside its share."""
-        return self._loads is None and _is_outside(count, within)
 
     def _format_share(self, name: str, within: Share) -> str | Text:
         """Return the share or, if load is balanced, the load."""
@@ -184,8 +182,8 @@ def _make_goal_table(goals: Sequence[GoalReport], width: int) -> Table:
     stage = ""
     for goal in goals:
         cells = [
-            "" if goal.stage == stage else _label_stage(goal.stage),
-            _label_goal(goal.name),
+            "" if goal.stage == stage else _STAGES.get(goal.stage, goal.stage),
+            _GOALS.get(goal.name, goal.name.replace("_", " ")),
             _format_number(goal.value),
             _format_number(goal.bound),
         ]
@@ -279,16 +277,6 @@ _GOALS = {
     "active_imbalance": "imbalance of actives",
 }
 _STAGES = {"plan": "target"}
-
-
-def _label_goal(name: str) -> str:
-    """Return a goal in words: `copies not caught up` for `copies_not_caught_up`."""
-    return _GOALS.get(name, name.replace("_", " "))
-
-
-def _label_stage(name: str) -> str:
-    """Return a stage in words: `target` for `plan`."""
-    return _STAGES.get(name, name)
 
 
 def render_recordings(rows: Sequence[tuple[str, RecordingHead]]) -> Iterator[RenderableType]:

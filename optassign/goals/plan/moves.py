@@ -12,18 +12,10 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.moves import count_active_moves, count_standby_migrations, find_moved_actives
 
 
-def _measure_active_moves(facts: Facts) -> int:
-    return count_active_moves(facts.state, facts.plan)
-
-
 def _measure_active_migrations(facts: Facts) -> int:
     cold = {task for task, client in facts.not_caught_up_on_target if client in facts.plan.active[task]}
     started_elsewhere = cold.difference(*(client.previous_active for client in facts.state.clients))
     return len(find_moved_actives(facts.state, facts.plan)) + len(started_elsewhere)
-
-
-def _measure_standby_migrations(facts: Facts) -> int:
-    return count_standby_migrations(facts.state, facts.plan)
 
 
 ACTIVE_MOVES = Goal(
@@ -31,7 +23,7 @@ ACTIVE_MOVES = Goal(
     place=75,
     in_default_order=False,
     unit="tasks",
-    measure=_measure_active_moves,
+    measure=lambda facts: count_active_moves(facts.state, facts.plan),
     is_count=True,
     depends_on_owners=True,
     is_reported_at_rest=True,
@@ -43,7 +35,7 @@ STANDBY_MIGRATIONS = Goal(
     name="standby_migrations",
     place=80,
     unit="copies",
-    measure=_measure_standby_migrations,
+    measure=lambda facts: count_standby_migrations(facts.state, facts.plan),
     is_count=True,
     depends_on_owners=True,
 )

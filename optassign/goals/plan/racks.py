@@ -21,10 +21,6 @@ _TRAFFIC, _NON_OVERLAP = 10, 1
 """The defaults of Kafka's HighAvailabilityTaskAssignor."""
 
 
-def _measure_traffic(facts: Facts) -> int | None:
-    return count_rack_crossings(facts.state, facts.plan)
-
-
 def _joins(state: ApplicationState) -> bool:
     return state.configs.rack_aware_assignment_strategy != "none" and any(c.rack is not None for c in state.clients)
 
@@ -85,7 +81,7 @@ RACK_TRAFFIC = Goal(
     name="rack_traffic",
     place=10,
     unit="pairs of a copy and a partition",
-    measure=_measure_traffic,
+    measure=lambda facts: count_rack_crossings(facts.state, facts.plan),
     joins=_joins,
     find_data=_find_traffic_data,
     why_unserved=_why_unserved,

@@ -7,14 +7,6 @@ from optassign.measuring.placement import standbys_per_task
 from optassign.measuring.spread import count_tag_values, count_values_of_tags
 
 
-def _measure(facts: Facts) -> int:
-    return count_tag_values(facts.state, facts.plan)[0]
-
-
-def _joins(state: ApplicationState) -> bool:
-    return bool(state.configs.rack_aware_assignment_tags and state.configs.num_standby_replicas)
-
-
 def _find_data(state: ApplicationState) -> object | None:
     import numpy as np  # only the model's data needs arrays
 
@@ -26,10 +18,6 @@ def _find_data(state: ApplicationState) -> object | None:
 
     tags = state.configs.rack_aware_assignment_tags
     return Tags(tuple(np.array(number([c.tags.get(tag) for c in state.clients]), dtype=np.int64) for tag in tags))
-
-
-def _why_unserved(state: ApplicationState) -> str | None:
-    return None if state.configs.rack_aware_assignment_tags else "no rack_aware_assignment_tags are configured"
 
 
 def _bound_in_units(bound: Value, facts: Facts) -> Value:
@@ -57,11 +45,13 @@ TAG_SPREAD = Goal(
     name="tag_spread",
     place=20,
     unit="distinct values, over logged tasks and tags",
-    measure=_measure,
+    measure=lambda facts: count_tag_values(facts.state, facts.plan)[0],
     more_is_better=True,
-    joins=_joins,
+    joins=lambda state: bool(state.configs.rack_aware_assignment_tags and state.configs.num_standby_replicas),
     find_data=_find_data,
-    why_unserved=_why_unserved,
+    why_unserved=lambda state: (
+        None if state.configs.rack_aware_assignment_tags else "no rack_aware_assignment_tags are configured"
+    ),
     bound_in_units=_bound_in_units,
 )
 GOALS = (TAG_SPREAD,)

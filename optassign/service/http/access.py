@@ -163,10 +163,10 @@ def read_tokens(path: Path | None) -> Mapping[str, Access] | None:
         where = f"{path}: line {number}"
         _check(token, where)
         if token in found:
-            raise SettingsError(f"{where}: found a token a second time; allowed: each once, with all its applications")
+            raise SettingsError(f"{where}: found a repeated token; allowed: one line for each token, with all its applications")
         found[token] = _read_access(words, where)
     if not found:
-        raise SettingsError(f"{path}: found no token; allowed: lines of a token and the applications that it is for")
+        raise SettingsError(f"{path}: found no token; allowed: lines with a token and its applications")
     return found
 
 

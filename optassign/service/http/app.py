@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from optassign import __version__
-from optassign.assignor import names_without_jdk
+from optassign.assignor import list_names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.holds import Holds
@@ -192,7 +192,7 @@ def _read_assignors(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     chosen = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    allowed = sorted(names_without_jdk())
+    allowed = sorted(list_names_without_jdk())
     for name in chosen:
         if name not in allowed:
             raise make_refusal(400, "unknown assignor", "assignors", name[:100], ", ".join(allowed))

@@ -251,11 +251,11 @@ def _check_safety(settings: Settings, has_token: bool) -> None:
     """Raise SettingsError if others reach the service, and there is no token, or no TLS to keep the token secret."""
     if not has_token and settings.tls_client_ca is None:
         raise SettingsError(
-            f"--host: found {settings.host}, which others can reach, and no token; allowed: a loopback address, or --token-file"
-            f" (or {TOKEN_VARIABLE}) together with --tls-cert and --tls-key or --behind-proxy"
+            f"--host: found {settings.host}, which others can reach, without a token; allowed: a loopback address, or"
+            f" --token-file (or {TOKEN_VARIABLE}) together with --tls-cert and --tls-key or --behind-proxy"
         )
     if settings.tls_cert is None and not settings.behind_proxy:
         raise SettingsError(
-            f"--host: found {settings.host}, which others can reach, and no TLS, so that the token could be read on its way;"
+            f"--host: found {settings.host}, which others can reach, without TLS, so that others could read the token;"
             " allowed: --tls-cert and --tls-key, or --behind-proxy where a proxy does TLS"
         )

@@ -141,4 +141,4 @@ def _check_once(headers: Headers) -> None:
         raise make_refusal(400, "the body has two lengths", "Transfer-Encoding", found, allowed)
     for name, count in Counter(headers.keys()).items():
         if count > 1 and name.startswith(("optassign-", "content-")):
-            raise make_refusal(400, "the header is there more than once", name.title(), f"{count} times", "once")
+            raise make_refusal(400, "the header is repeated", name.title(), f"{count} times", "once")

@@ -28,27 +28,27 @@ _LONGEST_END_S = 2_592_000.0
 """Seconds until the expected end of an application, at most: thirty days, since migrations are planned days or weeks ahead."""
 
 
-class _Asked(BaseModel):
+class _Signed(BaseModel):
     """The author of a request, and its time, ISO 8601 in UTC."""
 
     by: str
     at: str
 
 
-class _Drain(_Asked):
+class _Drain(_Signed):
     """An instance that drains."""
 
     client: str
     state: DrainState = Field(description="as of the last answer")
 
 
-class _End(_Asked):
+class _End(_Signed):
     """The expected end of an application."""
 
     expected_at: str
 
 
-class _Deed(_Asked):
+class _Action(_Signed):
     """A request that an operator made."""
 
     what: str
@@ -69,12 +69,12 @@ class ApplicationHolds(BaseModel):
 
     application: str
     ended: _End | None
-    paused: _Asked | None
+    paused: _Signed | None
     quiet: _QuietHours | None
-    forget_plan: _Asked | None
+    forget_plan: _Signed | None
     drains: list[_Drain]
     limits: list[Limit]
-    history: list[_Deed] = Field(description="the last requests, the newest first")
+    history: list[_Action] = Field(description="the last requests, the newest first")
     kept: bool = Field(description="across a restart of the service: there is a folder of recordings")
     last_rebalance: str | None = Field(description="null: none is known")
     next_rebalance: str | None = Field(description="when the follow-up is due; null: none is asked for")

@@ -233,11 +233,11 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
     except TimeoutError:
         if held.refused:
             raise held.make_refusal() from None
-        raise make_refusal(408, "the body did not arrive before the deadline, or stood still on its way") from None
+        raise make_refusal(408, "the body arrived too slowly, or not before the deadline") from None
     finally:
         held.arriving = None
     if inflater is not None and not inflater.complete:
-        raise _make_no_gzip("the end: it is cut short" if received else "nothing")
+        raise _make_no_gzip("the end of a truncated text" if received else "nothing")
     return bytes(body)
 
 

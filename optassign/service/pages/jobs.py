@@ -15,7 +15,7 @@ from optassign.service.http.refusals import Refusal, RequestRefusedError, make_r
 from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
 from optassign.service.views.index import Entry, RecordingIndex
-from optassign.service.views.progress import Heard
+from optassign.service.views.progress import InstanceReport
 from optassign.service.views.rebalances import compare_rebalance, dump_snapshot, view_rebalance
 from optassign.service.views.types import ApplicationsView, Status
 from optassign.service.views.what_if import CHANGES, simulate_change, view_what_if
@@ -57,7 +57,7 @@ class PageJob:
     """Seconds of solving for each call of an assignor."""
     holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Application → operators' requests, in the form of `Holds.describe`."""
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[InstanceReport, ...] = ()
     """Progress that the application's instances have reported between rebalances."""
     frame: Mapping[str, Any] = field(default_factory=dict)
     """Values for every template."""

@@ -20,7 +20,7 @@ from optassign.service.pages.rendering import render
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReports
 from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView
-from optassign.service.views.what_if import SimulatedWay, WhatIfView
+from optassign.service.views.what_if import SimulatedChange, WhatIfView
 from optassign.service.workers.side_process import SideProcess
 
 __all__ = ["add_pages", "make_error_page", "wants_html"]
@@ -74,7 +74,7 @@ def add_pages(
             query_text=request.url.query,
             assignor=settings.assignor,
             frame={**_make_frame(request, settings), "may_operate": access.may_operate, "holds_lost": holds.lost},
-            holds=_describe_holds(holds, access),
+            holds={name: holds.describe(name) for name in holds.list_known_names() if access.covers(name)},
             heard=progress.list(request.path_params["application"]) if page == "application" else (),
             **request.path_params,
         )
@@ -104,7 +104,7 @@ def add_pages(
     add(f"{_REBALANCE}/compare", "compare", "Other assignors' answers to a recorded rebalance", None)
     add(f"{_REBALANCE}/snapshot", "snapshot", "The snapshot of a rebalance", None)
     add("/applications/{application}/what-if", "what-if", "What a change would come to", WhatIfView)
-    add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedWay)
+    add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedChange)
 
     _add_controls(app, holds, sessions, _HEADERS)
 
@@ -200,7 +200,7 @@ def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any
     }
 
 
-_DEEDS = ("pause", "resume", "forget", "keep", "drain", "undrain", "end", "go-on")
+_ACTIONS = ("pause", "resume", "forget", "keep", "drain", "undrain", "end", "go-on")
 
 
 def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mapping[str, str]) -> None:
@@ -210,31 +210,26 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
     async def change(request: Request, folder: str) -> Response:
         sessions.check_origin(request.headers)
         form = await read_form(request)
-        application, client, deed = form.get("application", ""), form.get("client", "").strip(), form.get("do", "")
+        application, client, action = form.get("application", ""), form.get("client", "").strip(), form.get("do", "")
         access = get_access(request)
         access.check_application(application)
         access.check_operating()
         check_length("application", application)
         by = name_operator(request, access, form.get("by", "").strip() or None)
-        if deed not in _DEEDS:
-            raise make_refusal(400, "no such request", "do", deed[:100], ", ".join(_DEEDS))
-        if deed in ("drain", "undrain"):
+        if action not in _ACTIONS:
+            raise make_refusal(400, "no such request", "do", action[:100], ", ".join(_ACTIONS))
+        if action in ("drain", "undrain"):
             check_length("client", client)
-        if deed == "drain":
+        if action == "drain":
             await holds.add_drain(application, client, by)
-        elif deed == "undrain":
+        elif action == "undrain":
             await holds.remove_drain(application, client, by)
-        elif deed == "end":
+        elif action == "end":
             await holds.set_end(application, 0, by)
-        elif deed == "go-on":
+        elif action == "go-on":
             await holds.clear_end(application, by)
-        elif deed in ("pause", "forget"):
-            await holds.set_once(application, "paused" if deed == "pause" else "forget_plan", by)
+        elif action in ("pause", "forget"):
+            await holds.set_once(application, "paused" if action == "pause" else "forget_plan", by)
         else:
-            await holds.clear_once(application, "paused" if deed == "resume" else "forget_plan", by)
+            await holds.clear_once(application, "paused" if action == "resume" else "forget_plan", by)
         return Response(status_code=303, headers={**headers, "Location": f"/applications/{quote(folder, safe='')}"})
-
-
-def _describe_holds(holds: Holds, access: Access) -> dict[str, dict[str, Any]]:
-    """Return the requests in force for each known application that the token covers."""
-    return {name: holds.describe(name) for name in holds.list_known_names() if access.covers(name)}

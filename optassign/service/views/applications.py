@@ -23,7 +23,7 @@ from optassign.service.views.expectations import describe_awaited, describe_end,
 from optassign.service.views.index import Copy, Entry, RecordingIndex
 from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
 from optassign.service.views.progress import (
-    Heard,
+    InstanceReport,
     RestoringActive,
     find_restored_share,
     list_restoring_actives,
@@ -218,7 +218,7 @@ def view_application(
     before: str = "",
     task: str = "",
     holds: Holds | None = None,
-    heard: tuple[Heard, ...] = (),
+    heard: tuple[InstanceReport, ...] = (),
 ) -> ApplicationView | None:
     """Return the view of one application, or None if none of its recordings is readable.
 
@@ -246,7 +246,9 @@ def view_application(
         live=live.clients,
         heard_at=live.heard_at,
         holders=inside.holders,
-        most_per_thread=max((_find_most_per_thread(holder) for holder in inside.holders), default=0.0),
+        most_per_thread=max(
+            (max(each.active + each.to_come, each.high or 0) / max(1, each.threads) for each in inside.holders), default=0.0
+        ),
         more_holders=inside.more_holders,
         rates=inside.rates,
         rebalances=tuple(make_rebalance_row(*pair) for pair in listed[:ROWS_ON_A_PAGE]),
@@ -267,10 +269,6 @@ def _extrapolate(copy: CopyRow, seen_at: str, now: float) -> CopyRow:
     elapsed = max(0.0, now - parse_time(seen_at).timestamp())
     share = find_restored_share(copy.lag - (copy.rate or 0.0) * elapsed, copy.whole)
     return copy.model_copy(update={"progress_now": max(copy.progress, share or 0.0)})
-
-
-def _find_most_per_thread(holder: ClientRow) -> float:
-    return max(holder.active + holder.to_come, holder.high or 0) / max(1, holder.threads)
 
 
 def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:

@@ -16,7 +16,7 @@ from optassign_models.policy.constants import ROWS_ON_A_PAGE
 __all__ = [
     "describe_status",
     "find_decider",
-    "find_silence",
+    "find_overdue_since",
     "find_status",
     "make_application_row",
     "make_rebalance_row",
@@ -68,7 +68,7 @@ def find_status(head: RecordingHead) -> Status:
     return "at rest" if summary.balanced else "not balanced"
 
 
-def find_silence(head: RecordingHead, now: datetime) -> datetime | None:
+def find_overdue_since(head: RecordingHead, now: datetime) -> datetime | None:
     """Return the time since which a rebalance of the application is late, or None if none is late.
 
     By default a stable group asks for follow-ups too, so that silence means a failure.
@@ -87,7 +87,8 @@ def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) ->
     Args:
         held: operators' requests in the form of `Holds.describe`; empty if there are none.
     """
-    silent_since, ended, paused = find_silence(head, datetime.fromtimestamp(now, UTC)), held.get("ended"), held.get("paused")
+    ended, paused = held.get("ended"), held.get("paused")
+    silent_since = find_overdue_since(head, datetime.fromtimestamp(now, UTC))
     word = find_status(head)
     if ended is not None and parse_time(ended["expected_at"]).timestamp() <= now:
         return StatusView(word="stopped", about=f"as {ended['by']} said", since=ended["expected_at"], since_at_least=False)
@@ -131,7 +132,7 @@ def make_application_row(
         status = status.model_copy(update=_find_since(index, entries, status.word, head.recorded_at))
     at = parse_time(head.recorded_at)
     due = None if summary.followup_ms is None else at + timedelta(milliseconds=min(summary.followup_ms, 10**13))
-    is_silent = find_silence(head, datetime.fromtimestamp(now, UTC)) is not None
+    is_silent = find_overdue_since(head, datetime.fromtimestamp(now, UTC)) is not None
     return ApplicationRow(
         folder=folder,
         application=head.application,

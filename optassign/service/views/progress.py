@@ -21,7 +21,7 @@ from optassign_models.policy.constants import PROGRESS_COPIES, PROGRESS_EVERY_MS
 
 __all__ = [
     "CopyProgress",
-    "Heard",
+    "InstanceReport",
     "LiveProgress",
     "ProgressReport",
     "ProgressReports",
@@ -39,13 +39,13 @@ _PROGRESS_BUSY_S = 60.0
 """Seconds for which an instance counts as reporting after its last report; more than the interval in a large group."""
 
 
-class _Told(BaseModel):
+class _ReportPart(BaseModel):
     """A part of a report. Unknown fields are ignored, since the plug-in may be newer."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
-class CopyProgress(_Told):
+class CopyProgress(_ReportPart):
     """The progress of one copy."""
 
     task: TaskIdText | None = Field(default=None, description="null: an active task, whose id Kafka's listener is not told")
@@ -55,7 +55,7 @@ class CopyProgress(_Told):
     per_second: Count | None = Field(default=None, description="offsets restored per second since it began")
 
 
-class ProgressReport(_Told):
+class ProgressReport(_ReportPart):
     """The progress of the copies of one instance between two rebalances."""
 
     application: NotEmpty
@@ -64,7 +64,7 @@ class ProgressReport(_Told):
 
 
 @dataclass(frozen=True)
-class Heard:
+class InstanceReport:
     """The last report of an instance."""
 
     at: float
@@ -123,7 +123,7 @@ def show_live(
     rows: Sequence[CopyRow],
     actives: Sequence[RestoringActive],
     clients: Iterable[KafkaStreamsState],
-    heard: Iterable[Heard],
+    heard: Iterable[InstanceReport],
     since: str,
     acceptable_lag: int,
     now: float,
@@ -133,9 +133,9 @@ def show_live(
     rows: the copies awaited at the rebalance. Restoring active tasks with a report come first.
     """
     clients, began = tuple(clients), parse_time(since).timestamp()
-    told: dict[tuple[str, str], tuple[Heard, int, int | None]] = {}
+    told: dict[tuple[str, str], tuple[InstanceReport, int, int | None]] = {}
     restored: list[CopyRow] = []
-    live: list[Heard] = []
+    live: list[InstanceReport] = []
     for each in heard:
         found = find_clients(clients, each.client)
         if each.at < began or len(found) != 1 or _is_silent(each, acceptable_lag, now):
@@ -154,13 +154,13 @@ def show_live(
     )
 
 
-def _is_silent(heard: Heard, acceptable_lag: int, now: float) -> bool:
+def _is_silent(heard: InstanceReport, acceptable_lag: int, now: float) -> bool:
     """Return whether a restoring instance has been silent longer than its limit, so that it may be gone."""
     is_restoring = any(copy.lag > acceptable_lag for copy in heard.copies)
     return is_restoring and now - heard.at > max(_PROGRESS_SILENT_S, 2 * heard.next_s)
 
 
-def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
+def _put_in(row: CopyRow, heard: InstanceReport, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
     caught_up = lag <= acceptable_lag
     return row.model_copy(
         update={
@@ -174,7 +174,7 @@ def _put_in(row: CopyRow, heard: Heard, lag: int, per_second: int | None, accept
     )
 
 
-def _list_restored(heard: Heard, actives: Sequence[RestoringActive], since: str) -> list[CopyRow]:
+def _list_restored(heard: InstanceReport, actives: Sequence[RestoringActive], since: str) -> list[CopyRow]:
     """Return the active tasks that an instance restores, where the partition alone identifies the task."""
     rows = []
     partitions = {copy.partition for copy in heard.copies if copy.role == "active"}
@@ -220,17 +220,17 @@ class ProgressReports:
     def __init__(self, read_seconds: Callable[[], float]) -> None:
         """Start without reports. read_seconds: returns seconds since 1970."""
         self._read_seconds = read_seconds
-        self._heard = Newest[tuple[str, str], Heard](_PROGRESS_INSTANCES)
+        self._heard = Newest[tuple[str, str], InstanceReport](_PROGRESS_INSTANCES)
 
     def take(self, report: ProgressReport) -> float:
         """Keep a report, and return the seconds after which its instance should report again."""
         now, key = self._read_seconds(), (name_folder(report.application), report.client)
         busy = sum(now - each.at < _PROGRESS_BUSY_S for other, each in self._heard.items() if other != key)
         next_s = max(PROGRESS_EVERY_MS / 1000, busy * _PROGRESS_SHARE_S)
-        self._heard[key] = Heard(now, next_s, report.client, report.copies)
+        self._heard[key] = InstanceReport(now, next_s, report.client, report.copies)
         return next_s
 
-    def list(self, application: str) -> tuple[Heard, ...]:
+    def list(self, application: str) -> tuple[InstanceReport, ...]:
         """Return the reports of an application, given its name or its folder's."""
         names = {application, name_folder(application)}
         return tuple(each for (folder, _), each in self._heard.items() if folder in names)

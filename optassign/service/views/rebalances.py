@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 
-from optassign.assignor import assign, create, names_without_jdk
+from optassign.assignor import assign, create, list_names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.judging.comparison import Comparison, compare
 from optassign.judging.explain import REASONS, ExplainedAnswer, reason_to_text
@@ -90,7 +90,7 @@ def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
         answer = assign(state, assignor)
         return answer, time.perf_counter() - start
 
-    chosen = sorted(names_without_jdk())
+    chosen = sorted(list_names_without_jdk())
     return compare(state, chosen, ask, recorded=recording.assignment, beside=recording.beside_assignment)
 
 

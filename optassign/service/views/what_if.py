@@ -43,7 +43,7 @@ __all__ = [
     "CHANGES",
     "Changes",
     "Outcome",
-    "SimulatedWay",
+    "SimulatedChange",
     "WhatIfView",
     "apply_changes",
     "compare_with_change",
@@ -115,7 +115,7 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
         tags = sorted({f"{key}={value}" for client in state.clients for key, value in client.tags.items()})
         raise make_refusal(400, "no client has this tag", "zone", changes.zone[:100], ", ".join(tags[:5]) or "nothing: no tags")
     if len(find_lost(changes, state)) == len(state.clients) and not changes.added:
-        raise make_refusal(400, "no client would be left", "lose", "all clients", "some client that stays or is added")
+        raise make_refusal(400, "the change leaves no client", "lose", "all clients", "at least one client that stays or joins")
     return changes
 
 
@@ -259,8 +259,8 @@ class WhatIfView(Frozen):
     counts: tuple[CountRow, ...]
 
 
-class SimulatedWay(Frozen):
-    """The way to the target as simulated: each list has one value for each point of time."""
+class SimulatedChange(Frozen):
+    """The simulated rebalances after a change, up to the target: each list has one value for each point of time."""
 
     assignor: str
     at_s: tuple[float, ...]
@@ -317,7 +317,7 @@ def compare_with_change(
     )
 
 
-def simulate_change(recording: Recording, given: Mapping[str, str], assignor: str) -> SimulatedWay:
+def simulate_change(recording: Recording, given: Mapping[str, str], assignor: str) -> SimulatedChange:
     """Return the simulated rebalances to the target. RequestRefusedError with status 400 for invalid changes."""
     base = _make_base(recording)
     changes = read_changes(given, base)
@@ -326,7 +326,7 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
     curve = [point for point in played.felt.curve if point.at >= EVENT_BEGINS_S]
     step = max(1, math.ceil(len(curve) / MOST_POINTS))
     kept = [*curve[:-1][::step], *curve[-1:]]
-    return SimulatedWay(
+    return SimulatedChange(
         assignor=assignor,
         at_s=tuple(round(point.at - EVENT_BEGINS_S, 1) for point in kept),
         down=tuple(point.down for point in kept),

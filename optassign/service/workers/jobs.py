@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from optassign.assignor import AssignorError, assign, create, names_without_jdk
+from optassign.assignor import AssignorError, assign, create, list_names_without_jdk
 from optassign.assignors.cp_sat import CpSatAssignor
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.input_errors import InputError, shorten
@@ -123,7 +123,7 @@ def _solve(
 def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
     """Return the report and its snapshot from the body. InputError without a snapshot."""
     if not isinstance(data, dict) or not isinstance(data.get("snapshot"), dict):
-        raise InputError("request", "snapshot", "no object", "a report: an object with snapshot, applied and why")
+        raise InputError("request", "snapshot", "no object", "an object, as in a report with snapshot, applied and why")
     return data, data["snapshot"]
 
 
@@ -185,7 +185,7 @@ def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
         answer = assign(state, assignor)
         return answer, time.perf_counter() - start
 
-    chosen = job.assignors or names_without_jdk()
+    chosen = job.assignors or list_names_without_jdk()
     comparison = compare(state, chosen, ask)
     content = json.dumps(comparison.as_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return send(Answer(content.encode(), state.application, ignored=_list_ignored(ignored)))
@@ -208,7 +208,7 @@ def _check_application(data: Any, known: str | None) -> None:
     found = data.get("application") if isinstance(data, dict) else None
     if isinstance(found, str) and found != known:
         found = "it after more than 256 KiB of other fields" if known is None else "it twice"
-        raise InputError("request", "application", found, "once, before the fields that are large")
+        raise InputError("request", "application", found, "one field, before the large fields")
 
 
 def _check_limits(data: Any, limits: Limits) -> None:

@@ -123,7 +123,7 @@ class Worker:
         theirs.close()  # with it open, the end of the process would not be noticed here
         self._process, self._pipe = process, ours
         if self._receive() != _WARM:
-            raise WorkerDiedError("it did not start as it should")
+            raise WorkerDiedError("the worker did not start")
 
     def run_job(
         self,
@@ -234,7 +234,7 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
     except MemoryError:
         job = None  # type: ignore[assignment] # frees memory for the message
         if not outcomes:
-            send(Failure("the worker has not so much memory", died=True))
+            send(Failure("the worker ran out of memory", died=True))
         raise SystemExit(1) from None  # ending the process returns all of its memory
     except Exception as error:  # an error of a bug ends only this job
         _log.exception("a job failed")

@@ -48,7 +48,7 @@ def test_an_answer_that_kafka_would_refuse_is_none(capsys: pytest.CaptureFixture
     code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "twice")
     assert (code, out) == (1, "")
     assert err == (
-        "optassign assign: error: assignor 'twice' gave an answer that Kafka would refuse:"
+        "optassign assign: error: assignor 'twice' returned an answer that Kafka would refuse:"
         " ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES\n"
     )
 

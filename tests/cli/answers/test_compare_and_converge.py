@@ -71,13 +71,6 @@ def test_converge_forgets_where_it_is_told_to(
     assert seen == remembered
 
 
-@pytest.mark.parametrize("share", ["-1", "inf", "nan", "much"])
-def test_converge_refuses_growth_that_is_no_share(capsys: pytest.CaptureFixture[str], scale_out: str, share: str) -> None:
-    code, _, err = run_here(capsys, "converge", scale_out, f"--growth={share}")
-    assert code == 2
-    assert "--growth" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(("--assignor", "cold"), "R3"), (("--assignor", "greedy", "--max-rebalances", "1"), "did not converge")],

@@ -181,7 +181,7 @@ def test_there_may_be_no_other_answer(capsys: pytest.CaptureFixture[str], path: 
         (["show", "a/b", "--recordings", "."], "a/b.json.gz: found no such file; allowed: a file with JSON"),
         (["show", "no.json.gz"], "no.json.gz: found no such file"),
         (["show", "text"], 'text: line 1, column 1: found "no JSON"; allowed: JSON'),
-        (["show", "cut"], "cut: found gzip that is cut short or damaged"),
+        (["show", "cut"], "cut: found truncated or damaged gzip"),
         (["show", "other"], "other: format: found nothing"),
         (["export", "other"], "other: format: found nothing"),
         (["export", "odd"], 'odd: mode: found "test"; allowed: "active", "shadow"'),

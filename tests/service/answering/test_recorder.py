@@ -233,7 +233,7 @@ def test_what_cannot_be_read_hides_nothing_else(
     for path in (tmp_path / "loop", tmp_path / "new" / "2026-01-01", tmp_path / make_relative_path("new", NOW, 7)):
         path.symlink_to(path.name)  # no file, no folder, and no error of permission
     assert {found.application for found in find_newest_answers(tmp_path, 10)} == {"old", "new"}  # the memory after a restart
-    assert f"{tmp_path / 'lost+found'} cannot be read ({os.strerror(errno.EACCES)})" in caplog.text
+    assert f"{tmp_path / 'lost+found'}, which cannot be read ({os.strerror(errno.EACCES)})" in caplog.text
     assert main(["record", "ls", "--recordings", str(tmp_path), "--json"]) == 0
     assert [row["application"] for row in json.loads(capsys.readouterr().out)] == ["old", "new"]
     start_recorder(tmp_path, keep_days=90).stop(MOST_SECONDS)

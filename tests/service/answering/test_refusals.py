@@ -52,10 +52,10 @@ def test_headers(service: Service, headers: dict[str, Any], status: int, error: 
 @pytest.mark.parametrize(
     ("body", "where", "found", "allowed"),
     [
-        (b"", "request", "nothing: it is empty", "JSON in UTF-8"),
-        (b"{", "line 1, column 2", "the end: it is cut short", "JSON in UTF-8"),
+        (b"", "request", "an empty text", "JSON in UTF-8"),
+        (b"{", "line 1, column 2", "the end of a truncated text", "JSON in UTF-8"),
         (b"\xff", "byte 0", "byte 0xff, which is not UTF-8", "JSON in UTF-8"),
-        (b"[" * 100_000, "request", "lists or objects in each other, too deep to read", "JSON in UTF-8"),
+        (b"[" * 100_000, "request", "lists or objects nested too deeply", "JSON in UTF-8"),
         (b"[]", "the top level", "an empty list", "an object with the fields"),
         (b"7", "the top level", "7", "an object with the fields"),
         (b"{}", "format", "nothing", "1, the only version"),
@@ -115,7 +115,7 @@ def test_more_capacity_than_can_be_counted(
     ("body", "found"),
     [
         (b"no gzip at all", "something else"),
-        (gzip.compress(change())[:-9], "the end: it is cut short"),
+        (gzip.compress(change())[:-9], "the end of a truncated text"),
         (gzip.compress(change()) + b"tail", "something else"),
         (b"", "nothing"),
     ],

@@ -16,7 +16,7 @@ from optassign.measuring.outlook import find_awaited
 from optassign.recordings.recording import RecordingHead, summarise
 from optassign.service.metrics import Metrics
 from optassign.service.views.index import RecordingIndex
-from optassign.service.views.lists import find_decider, find_silence, find_status, make_application_row
+from optassign.service.views.lists import find_decider, find_overdue_since, find_status, make_application_row
 
 _RESTING = {
     "a": {"active": "0_0", "standby": "0_1", "lags": {"0_0": -2, "0_1": 0}},
@@ -97,12 +97,12 @@ def test_a_resumed_application_waits_until_it_rebalances(tmp_path: Path) -> None
 def test_silence_is_told_from_rest() -> None:
     asking, silent = make_head(rest(idle_followup_ms=60_000)), make_head(rest())
     assert find_status(asking) == "at rest"
-    assert find_silence(asking, _AT + timedelta(minutes=2)) is None
-    assert find_silence(asking, _AT + timedelta(minutes=4)) == _AT + timedelta(minutes=1)
+    assert find_overdue_since(asking, _AT + timedelta(minutes=2)) is None
+    assert find_overdue_since(asking, _AT + timedelta(minutes=4)) == _AT + timedelta(minutes=1)
     by_broker = asking.model_copy(update={"plugin": "optassign-broker/0.1.0"})
-    assert find_silence(by_broker, _AT + timedelta(hours=23)) is None, "brokers assign when they have to, and run no follow-ups"
-    assert find_silence(silent, _AT + timedelta(hours=23)) is None
-    assert find_silence(silent, _AT + timedelta(hours=25)) == _AT + timedelta(days=1)
+    assert find_overdue_since(by_broker, _AT + timedelta(hours=23)) is None, "brokers run no follow-ups"
+    assert find_overdue_since(silent, _AT + timedelta(hours=23)) is None
+    assert find_overdue_since(silent, _AT + timedelta(hours=25)) == _AT + timedelta(days=1)
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,10 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--host", "0.0.0.0"], "--host: found 0.0.0.0, which others can reach, and no token; allowed: a loopback address"),
-        (["--host", "0.0.0.0", "--behind-proxy"], "found 0.0.0.0, which others can reach, and no token"),
-        (["--host", "0.0.0.0", "--tls-cert", "CERT", "--tls-key", "KEY"], "and no token"),
-        (["--host", "0.0.0.0", "--token-file", "TOKEN"], "and no TLS, so that the token could be read on its way"),
+        (["--host", "0.0.0.0"], "--host: found 0.0.0.0, which others can reach, without a token; allowed: a loopback address"),
+        (["--host", "0.0.0.0", "--behind-proxy"], "found 0.0.0.0, which others can reach, without a token"),
+        (["--host", "0.0.0.0", "--tls-cert", "CERT", "--tls-key", "KEY"], "without a token"),
+        (["--host", "0.0.0.0", "--token-file", "TOKEN"], "without TLS, so that others could read the token"),
         (["--host", "203.0.113.7", "--token-file", "TOKEN", "--behind-proxy"], "cannot be listened on"),
         (["--token-file", "no/such/file"], "--token-file: found that no/such/file cannot be read"),
         (["--token-file", "SHORT"], "found a token of 5 characters; allowed: at least 16"),

@@ -84,7 +84,7 @@ def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPo
     assert service.read_metric("optassign_workers_replaced_total") == replaced + 1
     again = service.assign(state)
     assert (again.status_code, again.headers["retry-after"]) == (503, "600")
-    assert again.json() == {"error": "a worker ended over the same request before: it is not tried again"}
+    assert again.json() == {"error": "the service does not retry the request, because it ended a worker before"}
     other = make_state("killed-before")
     assert read_valid_answer(service.assign(other), other).without_times() == assign(other).without_times()
 

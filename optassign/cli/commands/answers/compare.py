@@ -73,26 +73,26 @@ def run(arguments: Namespace) -> int:
 
 def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:
     """Return the assignors to compare, each once; by default all that need no JDK, the optimising one last."""
-    from optassign.assignor import names, names_without_jdk, traits
+    from optassign.assignor import find_traits, list_names, list_names_without_jdk
 
     if listed is not None:
         chosen = list_assignors(listed)
     else:
-        chosen = list(names_without_jdk())
-    in_a_jvm = [name for name in names() if traits(name).needs_jdk]
+        chosen = list(list_names_without_jdk())
+    in_a_jvm = [name for name in list_names() if find_traits(name).needs_jdk]
     return list(dict.fromkeys([*(in_a_jvm if kafka else ()), *chosen]))
 
 
 def _find_unavailable(chosen: Iterable[str]) -> dict[str, str]:
     """Return name → reason for chosen assignors that cannot run (Kafka's own classes without a JDK), and print the reason."""
-    from optassign.assignor import traits
+    from optassign.assignor import find_traits
     from optassign.assignors.baselines.jvm import available
 
     reason = available()
     if reason is None:
         return {}
     print(f"optassign compare: Kafka's own classes are left out: {reason}", file=sys.stderr)
-    return {name: reason for name in chosen if traits(name).needs_jdk}
+    return {name: reason for name in chosen if find_traits(name).needs_jdk}
 
 
 def _compare(

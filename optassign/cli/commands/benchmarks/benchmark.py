@@ -172,9 +172,9 @@ def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
 
 def _check_kafka(assignors: tuple[str, ...]) -> None:
     """Raise UsageError if Kafka's own classes are requested and cannot run here."""
-    from optassign.assignor import traits
+    from optassign.assignor import find_traits
 
-    if any(traits(name).needs_jdk for name in assignors):
+    if any(find_traits(name).needs_jdk for name in assignors):
         from optassign.assignors.baselines.jvm import available
 
         reason = available()

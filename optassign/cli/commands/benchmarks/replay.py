@@ -66,13 +66,13 @@ def run(arguments: Namespace) -> int:
     if arguments.output is None:
         raise UsageError("the following arguments are required: --output")
     check_benchmarks()
-    from optassign.assignor import names_without_jdk
+    from optassign.assignor import list_names_without_jdk
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.solver_process import SolverLimits
     from optassign_benchmarks.spark.storage import Storage
 
     registered = register_listed_assignors(arguments, elsewhere=True)
-    assignors = choose_assignors(arguments) or tuple(sorted(names_without_jdk()))
+    assignors = choose_assignors(arguments) or tuple(sorted(list_names_without_jdk()))
     limits = override_limits(arguments, SolverLimits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # It imports pyarrow; the session has reported missing packages before.

@@ -3,7 +3,6 @@
 Spark starts only in a command that needs it, after all other checks.
 """
 
-import argparse
 import math
 import shlex
 from argparse import ArgumentParser, Namespace
@@ -43,6 +42,7 @@ __all__ = [
 
 _LIMITS = ("time_limit", "answer_limit", "convergence_limit", "memory_limit")
 _MASTER = "local[*]"
+_POSITIVE_SECONDS = accept_durations("seconds above 0", lambda seconds: 0 < seconds < math.inf)
 
 
 def add_assignors(parser: ArgumentParser) -> None:
@@ -56,19 +56,19 @@ def add_limits(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("limits of each answer").add_argument
     add(
         "--time-limit",
-        type=_parse_positive_seconds,
+        type=_POSITIVE_SECONDS,
         metavar="TIME",
         help="the assignor solves for at most this long (default: 10)",
     )
     add(
         "--answer-limit",
-        type=_parse_positive_seconds,
+        type=_POSITIVE_SECONDS,
         metavar="TIME",
         help="give an assignment up after this long (default: 60)",
     )
     add(
         "--convergence-limit",
-        type=_parse_positive_seconds,
+        type=_POSITIVE_SECONDS,
         metavar="TIME",
         help="give a convergence up after this long (default: 60)",
     )
@@ -225,10 +225,3 @@ def _parse_settings(conf: list[str]) -> dict[str, str]:
             raise UsageError(f"--conf: found {pair!r}; allowed: NAME=VALUE with a name that begins with spark.")
         settings[name] = value
     return settings
-
-
-def _parse_positive_seconds(text: str) -> float:
-    value = accept_durations()(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"found {text}; allowed: seconds above 0")
-    return value

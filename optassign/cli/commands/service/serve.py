@@ -47,14 +47,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_register(parser)
     add(
         "--default-deadline",
-        type=_parse_deadline,
+        type=accept_durations("above 0, at most 60", lambda seconds: 0 < seconds <= 60),
         default=5.0,
         metavar="TIME",
         help="deadline of requests without one (default: 5)",
     )
     add(
         "--idle-followup",
-        type=_parse_idle,
+        type=accept_durations("0, or from 1 to 1000000", lambda seconds: seconds == 0 or 1 <= seconds <= 1e6),
         default=IDLE_FOLLOWUP_MS / 1000,
         metavar="TIME",
         help="have a group at rest rebalance so often that a drain or a resume takes effect; optassign.idle.followup.ms of an"
@@ -186,21 +186,6 @@ def _parse_address(text: str) -> str:
             f"found {text!r}; allowed: an address that begins with http:// or https://, without ? or #"
         )
     return text
-
-
-def _parse_deadline(text: str) -> float:
-    """Return the duration in seconds. argparse.ArgumentTypeError unless it is above 0 and at most 60."""
-    value = accept_durations()(text)
-    if not 0 < value <= 60:
-        raise argparse.ArgumentTypeError(f"found {text}; allowed: above 0, at most 60")
-    return value
-
-
-def _parse_idle(text: str) -> float:
-    value = accept_durations()(text)
-    if value != 0 and not 1 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f"found {text}; allowed: 0, or from 1 to 1000000")
-    return value
 
 
 def _parse_bytes(text: str) -> int:
