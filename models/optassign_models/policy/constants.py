@@ -54,6 +54,9 @@ and changes of load differ by more; measurements of one disk at rest differ by l
 LOOK_AGAIN = 0.7
 """The share of the time for which the copies of a client have been under way that a wait takes at most without a steady rate. A
 wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and waits for the next. [share]"""
+ASKED_BY_ALL_MS = 30_000
+"""The longest delay of a follow-up that every client asks for; one client asks for a later one. Who does not ask joins at a
+heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later ones too early. [ms]"""
 IDLE_SHARE = 0.2
 """The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
 a rebalance of the whole group. [share]"""

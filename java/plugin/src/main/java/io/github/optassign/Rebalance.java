@@ -107,7 +107,8 @@ final class Rebalance {
         BackedOff backedOff = decision.isFinal() ? new BackedOff(decision.answer(), null) : backOff(decision);
         CheckedAnswer answer = backedOff.answer;
         AppliedAnswer toRemember = decision.toRemember();
-        String reasons = describeReasons(planned, answer.firstFollowupMs());
+        String trigger = Trigger.describe(input.snapshot(), input.last(), System.nanoTime());
+        String reasons = describeReasons(planned, answer.firstFollowupMs(), trigger);
         log.logDecision(input.snapshot(), answer, toRemember.answer(), asked.failure, reasons);
         RebalanceFigures figures = RebalanceFigures.of(
                 input.snapshot(),
@@ -120,7 +121,8 @@ final class Rebalance {
         AppliedReport report = isReported ? createReport(toRemember, asked.failure) : null;
         TaskAssignment assignment = decision.isFinal()
                 ? decision.converted()
-                : AnswerConverter.withFollowups(decision.converted(), answer, Instant.now());
+                : AnswerConverter.withFollowups(
+                        decision.converted(), chooseDeadlines(answer, findSource(asked), trigger));
         return new Outcome(assignment, toRemember, backedOff.withoutProgress, report, figures);
     }
 
@@ -158,6 +160,14 @@ final class Rebalance {
         return new BackedOff(answer.backOff(counted.withoutProgressMs(now)), counted);
     }
 
+    /** Returns the instants at which clients ask. Another assignor in shadow mode decides that itself. */
+    private Instant[] chooseDeadlines(CheckedAnswer answer, Source source, String trigger) {
+        Instant now = Instant.now();
+        return shadow != null && source == Source.SHADOW
+                ? FollowupDeadlines.keep(answer, now)
+                : FollowupDeadlines.choose(input.snapshot(), answer, trigger.equals(Trigger.OTHER), now);
+    }
+
     private Source findSource(Asked asked) {
         if (asked.failure != null) {
             return Source.FALLBACK;
@@ -166,11 +176,10 @@ final class Rebalance {
     }
 
     /** Returns the log fields {@code waits_for}, {@code trigger} and, with a service, {@code rebalance}. */
-    private String describeReasons(PlannerAnswerer.Planned planned, long followupMs) {
+    private String describeReasons(PlannerAnswerer.Planned planned, long followupMs, String trigger) {
         FollowupReason reason = findReason(planned, followupMs);
         String awaited = reason == null ? "" : "waits_for=" + reason.name().toLowerCase(Locale.ROOT) + " ";
-        String trigger = awaited + "trigger=" + Trigger.describe(input.snapshot(), input.last(), System.nanoTime());
-        return input.hasService() ? trigger + " rebalance=" + id : trigger;
+        return awaited + "trigger=" + trigger + (input.hasService() ? " rebalance=" + id : "");
     }
 
     /** Returns the reason for the follow-up, or null if there is none. */

@@ -9,6 +9,8 @@ import java.util.concurrent.TimeUnit;
 
 /** The reason for a rebalance. Kafka names none, so it is derived from the changes since the last rebalance. */
 final class Trigger {
+    /** None of the known reasons: an instance has restarted, partitions are new, or a follow-up came early. */
+    static final String OTHER = "other";
 
     private Trigger() {}
 
@@ -18,8 +20,7 @@ final class Trigger {
      * @param last the last answer that this JVM knows to be applied, or null if there is none
      * @param now as of System.nanoTime
      * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} while tasks are in transit (KIP-429);
-     *     {@code followup}; {@code first_led} if this JVM did not lead the rebalance before; {@code other}, such as a
-     *     restarted instance or new partitions
+     *     {@code followup}; {@code first_led} if this JVM did not lead the rebalance before; {@link #OTHER}
      */
     static String describe(Snapshot snapshot, AppliedAnswer last, long now) {
         if (last == null || last.isOvertaken(snapshot)) {
@@ -46,6 +47,6 @@ final class Trigger {
                         .filter(Objects::nonNull)
                         .anyMatch(asked -> elapsedMs + InputPolicy.EARLY_MS >= asked)
                 ? "followup"
-                : "other";
+                : OTHER;
     }
 }

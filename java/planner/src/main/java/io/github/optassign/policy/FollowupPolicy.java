@@ -50,6 +50,8 @@ public final class FollowupPolicy {
      * steady rate. [share]
      */
     public static final double LOOK_AGAIN = 0.7;
+    /** The longest delay of a follow-up that every client asks for; one client asks for a later one. [ms] */
+    public static final long ASKED_BY_ALL_MS = 30_000;
     /**
      * The share of the time that free slots may wait, all taken together, until a follow-up fills them together.
      * [share]

@@ -40,15 +40,15 @@ public final class AnswerConverter {
     }
 
     /**
-     * Adds the follow-ups of an answer to its copies.
+     * Adds follow-ups to copies.
      *
-     * @param now the instant from which their delays count
+     * @param deadlines per client the instant at which it asks for a rebalance, or null if it does not
      */
-    public static TaskAssignment withFollowups(TaskAssignment copies, CheckedAnswer answer, Instant now) {
+    public static TaskAssignment withFollowups(TaskAssignment copies, Instant[] deadlines) {
         List<KafkaStreamsAssignment> clients = new ArrayList<>();
         for (KafkaStreamsAssignment client : copies.assignment()) {
-            long delay = answer.followupMs()[clients.size()];
-            clients.add(delay < 0 ? client : client.withFollowupRebalance(now.plusMillis(delay)));
+            Instant deadline = deadlines[clients.size()];
+            clients.add(deadline == null ? client : client.withFollowupRebalance(deadline));
         }
         return new TaskAssignment(clients);
     }
