@@ -93,7 +93,8 @@ def find_limit(
             )
     passes = 3 if first.plan is not None else 1 + bool(count_active_moves(state, now))
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
-    each += expect_join_s(scenario, sum(client.threads for client in state.clients) - 1)
+    first_threads = len(state.clients) if scenario.group.all_ask else 1
+    each += expect_join_s(scenario, sum(client.threads for client in state.clients) - first_threads)
     seconds = schedule_restoring(copies, rates, state.configs.max_warmup_replicas, each, faults.slow_start_rate)
     in_passes = passes * each if opening_s is None else (passes - 1) * each + opening_s
     return seconds + in_passes, sum(copy.needs_slot for copy in copies)

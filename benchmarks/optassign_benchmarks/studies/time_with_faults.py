@@ -115,7 +115,8 @@ def make_scenario(job: TimedGroup, seconds: float) -> Scenario:
         earlier = [*(dice.uniform(0, _JOIN_WITHIN_S) for _ in event.clients[1:]), 0.0]
         for client, by in zip(event.clients, earlier, strict=True):
             events.append(event.model_copy(update={"at": event.at - by, "clients": (client,)}))
-    return scenario.model_copy(update={"faults": FAULTS, "events": tuple(events)})
+    group = scenario.group.model_copy(update={"all_ask": True})
+    return scenario.model_copy(update={"group": group, "faults": FAULTS, "events": tuple(events)})
 
 
 def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, FaultyBalance]:
@@ -221,16 +222,17 @@ class ThirdInstance:
     warm_ups: int
     seed: int
 
-    def make_scenario(self) -> Scenario:
-        """Return the scenario."""
+    def make_scenario(self, assignor: str) -> Scenario:
+        """Return the scenario as Kafka plays it with the assignor: the plug-in has every client ask for follow-ups."""
         scenario = read_scenario("third-instance")
         configs = scenario.configs.model_copy(update={"max_warmup_replicas": self.warm_ups})
-        return scenario.model_copy(update={"seed": self.seed, "configs": configs})
+        group = scenario.group.model_copy(update={"all_ask": assignor != KAFKA})
+        return scenario.model_copy(update={"seed": self.seed, "configs": configs, "group": group})
 
 
 def play_third(job: ThirdInstance, assignor: str = "cp-sat") -> dict[str, FaultyBalance]:
     """Play a run until its end, and return the outcome."""
-    scenario = job.make_scenario()
+    scenario = job.make_scenario(assignor)
     (began_at,) = (event.at for event in scenario.events)
     watched = FaultWatcher(assignor, began_at)
     played = simulate(scenario, watched)

@@ -18,7 +18,7 @@ from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, RUNN
 from optassign.simulation.timed.joining import JoinDelays
 from optassign.simulation.timed.measures import Felt
 from optassign.simulation.timed.snapshots import Joined, apply_answer, describe_joining, make_snapshot
-from optassign_models.policy.constants import MOST_TIMED_PASSES
+from optassign_models.policy.constants import ASKED_BY_ALL_MS, MOST_TIMED_PASSES
 
 __all__ = ["Agenda", "FollowUps", "Rebalancer", "ask", "make_followups", "model_seconds"]
 
@@ -96,8 +96,11 @@ class _Timer(FollowUps):
     def arm(self, answer: TaskAssignment) -> None:
         delay = find_followup_s(answer)
         if delay is not None:
-            soonest = [each.process_id for each in answer.clients if each.followup_rebalance_ms == round(delay * 1000)]
-            self._asked = tuple(self._application.client_ids.index(name) for name in soonest)
+            if self._application.scenario.group.all_ask and delay * 1000 <= ASKED_BY_ALL_MS:
+                self._asked = tuple(range(len(self._application.client_ids)))
+            else:
+                soonest = [each.process_id for each in answer.clients if each.followup_rebalance_ms == round(delay * 1000)]
+                self._asked = tuple(self._application.client_ids.index(name) for name in soonest)
             self._planned = self._agenda.plan_in(delay, self._fire)
 
     def disarm(self) -> None:
@@ -325,8 +328,9 @@ class Rebalancer:
         self._passes += 1
         self._joined, last = {}, 0.0
         if self._delays.vary:
-            # The triggering members start the rebalance, so they are never late for its first pass.
-            delays = self._delays.draw(self._application.threads, set(members), may_be_late=self._passes > 1)
+            # A member that starts a rebalance alone is never late for its first pass.
+            may_be_late = self._passes > 1 or self._group.all_ask
+            delays = self._delays.draw(self._application.threads, set(members), may_be_late=may_be_late)
             for client in np.flatnonzero(self._application.up).tolist():
                 last = max(last, delays[client].complete_s)
                 self._agenda.plan_in(delays[client].reports_s, partial(self._join, (client,)))
@@ -373,7 +377,8 @@ class Rebalancer:
         if revoked and self._has_targets:
             self._agenda.plan_in(self._group.heartbeat_s, lambda: self._give(answer))
         elif (revoked or self._is_asked_again) and not self._has_too_many_passes:
-            self._begin_pass("second pass" if revoked else "asked again", set(before[revoked].tolist()))
+            at_once = range(len(application.client_ids)) if revoked and self._group.all_ask else set(before[revoked].tolist())
+            self._begin_pass("second pass" if revoked else "asked again", at_once)
         else:
             self._end(answer)
 

@@ -84,6 +84,10 @@ class Group(Frozen):
         default=600.0, description="seconds that state stays on a disk without being assigned"
     )
     heartbeat_s: Seconds = Field(default=3.0, description="seconds between the heartbeats of a member")
+    all_ask: bool = Field(
+        default=False,
+        description="`probing`: every client asks for follow-ups, as with the plug-in",
+    )
     emulated_warmups: bool = Field(
         default=False, description="`streams`: a warming copy is a standby to the broker (docs/how-to/broker.md)"
     )

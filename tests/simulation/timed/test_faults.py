@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -38,6 +39,9 @@ def find_first_restored(played: Played) -> float:
 
 
 STATELESS = {"partitions": 6, "kind": "stateless"}
+RESTORED_IN_10_S = {"partitions": 6, "state": 20_000}
+"""Two copies at a time take ten seconds at 4,000 offsets a second."""
+ALL_ASK = {"pass_s": PASS_S, "all_ask": True}
 
 
 def test_a_pass_lasts_until_the_last_heartbeat() -> None:
@@ -60,6 +64,23 @@ def test_members_without_a_task_to_give_up_are_waited_for_alone() -> None:
         assert first["moved"]
         assert second["reason"] == "second pass"
         assert second["at"] - first["at"] <= HEARTBEAT_S + PASS_S + model_seconds(2, 2) + 1e-5
+
+
+def test_passes_do_not_wait_for_heartbeats_if_every_client_asks() -> None:
+    scenario = make_scenario({"heartbeats": True}, RESTORED_IN_10_S, group=ALL_ASK, new={"restore_per_s": 4_000})
+    known = list_rebalances(simulate(scenario, "cp-sat"))
+    reasons = [after["reason"] for after in known[1:]]
+    assert set(reasons) == {"second pass", "follow-up"}
+    for before, after in pairwise(known):
+        wait = 0.0 if after["reason"] == "second pass" else before["followup_s"]
+        assert after["at"] - before["at"] == pytest.approx(wait + PASS_S + model_seconds(6, 3), abs=1e-3)
+
+
+def test_one_client_asks_for_a_late_follow_up() -> None:
+    scenario = make_scenario({"heartbeats": True}, RESTORED_IN_10_S, group=ALL_ASK, options={"followup": "interval"})
+    known = list_rebalances(simulate(scenario, "cp-sat"))
+    late = [after["at"] - before["at"] - 60 for before, after in pairwise(known) if after["reason"] == "follow-up"]
+    assert max(late) > PASS_S + model_seconds(6, 3) + 0.1
 
 
 def test_late_members_are_late_by_half_to_all_of_the_time() -> None:
