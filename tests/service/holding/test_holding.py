@@ -235,6 +235,18 @@ def test_a_group_at_rest_rebalances_six_times_an_hour_or_as_configured(
         assert event["awaited"] == ("operators" if asked else None)
 
 
+def test_an_hour_at_rest_has_six_rebalances_by_default() -> None:
+    """On the service's clock; `FollowupsTest` in java/plugin shows that the plug-in keeps this delay."""
+    with run_service_here("--workers", "1", "--idle-followup", f"{Settings().idle_followup:g}") as service:
+        rebalances, passed_s = 0, 0.0
+        while passed_s < 3_600:
+            answer = read_answer(service.assign(make_resting_state("hourly")))
+            (delay_ms,) = (c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None)
+            service.pass_seconds(delay_ms / 1000)
+            rebalances, passed_s = rebalances + 1, passed_s + delay_ms / 1000
+        assert rebalances == 6
+
+
 def test_a_plan_is_forgotten_once(held: Running) -> None:
     state = make_state("forgetful")
     first = read_answer(held.assign(state))
