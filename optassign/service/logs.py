@@ -288,6 +288,7 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "memory_forgotten": "The last assignment of {application} is dated too far ahead and is forgotten; check the clocks",
     "memory_lost": "The recordings in {folder} could not be read: {why}; the next rebalances start without memory",
     "memory_restored": "The last assignments of {applications} applications are remembered again",
+    "pages_ready": "The process of pages has made its first page",
     "rebalance": _describe_rebalance,
     "recording": "Rebalances are recorded in {folder}",
     "recording_failed": "A rebalance could not be recorded: {why}; assigning goes on, check the disk",

@@ -32,10 +32,12 @@ from optassign.service.http.access import Sessions, Tokens
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener, check_address, open_listener
 from optassign.service.http.gateway import Gateway
+from optassign.service.http.refusals import RequestRefusedError
 from optassign.service.http.request import PROTOCOL, HeldBodies
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
+from optassign.service.pages.jobs import PageJob
 from optassign.service.pages.routes import add_pages
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
@@ -181,6 +183,7 @@ class Service:
         read_seconds: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._tokens, self._applications = settings, tokens, applications
+        self._read_seconds = read_seconds
         limits = settings.limits
         self._connections = Connections(limits, _KEEP_ALIVE_S)
         self._bodies = HeldBodies(limits.held_bytes)
@@ -273,7 +276,7 @@ class Service:
         watching = [
             asyncio.create_task(self._connections.watch()),
             asyncio.create_task(self._watch_files(config)),
-            asyncio.create_task(self._restore_memory()),
+            asyncio.create_task(self._read_recordings()),
         ]
         await server.serve(sockets=[listener])
         for task in watching:
@@ -295,6 +298,15 @@ class Service:
             maker.stop()
         await self._gateway.wait_until_idle()
         await self._rebalances.finish(_FLUSH_S)
+
+    async def _read_recordings(self) -> None:
+        """Restore the memory, then make the first page once, so that its reader does not wait for the start of a process."""
+        await self._restore_memory()
+        if self._settings.recordings is not None:
+            page = PageJob("applications", self._settings.recordings, self._read_seconds(), None, as_json=True)
+            with suppress(RequestRefusedError):  # the service stops, or the page fails, which the log says
+                await self._page_makers[0].run(page)
+                log_event("pages_ready")
 
     async def _restore_memory(self) -> None:
         """Restore each application's last assignment and clocks from the newest recordings.

@@ -230,6 +230,7 @@ def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
         assert is_same(read_answer(again), assign(second.model_copy(update={"remembered": read_answer(response)})))
         assert int(again.headers["optassign-answered-at"]) > int(response.headers["optassign-answered-at"])
         wait_until(lambda: len(list_files(tmp_path / "restarted")) == 4)
+        assert service.wait_for("pages_ready"), "their process starts before a reader looks"
 
 
 def make_remembered(at: int, order: int = 0) -> Remembered:

@@ -7,6 +7,7 @@ Rebalances are posted in pairs: one without open pages, one while ten pages rene
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import tempfile
 import threading
@@ -62,15 +63,15 @@ def _play_start(_: None, case: _Case) -> Iterator[PlayedRow]:
         begun = time.time()
         with _run_service(folder) as service:
             await_condition("recordings are counted", lambda: "recording" in _read_events(service), logs=lambda: [service.log])
-            events = _read_events(service)
-            solvers = find_children(service.pid or 0, workers=True)
             list(_look_at_pages(service, filled[-1]))
-            (pages,) = set(find_children(service.pid or 0, workers=True)) - set(solvers)
+            events = _read_events(service)
+            *solvers, pages = sorted(find_children(service.pid or 0, workers=True), key=_read_niceness)
             port = events["listening"] - begun
             cells = {
                 "recorded": _describe(specs, recordings),
                 "s to the port": port,
                 "to readiness": max(events["memory_restored"], events["worker_ready"]) - begun,
+                "until pages are ready": events["pages_ready"] - begun,
                 "until all are counted": events["recording"] - begun,
                 "MiB of the service": read_memory(service.pid or 0) / MIB,
                 "of a solver": max(read_memory(pid) for pid in solvers) / MIB,
@@ -131,9 +132,14 @@ def _read_events(service: ServiceProcess) -> dict[str, float]:
     return events
 
 
+def _read_niceness(process: int) -> int:
+    """Return the niceness of a process; that of the process of pages is higher than that of solvers."""
+    return os.getpriority(os.PRIO_PROCESS, process)
+
+
 def _look_at_pages(service: ServiceProcess, filled: Filled) -> Iterator[tuple[str, float, list[float]]]:
-    """Yield each page, the seconds of the first request and of the later ones; the process of pages starts with the first
-    page."""
+    """Yield each page, the seconds of the first request and of the later ones, once the process of pages has started."""
+    await_condition("pages are ready", lambda: "pages_ready" in _read_events(service), logs=lambda: [service.log])
     connection = _connect(service.url)
     _get(connection, "/login")  # opens the connection
     application = f"/applications/{filled.application}"
