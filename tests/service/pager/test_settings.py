@@ -69,4 +69,4 @@ def test_serve_checks_its_settings(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "quiet_hours" in err
     code, out, err = run_here(capsys, "serve", "--check", "--host", "0.0.0.0")
     assert code == 2
-    assert "no token" in err
+    assert "without a token" in err
