@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.problem import BoolArray, IntArray, Problem
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,22 @@ def find_forced(problem: Problem) -> Forced:
         + exact_sum(np.where(tie_not_caught_up, tie_cost, 0), np.where(tie_not_caught_up, choices, 0)),
         forced_not_caught_up=int(np.sum(problem.col_rank[mandatory] > 0) + np.sum(choices[tie_not_caught_up])),
     )
+
+
+def keeps_r3_to_r5(problem: Problem, forced: Forced, answer: Placement) -> bool:
+    """Return whether an assignment with the right number of copies keeps R3 and R5."""
+    at = problem.find(np.arange(problem.T) * problem.C + answer.active)
+    pooled = at < 0
+    if not forced.pool_leading[pooled].all() or not forced.leading[at[~pooled]].all():
+        return False
+    keys = answer.copy_keys(problem.C, problem.logged)
+    at = problem.find(keys)
+    pooled = at < 0
+    held = np.zeros(len(problem.col_task), dtype=np.bool_)
+    held[at[~pooled]] = True
+    allowed = forced.mandatory | forced.tied
+    is_allowed = forced.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all()
+    return bool(is_allowed and held[forced.mandatory].all())
 
 
 def exact_sum(values: IntArray, times: IntArray | None = None) -> int:

@@ -15,7 +15,6 @@ from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
 from optassign_models.target.export import FORMATS, name_variables, write_program
 from optassign_models.target.objectives import price
 from optassign_models.target.search import has_few_pairs, state_in_full
-from optassign_models.target.weighing import WEIGHTED_COST
 
 
 class ExportError(ArgumentError):
@@ -74,7 +73,7 @@ def export_model(
     question = method.make_question(case)
     if question is None:
         raise ExportError("state", "a large group with weights of tasks, which has no one model", f"{SMALL_PAIRS:,} pairs")
-    names = [WEIGHTED_COST] if method.order.is_weighted else [each.name for each in question.goals]
+    names = [objective.name for objective in question.objectives]
     if goal is not None and goal not in names:
         raise ExportError("goal", repr(goal), ", ".join(names))
     at = 0 if goal is None else names.index(goal)

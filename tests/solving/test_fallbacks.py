@@ -173,8 +173,8 @@ def test_where_nothing_is_balanced_the_least_imbalance_will_do(assignor: str, mo
     impossible = Found(None, impossible=True)
     honest = search.find_best
 
-    def find(question: search.Question, judge: search.Judge, effort: solver.Effort) -> TargetAnswer:
-        return honest(question, judge, effort) if not question.shares_bind else TargetAnswer(None, (), is_impossible=True)
+    def find(question: search.Question, effort: solver.Effort) -> TargetAnswer:
+        return honest(question, effort) if not question.shares_bind else TargetAnswer(None, (), is_impossible=True)
 
     state = generate("scale-out", 16, 4, 1, seed=3)
     if assignor == "cp-sat":

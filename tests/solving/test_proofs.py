@@ -30,6 +30,7 @@ from optassign_models.shares import compute_shares
 from optassign_models.solving import target_method
 from optassign_models.solving.step import Note
 from optassign_models.solving.target_method import read_answer
+from optassign_models.target.objectives import list_in_order
 from optassign_models.target.search import TargetAnswer
 
 ORDERED = tuple(goal.name for goal in DEFAULT_ORDER)
@@ -46,7 +47,7 @@ def test_bounds_hold_up_to_the_first_goal_that_is_not_at_its_own() -> None:
     """A bound holds given the values of the goals before it."""
     problem = read_situation(generate("scale-out", 16, 4, 1, seed=1)).problem
     placed = find_greedy_plan(*prepare(problem), compute_shares(problem))
-    found = read_answer(TargetAnswer(placed, (5, 3, 2), (5, 4, 2)), DEFAULT_ORDER)
+    found = read_answer(TargetAnswer(placed, (5, 3, 2), (5, 4, 2)), list_in_order(DEFAULT_ORDER))
     assert found.bounds == {"restore_work": 5, "copies_not_caught_up": 3}
 
 

@@ -15,9 +15,9 @@ from typing import cast
 import numpy as np
 
 from optassign_models.forced import prepare
-from optassign_models.goals import GoalModel, evaluate
+from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import Carried
-from optassign_models.limits import PlacementLimit, list_broken
+from optassign_models.limits import PlacementLimit
 from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import CLASS_RATIO, POOLED_WORK, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
@@ -64,14 +64,8 @@ def make_question_under_load(
 
 def solve_under_load(question: Question, effort: Effort) -> TargetAnswer:
     """Return the best placement in a question of `make_question_under_load`, of few pairs."""
-
-    def judge(placed: Placement) -> tuple[int, ...] | None:
-        if list_broken(question.limits, placed):
-            return None
-        return tuple(evaluate(question.problem, question.forced, placed, question.goals).values())
-
     by_cp_sat = replace(effort, solver=Solver.CP_SAT) if effort.solver is Solver.AUTO else effort  # loads are knapsacks
-    return find_best(question, judge, by_cp_sat)
+    return find_best(question, by_cp_sat)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from optassign_models.forced import Forced, find_forced, prepare
+from optassign_models.forced import Forced, find_forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
@@ -117,19 +117,7 @@ class Case:
 
     def keeps_r3_to_r5(self, answer: Placement) -> bool:
         """Return whether an assignment with the right number of copies keeps R3 and R5."""
-        problem, forced = self.problem, self.forced
-        at = problem.find(np.arange(problem.T) * problem.C + answer.active)
-        pooled = at < 0
-        if not forced.pool_leading[pooled].all() or not forced.leading[at[~pooled]].all():
-            return False
-        keys = answer.copy_keys(problem.C, problem.logged)
-        at = problem.find(keys)
-        pooled = at < 0
-        held = np.zeros(len(problem.col_task), dtype=np.bool_)
-        held[at[~pooled]] = True
-        allowed = forced.mandatory | forced.tied
-        is_allowed = forced.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all()
-        return bool(is_allowed and held[forced.mandatory].all())
+        return keeps_r3_to_r5(self.problem, self.forced, answer)
 
     def has_few_moves(self, answer: Placement) -> bool:
         """Return whether an answer keeps the limit on active moves, or makes no move that R3 does not force."""

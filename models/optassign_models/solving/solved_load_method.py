@@ -83,7 +83,7 @@ class SolvedLoadMethod(LoadMethod):
         The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
         """
         question = self._pose(case, start, limits)
-        found = read_answer(solve_under_load(question, self._effort), question.goals)
+        found = read_answer(solve_under_load(question, self._effort), question.objectives)
         return found if _is_within(case, start) else replace(found, bounds={})
 
     def _pose(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:

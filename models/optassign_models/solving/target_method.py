@@ -14,25 +14,19 @@ from optassign_models.goals.disk import DISK
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_plan
-from optassign_models.limits import PlacementLimit, list_broken, mend
+from optassign_models.limits import PlacementLimit, mend
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import SECONDS_PER_ARC
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy, ProvedBy
-from optassign_models.shares import compute_imbalance, compute_shares
+from optassign_models.shares import compute_shares
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method, is_within_a_little
-from optassign_models.target.objectives import list_families, list_in_order
+from optassign_models.target.objectives import Objective, list_families, list_in_order
 from optassign_models.target.search import Question, TargetAnswer, find_best, has_few_pairs
 from optassign_models.target.solver import Effort
-from optassign_models.target.weighing import (
-    WEIGHTED_COST,
-    compute_weighted_cost,
-    explain_excess,
-    express_in_changelogs,
-    weigh,
-)
+from optassign_models.target.weighing import WEIGHTED_COST, explain_excess, express_in_changelogs, weigh
 
 _NO_TIME = "no time for goals in this order: those of the default order were used"
 _NO_TIME_TO_WEIGH = "no time for the weighted sum: the goals of the default order were used"
@@ -65,15 +59,9 @@ class TargetMethod(Method):
         if self.order.is_weighted:
             return Found(None)
         goals = (*find_goals(self.order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
-        limits = case.limits.placements
-
-        def judge(placed: Placement) -> tuple[int, ...] | None:
-            is_allowed = case.may_be_plan(placed) and case.keeps_r3_to_r5(placed)
-            return tuple(evaluate(case.problem, case.forced, placed, goals).values()) if is_allowed else None
-
-        question = Question(case.problem, case.forced, case.target, list_in_order(goals), limits=limits, is_now=True)
-        answer = find_best(question, judge, self.effort)
-        found = read_answer(answer, goals)
+        question = replace(self._pose(case, list_in_order(goals)), is_now=True)
+        answer = find_best(question, self.effort)
+        found = read_answer(answer, question.objectives)
         if found.placement is None:
             return found
         is_bounded = answer.is_proven and ACTIVE_MOVES.name in found.bounds
@@ -85,40 +73,44 @@ class TargetMethod(Method):
         The question has the limits. The plan in the other goals, with copies traded for `disk`, is the start where goals are
         sums of what copies weigh.
         """
-        if self.order.is_weighted:
-            return self._find_least_sum(case)
-        counted = [goal for goal in self.goals if goal.carries is None]
-        found = self._find_best(case, counted, self.start)
-        if found.impossible or len(counted) == len(self.goals):
+        question = self.make_question(case)
+        excess = explain_excess(question.problem, self.order.weights) if self.order.is_weighted else None
+        if excess is not None:
+            return replace(self._find_greedy_plan(case, Found(None)), default_reason=excess)
+        if not question.has_sums:
+            return self._find_best(case, question)
+        counted = [objective for objective in question.objectives if not objective.has_sums]
+        found = self._find_best(case, replace(question, objectives=tuple(counted)))
+        if found.impossible:
             return found
         found = self._trade_for_disks(case, found)
         if found.placement is None or not has_few_pairs(case.problem):
             return found
-        best = self._find_best(case, self.goals, found.placement)
+        best = self._find_best(case, replace(question, start=found.placement))
         if self.goals[0].name == DISK.name and found.bounds.get(DISK.name, 0) > best.bounds.get(DISK.name, 0):
             best = replace(best, bounds=found.bounds, proved_by=found.proved_by)
         return replace(best, limited=best.limited or found.limited)
 
-    def _find_best(self, case: Case, goals: Sequence[GoalModel], start: Placement | None = None) -> Found:
-        """The best plan in these goals, no worse than the start; one of the default order, where the solver has no answer."""
-
-        def judge(placed: Placement) -> tuple[int, ...] | None:
-            return tuple(self._evaluate(case, placed, goals).values()) if case.may_be_plan(placed) else None
-
-        question = replace(self.make_question(case), objectives=list_in_order(goals), start=start)
-        found = read_answer(find_best(question, judge, self._leave_time(case.problem)), goals)
+    def _find_best(self, case: Case, question: Question) -> Found:
+        """Return the best plan that was found; one of the default order, where the solver has no answer."""
+        found = read_answer(find_best(question, self._leave_time(question.problem)), question.objectives)
         if found.placement is not None or found.impossible:
             return found
-        return replace(self._find_greedy_plan(case, found), default_reason=_NO_TIME if self.order.asked_for else None)
+        greedy = self._find_greedy_plan(case, found)
+        if self.order.is_weighted:
+            return greedy if greedy.bounds else replace(greedy, default_reason=_NO_TIME_TO_WEIGH)
+        return replace(greedy, default_reason=_NO_TIME if self.order.asked_for else None)
 
     def make_question(self, case: Case) -> Question:
         """Return the plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
-        limits = case.limits.placements
-        if self.order.is_weighted:
-            problem, forced = express_in_changelogs(case.problem)
-            objectives = (weigh(self.order.weights),)
-            return Question(problem, forced, case.shares, objectives, shares_bind=False, limits=limits, start=self.start)
-        return Question(case.problem, case.forced, case.target, list_in_order(self.goals), limits=limits, start=self.start)
+        if not self.order.is_weighted:
+            return replace(self._pose(case, list_in_order(self.goals)), start=self.start)
+        problem, forced = express_in_changelogs(case.problem)
+        question = replace(self._pose(case, (weigh(self.order.weights),)), problem=problem, forced=forced)
+        return replace(question, shares=case.shares, shares_bind=False, start=self.start)
+
+    def _pose(self, case: Case, objectives: tuple[Objective, ...]) -> Question:
+        return Question(case.problem, case.forced, case.target, objectives, limits=case.limits.placements)
 
     def _trade_for_disks(self, case: Case, found: Found) -> Found:
         """Return the plan whose copies have traded places, if `disk` comes first: what it proves is a bound by numbers."""
@@ -129,26 +121,6 @@ class TargetMethod(Method):
         best = traded if case.may_be_plan(traded) else found.placement
         bounds = {DISK.name: bound_state(problem)}
         return replace(found, placement=best, bounds=bounds, proved_by=ProvedBy.RULES, found_by=FoundBy.GREEDY)
-
-    def _find_least_sum(self, case: Case) -> Found:
-        """Return the plan of the least weighted sum that was found."""
-        question = self.make_question(case)
-        problem = question.problem
-        excess = explain_excess(problem, self.order.weights)
-        if excess is not None:
-            return replace(self._find_greedy_plan(case, Found(None)), default_reason=excess)
-
-        def judge(placed: Placement) -> tuple[int, ...] | None:
-            if not case.keeps_limits(placed):
-                return None
-            return (compute_weighted_cost(problem, case.shares, self.order.weights, placed),)
-
-        answer = find_best(question, judge, self._leave_time(problem))
-        found = replace(read_answer(answer, ()), bounds=dict(zip((WEIGHTED_COST,), answer.bounds, strict=False)))
-        if found.placement is not None or found.impossible:
-            return found
-        greedy = self._find_greedy_plan(case, found)
-        return greedy if greedy.bounds else replace(greedy, default_reason=_NO_TIME_TO_WEIGH)
 
     def _leave_time(self, problem: Problem) -> Effort:
         """Return the effort that leaves time for a plan without a solver."""
@@ -190,8 +162,7 @@ class TargetMethod(Method):
         return evaluate(case.problem, case.forced, placed, self.goals if goals is None else goals)
 
     def _weigh(self, case: Case, plan: Placement) -> int:
-        problem, _ = express_in_changelogs(case.problem)
-        return compute_weighted_cost(problem, case.shares, self.order.weights, plan)
+        return self.make_question(case).evaluate(plan)[0]
 
     def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
         """Return whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
@@ -253,17 +224,17 @@ class TargetMethod(Method):
         return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
 
 
-def read_answer(answer: TargetAnswer, goals: Sequence[GoalModel]) -> Found:
+def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
     """The answer as the result of a search, with the bounds that hold for it: each given the goals before at their bounds.
 
     The program rounds loads up, so it bounds neither the load nor what comes after it.
     """
     bounds: dict[str, int] = {}
     values = answer.values or answer.bounds
-    for goal, value, bound in zip(goals, values, answer.bounds, strict=False):
-        if goal.name == LOAD.name:
+    for objective, value, bound in zip(objectives, values, answer.bounds, strict=False):
+        if objective.name == LOAD.name:
             break
-        bounds[goal.name] = bound
+        bounds[objective.name] = bound
         if value != bound or answer.placement is None:
             break
     is_decided = answer.proved_by is ProvedBy.CP_SAT
@@ -280,23 +251,15 @@ def read_answer(answer: TargetAnswer, goals: Sequence[GoalModel]) -> Found:
 def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
     """Return the placement of least imbalance, family after family, that keeps the limits."""
     limits = case.limits.placements
-
-    def judge(placed: Placement) -> tuple[int, ...] | None:
-        return compute_imbalance(case.problem, case.target, placed) if case.keeps_limits(placed) else None
-
     question = Question(case.problem, case.forced, case.target, list_families(), shares_bind=False, limits=limits)
-    return find_best(question, judge, effort)
+    return find_best(question, effort)
 
 
 def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:
     """Return whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
     problem, forced = prepare(problem)
     everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
-
-    def judge(placed: Placement) -> tuple[int, ...] | None:
-        return None if list_broken(limits, placed) else ()
-
-    answer = find_best(Question(problem, forced, everywhere, (), limits=tuple(limits)), judge, effort)
+    answer = find_best(Question(problem, forced, everywhere, (), limits=tuple(limits)), effort)
     if answer.placement is not None:
         return True
     return False if answer.is_impossible else None

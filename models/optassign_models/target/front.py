@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from optassign_models.forced import Forced
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
-from optassign_models.limits import PlacementLimit, list_broken
+from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import ShareFamilies, compute_imbalance
-from optassign_models.target.objectives import Objective
+from optassign_models.target.objectives import Objective, list_in_order
 from optassign_models.target.search import Question, find_best
 from optassign_models.target.solver import Effort
 
@@ -47,17 +47,10 @@ class FrontQuestion:
 
         None if none was found in time.
         """
-
-        def judge(placed: Placement) -> tuple[int, ...] | None:
-            if list_broken(self.limits, placed):
-                return None
-            imbalance, work, moves = self.measure(placed)
-            return (*(of_work * work + of_imbalance * imbalance for of_work, of_imbalance in prices), moves)
-
-        sums = [Objective(((RESTORE_WORK, work),) if work else (), (imbalance,) * 5) for work, imbalance in prices]
-        order = (*sums, Objective(((ACTIVE_MIGRATIONS, 1),)))
+        sums = [Objective(goals=((RESTORE_WORK, work),) if work else (), imbalance=(even,) * 5) for work, even in prices]
+        order = (*sums, *list_in_order((ACTIVE_MIGRATIONS,)))
         question = Question(self.problem, self.forced, self.shares, order, shares_bind=False, limits=self.limits)
-        answer = find_best(question, judge, effort)
+        answer = find_best(question, effort)
         if answer.placement is None:
             return None
         return FrontPoint(*self.measure(answer.placement), answer.is_proven, answer.placement)

@@ -6,8 +6,9 @@ with one goal each, preset `weighted` a list of one objective, and least imbalan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
@@ -25,15 +26,25 @@ _FAR = 1 << 50
 class Objective:
     """One sum that is minimised."""
 
+    name: str = ""
     goals: tuple[tuple[GoalModel, int], ...] = ()
     """With their weights."""
     imbalance: tuple[int, ...] = _NO_IMBALANCE
     """(5,) weight of the imbalance of each family of shares."""
 
+    @property
+    def has_sums(self) -> bool:
+        """Whether some goal is the greatest sum of what copies weigh."""
+        return any(goal.carries is not None for goal, _ in self.goals)
+
+    def add_up(self, values: Mapping[str, int], imbalance: Sequence[int]) -> int:
+        """Return the sum, by the values of goals and the imbalance (5,) of each family."""
+        return sum(weight * values[goal.name] for goal, weight in self.goals) + sum(map(mul, self.imbalance, imbalance))
+
 
 def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
     """One objective for each goal."""
-    return tuple(Objective(((goal, 1),)) for goal in goals)
+    return tuple(Objective(goal.name, ((goal, 1),)) for goal in goals)
 
 
 def list_families() -> tuple[Objective, ...]:

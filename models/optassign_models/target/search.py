@@ -13,9 +13,9 @@ from itertools import chain
 
 import numpy as np
 
-from optassign_models.forced import Forced, prepare
-from optassign_models.goals import GoalModel
-from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.forced import Forced, keeps_r3_to_r5, prepare
+from optassign_models.goals import GoalModel, evaluate
+from optassign_models.limits import Kind, PlacementLimit, list_broken
 from optassign_models.policy.constants import (
     ALL_PAIRS,
     POOLED_ROUNDS,
@@ -27,7 +27,7 @@ from optassign_models.policy.constants import (
 from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
 from optassign_models.results import ProvedBy
-from optassign_models.shares import ShareBounds, ShareFamilies
+from optassign_models.shares import ShareBounds, ShareFamilies, compute_imbalance, count_copies
 from optassign_models.target.arrays import Program
 from optassign_models.target.constraints import StepNumbers, number_first_steps
 from optassign_models.target.deal import deal_places
@@ -36,9 +36,7 @@ from optassign_models.target.solver import Effort, Optimum, Solver, minimise_in_
 from optassign_models.target.statement import TargetProgram, state_target
 from optassign_models.target.variables import Allowed, Scope, TargetVariables, hint_copies
 
-Values = tuple[float, ...]
-Judge = Callable[[Placement], Values | None]
-"""Values of a placement in the objectives, computed without the program; None where the placement is not allowed."""
+Values = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +58,20 @@ class Question:
     start: Placement | None = None
     """A placement to begin with: the answer is no worse, if this one is allowed."""
 
+    def allows(self, placed: Placement) -> bool:
+        """Return whether a placement keeps the limits, and the shares and R3 to R5 where they bind."""
+        if list_broken(self.limits, placed):
+            return False
+        if self.shares_bind and not self.shares.hold(count_copies(self.problem, placed)):
+            return False
+        return not self.is_now or keeps_r3_to_r5(self.problem, self.forced, placed)
+
+    def evaluate(self, placed: Placement) -> Values:
+        """Return the values of a placement in the objectives, computed without the program."""
+        values = evaluate(self.problem, self.forced, placed, self.goals)
+        imbalance = compute_imbalance(self.problem, self.shares, placed)
+        return tuple(objective.add_up(values, imbalance) for objective in self.objectives)
+
     @property
     def goals(self) -> list[GoalModel]:
         """The goals of all objectives."""
@@ -73,8 +85,8 @@ class Question:
 
     @property
     def has_sums(self) -> bool:
-        """Whether some goal is the greatest sum of what copies weigh."""
-        return any(goal.carries is not None for goal in self.goals)
+        """Whether some objective has a greatest sum of what copies weigh."""
+        return any(objective.has_sums for objective in self.objectives)
 
     @property
     def costs(self) -> tuple[bool, ...]:
@@ -91,7 +103,7 @@ class TargetAnswer:
     bounds: tuple[int, ...]
     """A bound of each objective, given the values of those before; shorter if a limit came first."""
     values: Values = ()
-    """The placement's values, as the judge has them."""
+    """The placement's values, computed without the program."""
     is_impossible: bool = False
     """No placement keeps the rows."""
     is_cut_short: bool = False
@@ -105,19 +117,19 @@ class TargetAnswer:
         return self.placement is not None and self.values == self.bounds
 
 
-def find_best(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
+def find_best(question: Question, effort: Effort) -> TargetAnswer:
     """Return the best placement that was found, and bounds."""
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
-        return _look_at_all_pairs(question, judge, effort)
+        return _look_at_all_pairs(question, effort)
     has_most_values = question.begins_with_values
-    answer = _look(question, judge, effort, has_most_values=has_most_values)
+    answer = _look(question, effort, has_most_values=has_most_values)
     if has_most_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
-        answer = _look(question, judge, effort)
+        answer = _look(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
     if is_done or not _may_have_all_pairs(problem) or not problem.pool_size.any():
         return answer
-    return _choose(answer, _look_at_all_pairs(question, judge, effort))
+    return _choose(answer, _look_at_all_pairs(question, effort))
 
 
 def has_few_pairs(problem: Problem) -> bool:
@@ -148,12 +160,12 @@ def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Op
     return draft.state() if program is None else program, optimum
 
 
-def _look_at_all_pairs(question: Question, judge: Judge, effort: Effort) -> TargetAnswer:
+def _look_at_all_pairs(question: Question, effort: Effort) -> TargetAnswer:
     """Return the answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
     problem, forced = prepare(question.problem.with_all_columns())
     if effort.solver is Solver.AUTO:  # the relaxation of sums says little; that of counts is nearly always whole
         effort = replace(effort, solver=Solver.CP_SAT) if question.has_sums else replace(effort, is_first_try=False)
-    return _look(replace(question, problem=problem, forced=forced), judge, effort)
+    return _look(replace(question, problem=problem, forced=forced), effort)
 
 
 def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
@@ -165,12 +177,12 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
     return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=is_impossible)
 
 
-def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
+def _look(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
     """Rounds, until one proves its placement or nothing more can be told apart."""
     draft = _Draft.of(question, has_most_values=has_most_values)
     best, start = TargetAnswer(None, ()), question.start
-    if start is not None and (values := judge(start)) is not None:
-        best = TargetAnswer(start, (), values)
+    if start is not None and question.allows(start):
+        best = TargetAnswer(start, (), question.evaluate(start))
     for _ in range(POOLED_ROUNDS if _may_have_all_pairs(question.problem) else TOLD_APART_ROUNDS):
         draft, program, optimum = _solve_with_enough_steps(draft, effort)
         if program is None:
@@ -183,9 +195,10 @@ def _look(question: Question, judge: Judge, effort: Effort, *, has_most_values: 
         if optimum.values is None:
             break
         dealt = deal_places(program.v, optimum.values)
-        values = None if dealt.placement is None else judge(dealt.placement)
-        if values is not None and (best.placement is None or values < best.values):
-            best = replace(best, placement=dealt.placement, values=values)
+        if dealt.placement is not None and question.allows(dealt.placement):
+            values = question.evaluate(dealt.placement)
+            if best.placement is None or values < best.values:
+                best = replace(best, placement=dealt.placement, values=values)
         if best.placement is not None and best.values <= best.bounds:
             break
         if len(dealt.without_room) and not draft.apart[dealt.without_room].all():

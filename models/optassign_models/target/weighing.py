@@ -11,10 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum, prepare
-from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
-from optassign_models.problem import IntArray, Placement, Problem
-from optassign_models.shares import ShareFamilies, compute_imbalance
+from optassign_models.problem import IntArray, Problem
 from optassign_models.target.objectives import Objective
 
 WEIGHTED_COST = "weighted_cost"
@@ -28,7 +26,7 @@ _MOST = 1 << 61
 def weigh(weights: tuple[int, int, int]) -> Objective:
     """Return the one objective, by the weights of the imbalance of clients, of that of subtopologies, and of stickiness."""
     instance, subtopology, stickiness = weights
-    return Objective(tuple((goal, stickiness) for goal in _STICKY), (instance,) * 3 + (subtopology,) * 2)
+    return Objective(WEIGHTED_COST, tuple((goal, stickiness) for goal in _STICKY), (instance,) * 3 + (subtopology,) * 2)
 
 
 def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
@@ -43,14 +41,6 @@ def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
         return np.array([min(each, _MOST) for each in scaled], dtype=np.int64)
 
     return prepare(replace(problem, col_cost=scale(problem.col_cost), pool_cost=scale(problem.pool_cost)))
-
-
-def compute_weighted_cost(problem: Problem, shares: ShareFamilies, weights: tuple[int, int, int], plan: Placement) -> int:
-    """Return the sum for a placement; restore costs of the problem are in hundredths already (`express_in_changelogs`)."""
-    problem, forced = prepare(problem)
-    away = compute_imbalance(problem, shares, plan)
-    sticky = sum(evaluate(problem, forced, plan, _STICKY).values())
-    return weights[0] * sum(away[:3]) + weights[1] * sum(away[3:]) + weights[2] * sticky
 
 
 def explain_excess(problem: Problem, weights: tuple[int, int, int]) -> str | None:

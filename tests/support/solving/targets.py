@@ -1,4 +1,4 @@
-"""Questions to the target's program, with the judges that its methods need."""
+"""Questions to the target's program."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
-from optassign_models.goals import DEFAULT_ORDER, GoalModel, evaluate
-from optassign_models.limits import PlacementLimit, list_broken
-from optassign_models.problem import Placement, Problem
-from optassign_models.shares import ShareFamilies, count_copies
+from optassign_models.goals import DEFAULT_ORDER, GoalModel
+from optassign_models.limits import PlacementLimit
+from optassign_models.problem import Problem
+from optassign_models.shares import ShareFamilies
 from optassign_models.solving.method import Case
 from optassign_models.target.objectives import list_in_order
 from optassign_models.target.search import Question, TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver
-from optassign_models.target.weighing import compute_weighted_cost, express_in_changelogs, weigh
+from optassign_models.target.weighing import express_in_changelogs, weigh
 
 
 def assert_rules_kept(problem: Problem, placed: Placement) -> None:
@@ -48,25 +48,14 @@ def find_target(
     effort: Effort | None = None,
 ) -> TargetAnswer:
     """Return the best target inside the shares that keeps the limits, goal after goal."""
-    limits = tuple(limits)
-
-    def judge(placed: Placement) -> tuple[int, ...] | None:
-        if list_broken(limits, placed) or not shares.hold(count_copies(problem, placed)):
-            return None
-        return tuple(evaluate(problem, forced, placed, goals).values())
-
-    return find_best(Question(problem, forced, shares, list_in_order(goals), limits=limits), judge, effort or make_effort())
+    question = Question(problem, forced, shares, list_in_order(goals), limits=tuple(limits))
+    return find_best(question, effort or make_effort())
 
 
 def find_answer_now(case: Case, goals: Sequence[GoalModel], effort: Effort | None = None) -> TargetAnswer:
     """Return the best answer that is balanced in this rebalance already, goal after goal."""
-
-    def judge(placed: Placement) -> tuple[int, ...] | None:
-        is_allowed = case.reaches_target(placed) and case.keeps_r3_to_r5(placed)
-        return tuple(evaluate(case.problem, case.forced, placed, goals).values()) if is_allowed else None
-
     question = Question(case.problem, case.forced, case.target, list_in_order(goals), is_now=True)
-    return find_best(question, judge, effort or make_effort())
+    return find_best(question, effort or make_effort())
 
 
 def find_least_sum(
@@ -77,11 +66,6 @@ def find_least_sum(
     effort: Effort | None = None,
 ) -> TargetAnswer:
     """Return the placement with the least weighted sum that keeps the limits."""
-    limits = tuple(limits)
     scaled, forced = express_in_changelogs(problem)
-
-    def judge(placed: Placement) -> tuple[int, ...] | None:
-        return None if list_broken(limits, placed) else (compute_weighted_cost(scaled, shares, weights, placed),)
-
-    question = Question(scaled, forced, shares, (weigh(weights),), shares_bind=False, limits=limits)
-    return find_best(question, judge, effort or make_effort())
+    question = Question(scaled, forced, shares, (weigh(weights),), shares_bind=False, limits=tuple(limits))
+    return find_best(question, effort or make_effort())
