@@ -20,7 +20,7 @@ import numpy as np
 from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals.default_order import count_active_moves
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.results import Actives, Found
+from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 
 COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET = (
@@ -32,7 +32,8 @@ ACTIVE_MOVES, ACTIVE_IMBALANCE = "active_moves", "active_imbalance"
 REBALANCE_GOALS = (COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTIVE_IMBALANCE)
 """Goals (i) to (v) in their order."""
 
-ChooseActives = Callable[[Problem, ShareFamilies, BoolArray, BoolArray], Actives | None]
+ChooseActives = Callable[[Problem, ShareFamilies, BoolArray], tuple[IntArray, int | None]]
+"""Returns the actives (T,), each on one of the columns (A,), and a bound of their imbalance."""
 
 
 def rebalance(
@@ -55,21 +56,20 @@ def rebalance(
     if np.any(hold):
         is_held = np.broadcast_to(hold, T)[problem.col_task]
         open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
-    chosen = choose(problem, shares, open_actives, np.zeros(T, dtype=np.bool_))
-    if chosen is None or chosen.active is None:
-        raise ValueError("every task has a most-caught-up client, so an active can always be chosen")
+    active, least_imbalance = choose(problem, shares, open_actives)
     active_column = np.zeros(len(problem.col_task), dtype=np.bool_)
-    active_column[problem.find(np.arange(T) * C + chosen.active)] = True
+    active_column[problem.find(np.arange(T) * C + active)] = True
 
     slots = forced.choices.copy()
     np.subtract.at(slots, problem.col_task[active_column & forced.tied], 1)
     taken = _best_tied(problem, forced.tied & ~active_column, slots, planned_active, planned_standby)
     np.subtract.at(slots, problem.col_task[taken], 1)
     keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
-    keys = np.concatenate([keys, _from_pools(problem, slots, chosen.active, keys)])
-    answer = make_placement(chosen.active, keys, C)
+    keys = np.concatenate([keys, _from_pools(problem, slots, active, keys)])
+    answer = make_placement(active, keys, C)
     bounds = rebalance_values(problem, answer, plan)
-    bounds.update(zip([ACTIVE_IMBALANCE], chosen.bounds, strict=False))
+    if least_imbalance is not None:
+        bounds[ACTIVE_IMBALANCE] = least_imbalance
     if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
         bounds = {COPIES_ON_TARGET: bounds[COPIES_ON_TARGET]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from optassign_models.problem import IntArray, Placement
+from optassign_models.problem import Placement
 
 
 class FoundBy(StrEnum):
@@ -29,16 +29,6 @@ class ProvedBy(StrEnum):
     """A min-cost flow of actives in this rebalance."""
     RULES = "rules"
     """R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
-
-
-@dataclass(frozen=True, eq=False)
-class Actives:
-    """Actives that were chosen."""
-
-    active: IntArray | None
-    """(T,) client of each active copy; None where the pool's places could not be dealt out."""
-    bounds: list[int]
-    """The proven optimum of each goal that was asked for, in their order; it holds even where `active` is None."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign_models.flows.network import FlowError, Network
-from optassign_models.results import Actives, Found
+from optassign_models.problem import IntArray
+from optassign_models.results import Found
 from optassign_models.solving import greedy_method, target_method
 from optassign_models.target import search, solver
 from optassign_models.target.arrays import Decided
@@ -96,8 +97,8 @@ def test_greedy_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------------------------- the answer is broken
 
 
-def all_on_the_first(problem: Any, *anything: object) -> Actives:
-    return Actives(np.zeros(problem.T, dtype=np.int64), [0, 0])
+def all_on_the_first(problem: Any, *anything: object) -> tuple[IntArray, int]:
+    return np.zeros(problem.T, dtype=np.int64), 0
 
 
 def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -21,25 +21,20 @@ from optassign_models.goals.goal import PairCosts
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.pools import deal_pool
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem
-from optassign_models.results import Actives
 from optassign_models.shares import ShareBounds, ShareFamilies
 
 
-def find_least_imbalance_actives(
-    problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray
-) -> Actives | None:
-    """Find actives of least imbalance, summed over the three families of active shares, and among these of fewest moves.
+def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, int]:
+    """Find actives (T,) of least imbalance, summed over the three families of active shares, and among these of fewest moves;
+    with the least imbalance.
 
-    Args:
-        columns: (A,) columns that may be used.
-        pools: (T,) tasks that may be on a client of their pool.
+    `columns`: (A,) those that may be used; each task has one.
     """
     if not problem.T:
-        return Actives(np.zeros(0, dtype=np.int64), [0, 0])
-    found = _find_actives(problem, shares, columns, pools, (None, _price_moves(problem)))
-    if found is not None:
-        found.bounds[0] += _compute_imbalance_of_nothing(shares)
-    return found
+        return np.zeros(0, dtype=np.int64), 0
+    found = _find_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), (None, _price_moves(problem)))
+    assert found is not None
+    return found[0], found[1] + _compute_imbalance_of_nothing(shares)
 
 
 def find_offload(
@@ -50,10 +45,7 @@ def find_offload(
     problem = options.problem
     off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
     costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), _price_moves(problem), None)
-    found = _find_actives(problem, shares, options.columns, options.pools, costs, price.imbalance)
-    if found is None or found.active is None:
-        return None
-    return found.active, found.bounds[0]
+    return _find_actives(problem, shares, options.columns, options.pools, costs, price.imbalance)
 
 
 def _price_moves(problem: Problem) -> PairCosts:
@@ -68,8 +60,8 @@ def _find_actives(
     pools: BoolArray,
     costs: Sequence[PairCosts | None],
     too_many: int = 0,
-) -> Actives | None:
-    """Return the actives of least cost, and a bound of each goal.
+) -> tuple[IntArray, int] | None:
+    """Return the actives (T,) of least cost, and a bound of the first goal; None where the places of a pool could not be dealt.
 
     Args:
         columns: (A,) columns that may be used.
@@ -116,7 +108,8 @@ def _find_actives(
     active[task[on]] = problem.col_client[column[on]]
     places = np.zeros((G, C), dtype=np.int64)
     places[group, client] = result.flow[from_pools]
-    return Actives(_deal_actives(problem, active, places), result.bounds[: len(costs)])
+    dealt = _deal_actives(problem, active, places)
+    return None if dealt is None else (dealt, result.bounds[0])
 
 
 def _compute_imbalance_of_nothing(shares: ShareFamilies) -> int:

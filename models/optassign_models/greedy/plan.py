@@ -21,7 +21,6 @@ from optassign_models.greedy.choosing import Level, Wanted, choose_pairs
 from optassign_models.greedy.network import FAR
 from optassign_models.policy.constants import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement, rank_within
-from optassign_models.results import Actives
 from optassign_models.shares import ShareBounds, ShareFamilies, count_copies
 
 _FINE = 1 << 30
@@ -102,12 +101,10 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamili
     return None
 
 
-def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray) -> Actives | None:
-    """Choose actives of little imbalance and few moves on these columns (A,), not in pools; None if a task has no column."""
-    if np.any(np.bincount(problem.col_task[columns], minlength=problem.T) == 0):
-        return None
+def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, None]:
+    """Choose actives (T,) of little imbalance and few moves on these columns (A,), of which each task has one; no bound."""
     shares = replace(shares, copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
-    return Actives(_choose_actives(problem, shares, columns, np.zeros_like(pools), _TOGETHER), [])
+    return _choose_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), _TOGETHER), None
 
 
 def _want_copies(

@@ -20,7 +20,6 @@ from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within
-from optassign_models.results import Actives
 from optassign_models.shares import ShareFamilies
 
 _MOST_SAVED = 1 << 60
@@ -199,15 +198,13 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
 
 
 def choose_least_loaded(
-    loads: LoadArrays, problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray
-) -> Actives | None:
-    """For each task one of its columns, on the least loaded client if there are several; the heaviest choose first.
+    loads: LoadArrays, problem: Problem, shares: ShareFamilies, columns: BoolArray
+) -> tuple[IntArray, None]:
+    """For each task one of its `columns` (A,), on the least loaded client if there are several; the heaviest choose first.
 
-    Only the columns in `columns` (A,) are used. None where a task has none of them; `pools` (T,) are not used.
+    The actives (T,), and no bound.
     """
     number = np.bincount(problem.col_task[columns], minlength=problem.T)
-    if np.any(number == 0):
-        return None
     active = np.full(problem.T, -1, dtype=np.int64)
     single = columns & (number[problem.col_task] == 1)
     active[problem.col_task[single]] = problem.col_client[single]
@@ -222,4 +219,4 @@ def choose_least_loaded(
         at = int(np.argmin((sums[clients] + carried) / size[clients]))
         active[task] = clients[at]
         sums[clients[at]] += carried[at]
-    return Actives(active, [])
+    return active, None

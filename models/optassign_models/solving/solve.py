@@ -13,7 +13,7 @@ from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.method import Case, Method
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import Clock, Note, Step, Target
+from optassign_models.solving.step import Clock, Note, Step
 from optassign_models.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
 
 
@@ -98,13 +98,13 @@ def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Cl
     return take_step(situation, case, choose_target(situation, case, found), clock)
 
 
-def choose_target(situation: Situation, case: Case, found: Found) -> Target:
-    """Return the plan that was found or, while it is as good, the remembered one (R11)."""
+def choose_target(situation: Situation, case: Case, found: Found) -> Found:
+    """Return the plan that was found or, while it is as good, the remembered one (R11), with what the search has proven."""
     own, placed = case.problem.remembered_plan, found.whole
     may_stay = own is not None and case.reaches_target(own) and case.breaks_no_more_limits(own, placed)
     if own is not None and may_stay and case.method.keeps_remembered(case, own, placed):
-        return Target(own, found, is_remembered=True)
-    return Target(spread_ties(situation, placed), found, is_remembered=False)
+        return replace(found, placement=own, found_by=FoundBy.REMEMBERED)
+    return replace(found, placement=spread_ties(situation, placed))
 
 
 def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:

@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from optassign_models.problem import IntArray, Placement
-from optassign_models.results import Found, ProvedBy
+from optassign_models.results import ProvedBy
 from optassign_models.warmups import Progress
 
 
@@ -134,13 +134,3 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """The plan of a rebalance."""
-
-    placement: Placement
-    found: Found
-    """The result of the search, which is about another plan if this one is remembered."""
-    is_remembered: bool

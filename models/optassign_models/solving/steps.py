@@ -25,7 +25,7 @@ from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Target, Warmups
+from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Warmups
 from optassign_models.ties import spread_failover, spread_lost
 from optassign_models.warmups import Admission, Progress, RestorePace, Room, admit, measure_room, queue_warmups
 
@@ -222,30 +222,29 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
     return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
 
-def take_step(situation: Situation, case: Case, target: Target, clock: Clock) -> Step:
+def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> Step:
     """Return the step to a target: this rebalance, its warm-ups and its offload."""
-    found = target.found
     with clock.stage("rebalance"):
-        rebalanced, held = _rebalance(situation, case, target.placement)
+        rebalanced, held = _rebalance(situation, case, target.whole)
     answer = rebalanced.whole
     step = Step(
         answer=answer,
         plan=target.placement,
         reason=Reason.FEASIBLE,
-        found_by=FoundBy.REMEMBERED if target.is_remembered else found.found_by,
+        found_by=target.found_by,
         proofs=Proofs(
-            {"plan": found.bounds, "rebalance": rebalanced.bounds},
-            by={"plan": found.proved_by, "rebalance": rebalanced.proved_by},
+            {"plan": target.bounds, "rebalance": rebalanced.bounds},
+            by={"plan": target.proved_by, "rebalance": rebalanced.proved_by},
         ),
-        is_remembered=target.is_remembered,
+        is_remembered=target.found_by == FoundBy.REMEMBERED,
         balanced=case.is_balanced(answer),
-        limited=found.limited,
+        limited=target.limited,
         notes=(Note.HELD,) if held else (),
     )
     bounds = case.method.bound_optimum(case, answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
-        proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by={"now": found.proved_by})
+        proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by={"now": target.proved_by})
         return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
     with clock.stage("warmups"):
         step = _warm_up(situation, case, step)

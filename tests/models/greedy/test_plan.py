@@ -255,12 +255,6 @@ def compute_active_imbalance(case: Case, placed: Placement) -> int:
     return active + stateful + group_active
 
 
-def test_actives_need_a_column_for_every_task() -> None:
-    problem, _ = prepare(read_situation(generate("steady", 20, 4)).problem)
-    nothing = np.zeros(len(problem.col_task), dtype=np.bool_)
-    assert choose_greedy_actives(problem, compute_shares(problem), nothing, np.ones(problem.T, dtype=np.bool_)) is None
-
-
 # -------------------------------------------------------------------------------------------------------------- no solver
 
 
