@@ -131,21 +131,20 @@ def _trade(
     task_at, client_at = ({name: at for at, name in enumerate(counted)} for counted in (of_task, of_client))
     places = [place for place in places if place[1] in client_at]  # others hold none, and may take none
     network = Network(2)
-    tails, heads = network.add_nodes(len(of_task)), network.add_nodes(len(of_client))
-    network.add_supply(tails, np.array(list(of_task.values())))
-    network.add_supply(heads, -np.array(list(of_client.values())))
+    tails, heads = (network.add_nodes(sign * np.array(list(each.values()))) for sign, each in ((1, of_task), (-1, of_client)))
     to = heads[[client_at[client] for _, client in places]]
     if by_subtopology:
         size = Counter(task.rpartition("_")[0] for task, _ in now)
         group_at = {group: at for at, group in enumerate(size)}
-        cells = network.add_nodes(len(size) * len(heads)).reshape(len(size), len(heads))
+        cells = network.add_nodes(np.zeros(len(size) * len(heads), dtype=np.int64)).reshape(len(size), len(heads))
         to = cells[[group_at[task.rpartition("_")[0]] for task, _ in places], [client_at[client] for _, client in places]]
         most = [-(-has * all_of // len(now)) for all_of in size.values() for has in of_client.values()]
         network.add_arcs(cells.ravel(), np.tile(heads, len(size)), np.array(most))
     here = set(now)
     cost, moves = (np.array(each, dtype=np.int64) for each in ([price[at] for at in places], [at not in here for at in places]))
     arcs = network.add_arcs(tails[[task_at[task, zones[client]] for task, client in places]], to, 1, cost={0: cost, 1: moves})
-    result = network.solve()
-    if result is None:
+    found = network.solve()
+    if found is None:
         return now
-    return [place for place, flow in zip(places, result.flow[arcs].tolist(), strict=True) if flow]
+    flow, _ = found
+    return [place for place, units in zip(places, flow[arcs].tolist(), strict=True) if units]

@@ -32,16 +32,14 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
     """
     if not problem.T:
         return np.zeros(0, dtype=np.int64), 0
-    found = _find_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), (None, _price_moves(problem)))
-    assert found is not None
-    return found[0], found[1] + _compute_imbalance_of_nothing(shares)
+    no_pools = np.zeros(problem.T, dtype=np.bool_)
+    active, bound = _find_actives(problem, shares, columns, no_pools, (None, _price_moves(problem)))
+    return active, bound + _compute_imbalance_of_nothing(shares)
 
 
-def find_offload(
-    options: OffloadOptions, shares: ShareFamilies, plan_active: IntArray, price: Price
-) -> tuple[IntArray, int] | None:
+def find_offload(options: OffloadOptions, shares: ShareFamilies, plan_active: IntArray, price: Price) -> tuple[IntArray, int]:
     """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
-    moves, then least imbalance. None where the places of a pool could not be dealt out."""
+    moves, then least imbalance."""
     problem = options.problem
     off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
     costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), _price_moves(problem), None)
@@ -60,12 +58,12 @@ def _find_actives(
     pools: BoolArray,
     costs: Sequence[PairCosts | None],
     too_many: int = 0,
-) -> tuple[IntArray, int] | None:
-    """Return the actives (T,) of least cost, and a bound of the first goal; None where the places of a pool could not be dealt.
+) -> tuple[IntArray, int]:
+    """Return the actives (T,) of least cost, and a bound of the first goal.
 
     Args:
-        columns: (A,) columns that may be used.
-        pools: (T,) tasks that may be on a client of their pool.
+        columns: (A,) columns that may be used; each task has one.
+        pools: (T,) stateless tasks that may be on a client of their pool.
         costs: of an active in each goal, most important first; None for the imbalance of shares.
         too_many: the cost in the first goal of each task beyond a client's share of all active tasks.
     """
@@ -74,14 +72,14 @@ def _find_actives(
     tie = PairCosts(moves.columns * (T - problem.col_task), moves.pools * (T - np.arange(T)))
     of_goals = list(enumerate((*costs, tie)))
     network = Network(len(of_goals))
-    tasks, cells = network.add_nodes(T), network.add_nodes(G * C)
-    stateful, clients, in_pools, sink = (network.add_nodes(number) for number in (C, C, G, 1))
-    network.add_supply(tasks, 1)
-    network.add_supply(sink, -T)
+    nothing = np.zeros(G * C + C, dtype=np.int64)
+    tasks = network.add_nodes(np.ones(T, dtype=np.int64))
+    cells, stateful, clients, in_pools = (network.add_nodes(nothing[:number]) for number in (G * C, C, C, G))
+    sink = np.repeat(network.add_nodes(np.array([-T])), C)
 
     column = np.flatnonzero(columns)
     task, cell = problem.col_task[column], problem.group[problem.col_task[column]] * C + problem.col_client[column]
-    by_goal: dict[int, IntArray | int] = {goal: each.columns[column] for goal, each in of_goals if each is not None}
+    by_goal = {goal: each.columns[column] for goal, each in of_goals if each is not None}
     on_columns = network.add_arcs(tasks[task], cells[cell], 1, cost=by_goal)
     pooled = np.flatnonzero(pools & (problem.pool_size > 0))
     by_goal = {goal: each.pools[pooled] for goal, each in of_goals if each is not None}
@@ -98,18 +96,22 @@ def _find_actives(
     _add_soft_share(network, cells, after_cell, of_cells, reach.ravel(), imbalance)
     _add_soft_share(network, stateful, clients, shares.stateful, reach[is_stateful].sum(axis=0), imbalance)
     beyond = {0: too_many} if too_many else {}
-    _add_soft_share(network, clients, np.broadcast_to(sink, (C,)), shares.active, reach.sum(axis=0), imbalance, beyond)
+    _add_soft_share(network, clients, sink, shares.active, reach.sum(axis=0), imbalance, beyond)
 
-    result = network.solve()
-    if result is None:
-        return None
+    found = network.solve()
+    assert found is not None  # every task has a column, and shares are soft
+    flow, bounds = found
     active = np.full(T, -1, dtype=np.int64)
-    on = result.flow[on_columns] > 0
+    on = flow[on_columns] > 0
     active[task[on]] = problem.col_client[column[on]]
     places = np.zeros((G, C), dtype=np.int64)
-    places[group, client] = result.flow[from_pools]
-    dealt = _deal_actives(problem, active, places)
-    return None if dealt is None else (dealt, result.bounds[0])
+    places[group, client] = flow[from_pools]
+    for each in np.unique(problem.group[active < 0]).tolist():
+        waiting = np.flatnonzero((active < 0) & (problem.group == each))
+        keys = deal_pool(waiting, np.ones_like(waiting), places[each], {}, C)
+        assert keys is not None
+        active[waiting] = np.array(keys) % C
+    return active, bounds[0]
 
 
 def _compute_imbalance_of_nothing(shares: ShareFamilies) -> int:
@@ -148,25 +150,3 @@ def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:
     """One element for each unit of each row: the row, and how many units of the row stand before it."""
     rows = np.repeat(np.arange(len(number)), number)
     return rows, np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)
-
-
-def _deal_actives(problem: Problem, active: IntArray, places: IntArray) -> IntArray | None:
-    """Return (T,) the actives, once tasks that took their pool (−1) have got its places (G, C); None where dealing fails.
-
-    A client with a column of a logged task is not in that task's pool.
-    """
-    active = active.copy()
-    waiting = np.flatnonzero(active < 0)
-    for group in np.unique(problem.group[waiting]).tolist():
-        tasks = waiting[problem.group[waiting] == group]
-        forbidden = {}
-        if problem.logged[tasks[0]]:
-            for task in tasks.tolist():
-                columns = slice(problem.col_start[task], problem.col_start[task + 1])
-                forbidden[task] = set(problem.col_client[columns].tolist())
-        keys = deal_pool(tasks, np.ones(len(tasks), dtype=np.int64), places[group], forbidden, problem.C)
-        if keys is None:
-            return None
-        pairs = np.array(keys, dtype=np.int64)
-        active[pairs // problem.C] = pairs % problem.C
-    return active

@@ -14,7 +14,9 @@ Every stage is exact, and the potentials are a proof of optimality that does not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from ortools.graph.python import min_cost_flow
@@ -30,103 +32,56 @@ class FlowError(RuntimeError):
     """The solver gave something that is not an optimal flow, though the network is feasible."""
 
 
-@dataclass(frozen=True, eq=False)
-class FlowResult:
-    """A flow that is optimal in lexicographic order, and what that proves."""
-
-    flow: IntArray
-    """(arcs,) units on each arc."""
-    bounds: list[int]
-    """A proven lower bound of each goal's cost; exact if `scales` is 1."""
-    scales: list[int]
-    """The resolution to which each goal's costs were rounded down; 1 if they were not."""
-
-
 class Network:
-    """A network to which arcs are added in blocks."""
+    """A network to which nodes and arcs are added in blocks."""
 
     def __init__(self, goals: int) -> None:
         """`goals`: how many costs each arc has, the most important first."""
-        self.goals = goals
-        self.nodes = 0
-        """How many nodes there are so far."""
-        self.arcs = 0
-        """How many arcs there are so far."""
-        self._tail: list[IntArray] = []
-        self._head: list[IntArray] = []
-        self._low: list[IntArray] = []
-        self._high: list[IntArray] = []
-        self._cost: list[IntArray] = []
-        self._supply: list[tuple[IntArray, IntArray]] = []
+        self._goals = goals
+        self._supply: list[IntArray] = []
+        self._blocks: list[IntArray] = []
+        self._nodes = self._arcs = 0
 
-    def add_nodes(self, number: int) -> IntArray:
-        """Add nodes and returns their ids, (number,)."""
-        self.nodes += number
-        return np.arange(self.nodes - number, self.nodes, dtype=np.int64)
+    def add_nodes(self, supply: IntArray) -> IntArray:
+        """Add nodes with this supply (n,), in units, < 0 for demand; return their ids (n,)."""
+        self._supply.append(supply)
+        self._nodes += len(supply)
+        return np.arange(self._nodes - len(supply), self._nodes)
 
     def add_arcs(
-        self,
-        tail: IntArray,
-        head: IntArray,
-        high: IntArray | int,
-        low: IntArray | int = 0,
-        cost: dict[int, IntArray | int] | None = None,
+        self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] = MappingProxyType({})
     ) -> slice:
-        """Add a block of arcs and returns its place among all arcs.
+        """Add arcs (n,); return their place among all arcs.
 
         Args:
-            tail, head: nodes, (n,) or broadcast to it.
-            high, low: bounds of the flow.
-            cost: unit costs by goal; 0 for goals that are left out.
+            tail, head: nodes (n,).
+            high: most units.
+            cost: of one unit (n,), by goal; 0 for goals that are left out.
         """
-        n = max(np.size(tail), np.size(head))
+        block = np.zeros((3 + self._goals, len(tail)), dtype=np.int64)
+        block[0], block[1], block[2] = tail, head, high
+        for goal, each in cost.items():
+            block[3 + goal] = each
+        self._blocks.append(block)
+        self._arcs += len(tail)
+        return slice(self._arcs - len(tail), self._arcs)
 
-        def broadcast(value: IntArray | int) -> IntArray:
-            return np.broadcast_to(np.asarray(value, dtype=np.int64), (n,))
+    def solve(self) -> tuple[IntArray, list[int]] | None:
+        """Find the lexicographic optimum; None if no flow keeps the bounds.
 
-        table = np.zeros((self.goals, n), dtype=np.int64)
-        for goal, unit in (cost or {}).items():
-            table[goal] = unit
-        self._tail.append(broadcast(tail))
-        self._head.append(broadcast(head))
-        self._low.append(broadcast(low))
-        self._high.append(broadcast(high))
-        self._cost.append(table)
-        self.arcs += n
-        return slice(self.arcs - n, self.arcs)
-
-    def add_supply(self, nodes: IntArray, amount: IntArray | int) -> None:
-        """Add supply (> 0) or demand (< 0) `amount` (n,) to `nodes` (n,); amounts of one node add up."""
-        nodes = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
-        self._supply.append((nodes, np.broadcast_to(np.asarray(amount, dtype=np.int64), nodes.shape)))
-
-    def solve(self) -> FlowResult | None:
-        """Find the lexicographic optimum; None if no flow keeps the bounds."""
-        if not self.arcs:
-            nothing = np.zeros(0, dtype=np.int64)
-            return FlowResult(nothing, [0] * self.goals, [1] * self.goals)
-        arcs = _Arcs(
-            self.nodes,
-            np.concatenate(self._tail),
-            np.concatenate(self._head),
-            np.concatenate(self._low),
-            np.concatenate(self._high),
-        )
-        cost = np.concatenate(self._cost, axis=1)
-        if np.any(arcs.low > arcs.high):
-            return None
-        supply = self._sum_supply()
+        Returns:
+            (arcs,) units on each arc, and a lower bound of each goal's cost: the optimum, unless its costs were rounded.
+        """
+        table, supply = np.concatenate(self._blocks, axis=1), np.concatenate(self._supply)
+        arcs, cost = _Arcs(self._nodes, table[0], table[1], np.zeros_like(table[2]), table[2]), table[3:]
         flow: IntArray | None = None
         bounds: list[int] = []
-        scales: list[int] = []
-        goal = 0
-        while goal < self.goals:
+        while len(bounds) < self._goals:
+            goal = len(bounds)
             if flow is not None and not np.any(cost[goal][arcs.low < arcs.high]):
                 bounds.append(exact_sum(cost[goal], flow))  # no arc that is still free has a cost: nothing to optimise
-                scales.append(1)
-                goal += 1
                 continue
-            end = _find_last_to_merge(cost, arcs, goal, self.goals)
+            end = _find_last_to_merge(cost, arcs, goal, self._goals)
             merged, scale = _merge_costs(cost, arcs, goal, end)
             flow = _find_least_cost_flow(arcs, merged, supply)
             if flow is None:
@@ -136,17 +91,8 @@ class Network:
                 bounds.append(exact_sum(merged, flow) * scale)
             else:
                 bounds.extend(exact_sum(cost[g], flow) for g in range(goal, end))
-            scales.extend([scale] * (end - goal))
-            goal = end
         assert flow is not None
-        return FlowResult(flow, bounds, scales)
-
-    def _sum_supply(self) -> IntArray:
-        """Return (nodes,) supply less demand of each node."""
-        supply = np.zeros(self.nodes, dtype=np.int64)
-        for nodes, amount in self._supply:
-            np.add.at(supply, nodes, amount)
-        return supply
+        return flow, bounds
 
 
 @dataclass(frozen=True, eq=False)
