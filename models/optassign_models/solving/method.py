@@ -13,8 +13,9 @@ from optassign_models.forced import Forced, find_forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
+from optassign_models.load.target import LoadTarget
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG
+from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
 from optassign_models.results import Found, FoundBy
@@ -33,6 +34,8 @@ class Case:
     """The shares of balance, by the rules."""
     target: ShareFamilies
     """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
+    load: LoadTarget | None = field(default=None, kw_only=True)
+    """The target in place of shares, which demand nothing then; None unless load is balanced."""
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
     to R5 decide where copies are."""
@@ -69,11 +72,11 @@ class Case:
     @property
     def bounds(self) -> Mapping[str, float]:
         """Goal → bound in the units of its measure, for this case's demands in addition to shares; it needs no search."""
-        return {}
+        return {} if self.load is None else self.load.bounds
 
     def reaches_target(self, answer: Placement) -> bool:
-        """Return whether every count is inside the shares that are demanded."""
-        return self.target.hold(count_copies(self.problem, answer))
+        """Return whether every count is inside the shares that are demanded, or the load is balanced."""
+        return self.target.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
 
     def keeps_limits(self, placed: Placement) -> bool:
         """Return whether a plan keeps the limits on placements."""
@@ -89,15 +92,18 @@ class Case:
         return self.reaches_target(placed) and self.keeps_limits(placed)
 
     def is_balanced(self, answer: Placement) -> bool:
-        """Return whether every count is inside its share."""
-        return self.shares.hold(count_copies(self.problem, answer))
+        """Return whether every count is inside its share, or the load is balanced."""
+        return self.shares.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
 
     def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
-        """Return the distance of a placement from the target, the most important family first."""
-        return self.target.imbalance(count_copies(self.problem, placed))
+        """Return the distance of a placement from the target: by family of shares, or load and idle threads."""
+        return self.target.imbalance(count_copies(self.problem, placed)) if self.load is None else self.load.measure(placed)
 
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
         """Return whether a remembered plan has no more imbalance than the plan found, for R11 if nothing is balanced."""
+        if self.load is not None:
+            mine, theirs = (self.load.measure(each) for each in (own, found))
+            return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
         problem, shares = self.problem, self.shares
         return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
 
@@ -107,7 +113,9 @@ class Case:
         return mine < theirs
 
     def widen_target_to(self, answer: Placement) -> Case:
-        """Return the same case, which demands no more of any count than the answer has."""
+        """Return the same case, which demands no more of any count, or of loads, than the answer has."""
+        if self.load is not None:
+            return replace(self, load=self.load.widen_to(answer))
         return replace(self, target=self.target.widen_to(count_copies(self.problem, answer)))
 
     def as_restored(self, placed: Placement) -> Case:

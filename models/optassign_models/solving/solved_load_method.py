@@ -20,7 +20,7 @@ from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.load_method import LoadCase, LoadMethod
+from optassign_models.solving.load_method import LoadMethod, get_load, place_under_load
 from optassign_models.solving.method import Case
 from optassign_models.solving.target_method import can_hold_together, find_least_imbalance, read_answer
 from optassign_models.target.search import Question, has_few_pairs
@@ -39,45 +39,45 @@ class SolvedLoadMethod(LoadMethod):
 
     def place(self, case: Case) -> Found:
         """The best plan that was found, with loads within the tolerance if possible; its bounds."""
-        assert isinstance(case, LoadCase)
-        found, is_small = super().place(case), has_few_pairs(case.problem)
+        load, found, is_small = get_load(case), super().place(case), has_few_pairs(case.problem)
         if is_small:
             found = self._improve(case, found)
         if not self._goals or found.bounds.get(self._goals[0].name) == self._evaluate(case, found.whole)[0]:
             return found
         if self._goals[0] is RESTORE_WORK and _is_within(case, found.whole):
             found = self._relax(case, found)
-        if is_small and len(case.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
+        if is_small and len(load.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
             return found  # a neighbourhood would be the whole group
         deadline = self._effort.deadline
-        placed = improve(case.problem, case.forced, case.loads, case.most, found.whole, deadline)
+        placed = improve(case.problem, case.forced, load.loads, load.most, found.whole, deadline)
         return replace(self._choose(case, found, placed), limited=found.limited or not deadline.left)
 
-    def _relax(self, case: LoadCase, start: Found) -> Found:
+    def _relax(self, case: Case, start: Found) -> Found:
         """Return the better of the start and the placement that the relaxation leads to, with the bound of restore work."""
+        load = get_load(case)
         question = make_question_under_load(
-            case.problem, case.loads, case.most, self._goals[:1], (), start.whole, has_pools=True
+            case.problem, load.loads, load.most, self._goals[:1], (), start.whole, has_pools=True
         )
-        relaxed = relax_under_load(question, case.loads, self._effort)
+        relaxed = relax_under_load(question, load.loads, self._effort)
         if relaxed is None:
             return replace(start, limited=True)
         found = start
         if relaxed.bound > start.bounds.get(RESTORE_WORK.name, -1):
             found = replace(start, bounds={RESTORE_WORK.name: relaxed.bound}, proved_by=relaxed.proved_by)
-        return self._choose(case, found, case.place(relaxed.active))
+        return self._choose(case, found, place_under_load(case, relaxed.active))
 
-    def _choose(self, case: LoadCase, found: Found, placed: Placement) -> Found:
+    def _choose(self, case: Case, found: Found, placed: Placement) -> Found:
         is_better = _is_within(case, placed) and self._evaluate(case, placed) < self._evaluate(case, found.whole)
         return replace(found, placement=placed, found_by=FoundBy.GREEDY) if is_better else found
 
-    def _improve(self, case: LoadCase, start: Found) -> Found:
+    def _improve(self, case: Case, start: Found) -> Found:
         """Return the best plan in the goals, in their order, that keeps the loads; the start, if none is better."""
         found = self._solve(case, start.whole, ())
         if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
             return replace(found, placement=start.placement, found_by=start.found_by)
         return found
 
-    def _solve(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
+    def _solve(self, case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
         """Return the best plan in the goals with loads within the tolerance and inside these limits.
 
         The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
@@ -86,12 +86,12 @@ class SolvedLoadMethod(LoadMethod):
         found = read_answer(solve_under_load(question, self._effort), question.objectives)
         return found if _is_within(case, start) else replace(found, bounds={})
 
-    def _pose(self, case: LoadCase, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
-        return make_question_under_load(case.problem, case.loads, case.most, self._goals, limits, start, has_pools=False)
+    def _pose(self, case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+        load = get_load(case)
+        return make_question_under_load(case.problem, load.loads, load.most, self._goals, limits, start, has_pools=False)
 
     def make_question(self, case: Case) -> Question | None:
         """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
-        assert isinstance(case, LoadCase)
         return self._pose(case, case.search_rough().whole, case.limits.placements) if has_few_pairs(case.problem) else None
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
@@ -99,7 +99,6 @@ class SolvedLoadMethod(LoadMethod):
 
         No plan has more than the case's greatest load: otherwise a better one might be found at rest.
         """
-        assert isinstance(case, LoadCase)
         mended = super().search_limited_plan(case, free)
         if not has_few_pairs(case.problem):
             return mended
@@ -135,8 +134,8 @@ class SolvedLoadMethod(LoadMethod):
         return tuple(evaluate(case.problem, case.forced, plan, self._goals if goals is None else goals).values())
 
 
-def _is_within(case: LoadCase, placed: Placement) -> bool:
+def _is_within(case: Case, placed: Placement) -> bool:
     """Return whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
-    if case.loads.count_idle(placed.active):
-        return False
-    return math.isfinite(case.most) and case.loads.greatest_of(placed) <= case.most * (1 + ROUNDING)
+    load = get_load(case)
+    greatest, idle = load.measure(placed)
+    return not idle and math.isfinite(load.most) and greatest <= load.most * (1 + ROUNDING)
