@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -97,8 +98,7 @@ class ShareBounds:
         return ShareBounds(np.minimum(self.low, count), np.maximum(self.high, count))
 
 
-@dataclass(frozen=True, eq=False)
-class ShareFamilies:
+class ShareFamilies(NamedTuple):
     """The five families, in their order of importance."""
 
     active: ShareBounds
@@ -114,35 +114,18 @@ class ShareFamilies:
 
     def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
         """Return all shares widened to the given counts: what is left to demand where no balanced assignment exists."""
-        return ShareFamilies(*(share.widen_to(counted) for share, counted in self.pair_with(counts)))
-
-    def widen_fully(self, most: int) -> ShareFamilies:
-        """Return shares of the same shape that hold every count from 0 to `most`."""
-
-        def widen(share: ShareBounds) -> ShareBounds:
-            return ShareBounds(np.zeros_like(share.low), np.full_like(share.high, most))
-
-        return ShareFamilies(*(widen(share) for share in self.in_order()))
-
-    def in_order(self) -> tuple[ShareBounds, ...]:
-        """Return the five families, most important first."""
-        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
+        return ShareFamilies(*(share.widen_to(counted) for share, counted in zip(self, counts, strict=True)))
 
     def hold(self, counts: FamilyCounts) -> bool:
         """Return whether the counts are balanced: every one is inside its share."""
-        return all(share.holds(count) for share, count in self.pair_with(counts))
+        return all(share.holds(count) for share, count in zip(self, counts, strict=True))
 
     def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
         """Imbalance of each family, in order."""
-        return tuple(share.imbalance(count) for share, count in self.pair_with(counts))
-
-    def pair_with(self, counts: FamilyCounts) -> list[tuple[ShareBounds, IntArray]]:
-        """Each share with its counts, in order: (C,) three times, then (G, C) twice."""
-        return list(zip(self.in_order(), counts.in_order(), strict=True))
+        return tuple(share.imbalance(count) for share, count in zip(self, counts, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class FamilyCounts:
+class FamilyCounts(NamedTuple):
     """How many copies an assignment puts where, in the shapes of `ShareFamilies`."""
 
     active: IntArray
@@ -155,10 +138,6 @@ class FamilyCounts:
     """(G, C) active tasks of a subtopology."""
     group_copies: IntArray
     """(G, C) copies of a logged subtopology; zero for the others."""
-
-    def in_order(self) -> tuple[IntArray, ...]:
-        """Return the five families, most important first: (C,) three times, then (G, C) twice."""
-        return (self.active, self.stateful, self.copies, self.group_active, self.group_copies)
 
 
 def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
@@ -201,6 +180,16 @@ def compute_shares(problem: Problem) -> ShareFamilies:
         group_active=of_active.round_for_each(sizes),
         group_copies=of_copies.round_for_each(logged_sizes),
     )
+
+
+def allow_any_counts(problem: Problem) -> ShareFamilies:
+    """Return shares that hold all counts."""
+
+    def allow(*shape: int) -> ShareBounds:
+        return ShareBounds(np.zeros(shape, dtype=np.int64), np.full(shape, problem.T * (problem.standbys + 1)))
+
+    G, C = problem.G, problem.C
+    return ShareFamilies(allow(C), allow(C), allow(C), allow(G, C), allow(G, C))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
     case = method.prepare_case(read_situation(tiny.state).problem)
     problem, within = case.problem, case.shares
     # Shares that no assignment keeps: one active more is wanted of everyone.
-    shut = replace(within, active=ShareBounds(within.active.high + 1, within.active.high + 1))
+    shut = within._replace(active=ShareBounds(within.active.high + 1, within.active.high + 1))
     solved = find_least_imbalance(replace(case, target=shut), make_effort(choose_solver(seed // 2)))
     assert solved.placement is not None
     placements = (to_placement(tiny, problem, copies) for copies in tiny.enumerate_all())

@@ -11,8 +11,6 @@ If there are no standbys, one step chooses all actives, by restore work first.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from optassign_models.forced import Forced, find_forced
@@ -103,7 +101,7 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamili
 
 def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, None]:
     """Choose actives (T,) of little imbalance and few moves on these columns (A,), of which each task has one; no bound."""
-    shares = replace(shares, copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
+    shares = shares._replace(copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
     return _choose_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), _TOGETHER), None
 
 

@@ -22,7 +22,7 @@ from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import CLASS_RATIO, POOLED_WORK, ROUNDING
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.results import ProvedBy
-from optassign_models.shares import ShareFamilies, compute_shares
+from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, FloatArray, Program
 from optassign_models.target.constraints import add_weights
 from optassign_models.target.cp_sat import decide
@@ -58,7 +58,7 @@ def make_question_under_load(
     parts = _PARTS_RELAXED if has_pools else _PARTS
     require = partial(_require_load, loads=loads, most=most, start=start, parts=parts)
     return Question(
-        problem, forced, _widen_shares(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
+        problem, forced, allow_any_counts(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
     )
 
 
@@ -85,7 +85,7 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> R
     Copies in pools are alike within a class of weights, and weigh as the lightest of it.
     """
     problem = _group_by_weight(question.problem, loads)
-    question = replace(question, problem=problem, shares=_widen_shares(problem))
+    question = replace(question, problem=problem, shares=allow_any_counts(problem))
     program = state_at_first(question, tells_apart=True)
     form = price(program, question.objectives[0])
     spare = (int(form.each.max(initial=0)) // _MOST_COST).bit_length()
@@ -103,10 +103,6 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> R
     active = np.full(problem.T, -1, dtype=np.int64)
     active[problem.col_task[column]] = problem.col_client[column]
     return RelaxedPlan(bound, proved_by, active)
-
-
-def _widen_shares(problem: Problem) -> ShareFamilies:
-    return compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
 
 
 def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:

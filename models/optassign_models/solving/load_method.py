@@ -21,6 +21,7 @@ from optassign_models.policy.constants import EVEN_LOAD
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
+from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method
 from optassign_models.zones import spread_zones
@@ -41,8 +42,7 @@ class LoadMethod(Method):
     def prepare_case(self, problem: Problem) -> Case:
         """Return the case of the problem whose target is a greatest load instead of shares."""
         case = super().prepare_case(problem)
-        wide = case.shares.widen_fully(problem.T * (problem.standbys + 1))
-        return replace(case, target=wide, load=LoadTarget.of(case.problem, self._tolerance))
+        return replace(case, target=allow_any_counts(problem), load=LoadTarget.of(case.problem, self._tolerance))
 
     def find_balanced_now(self, case: Case) -> Found:
         """Return the answer on the way to a plan that is found without a solver, if it is balanced already."""

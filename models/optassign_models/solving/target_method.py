@@ -20,7 +20,7 @@ from optassign_models.policy.constants import SECONDS_PER_ARC
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy, ProvedBy
-from optassign_models.shares import compute_shares
+from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method, is_within_a_little
 from optassign_models.target.objectives import Objective, list_families, list_in_order
@@ -52,7 +52,7 @@ class TargetMethod(Method):
         case = super().prepare_case(problem)
         if not self.order.is_weighted:
             return case
-        return replace(case, target=case.shares.widen_fully(problem.T * (problem.standbys + 1)))
+        return replace(case, target=allow_any_counts(problem))
 
     def find_balanced_now(self, case: Case) -> Found:
         """Return the best in goals (a), then in active moves; nothing under preset `weighted`, where the plan decides."""
@@ -258,8 +258,7 @@ def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
 def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:
     """Return whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
     problem, forced = prepare(problem)
-    everywhere = compute_shares(problem).widen_fully(problem.T * (problem.standbys + 1))
-    answer = find_best(Question(problem, forced, everywhere, (), limits=tuple(limits)), effort)
+    answer = find_best(Question(problem, forced, allow_any_counts(problem), (), limits=tuple(limits)), effort)
     if answer.placement is not None:
         return True
     return False if answer.is_impossible else None

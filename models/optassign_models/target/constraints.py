@@ -24,7 +24,7 @@ from optassign_models.target.arrays import FAR, FloatArray, Program
 from optassign_models.target.variables import MergedPlaces, Scope, TargetVariables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
-"""Families of shares, as `ShareFamilies.in_order` has them: three per client, two per subtopology and client."""
+"""Families of shares, as `ShareFamilies` has them: three per client, two per subtopology and client."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from optassign_models.policy.constants import (
 from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
 from optassign_models.results import ProvedBy
-from optassign_models.shares import ShareBounds, ShareFamilies, compute_imbalance, count_copies
+from optassign_models.shares import ShareFamilies, allow_any_counts, compute_imbalance, count_copies
 from optassign_models.target.arrays import Program
 from optassign_models.target.constraints import StepNumbers, number_first_steps
 from optassign_models.target.deal import deal_places
@@ -277,7 +277,7 @@ def _measure_distances(problem: Problem, shares: ShareFamilies) -> Sequence[IntA
     per_client, per_cell = (problem.col_client, problem.C), (cell, problem.G * problem.C)
     found = []
     for share, (of, size), some in zip(
-        shares.in_order(),
+        shares,
         (per_client, per_client, per_client, per_cell, per_cell),
         (owned, owned & stateful[problem.col_task], held, owned, held),
         strict=True,
@@ -289,10 +289,5 @@ def _measure_distances(problem: Problem, shares: ShareFamilies) -> Sequence[IntA
 
 def _widen_uncounted(question: Question) -> ShareFamilies:
     """Return the shares, so wide where their imbalance costs nothing that they hold every count."""
-    problem = question.problem
-    wide = question.shares.widen_fully(problem.T * (problem.standbys + 1)).in_order()
-    chosen: list[ShareBounds] = [
-        share if costs else widest
-        for share, widest, costs in zip(question.shares.in_order(), wide, question.costs, strict=True)
-    ]
-    return replace(question.shares, **dict(zip(ShareFamilies.__dataclass_fields__, chosen, strict=True)))
+    every = zip(question.shares, allow_any_counts(question.problem), question.costs, strict=True)
+    return ShareFamilies(*(share if costs else widest for share, widest, costs in every))

@@ -80,7 +80,7 @@ class Draft:
             self.standbys[task] |= {client}
             self.standbys_on[client].add(task)
         counted = count_copies(problem, start)
-        self.counts: list[list[int]] = [family.ravel().tolist() for family in counted.in_order()]
+        self.counts: list[list[int]] = [family.ravel().tolist() for family in counted]
         """Family → cell → count; cells of the last two are subtopology × C + client."""
 
     def placement(self) -> Placement:

@@ -166,7 +166,7 @@ def optimise(chain: Sequence[ChainGoal], draft: Draft, *, until_missed: bool = F
 
 def make_balance_goals(shares: ShareFamilies, costs: Costs, patience: int = 100) -> tuple[ChainGoal, ...]:
     """Return a goal of balance for each family of shares, in order."""
-    return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares.in_order()))
+    return tuple(BalanceGoal(family, share, costs, patience) for family, share in enumerate(shares))
 
 
 def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[ChainGoal, ...]:
