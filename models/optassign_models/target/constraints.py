@@ -39,14 +39,13 @@ class ShareRows:
     """(k,) of the share."""
 
 
-def require_standby_number(program: Program, v: TargetVariables) -> IntArray:
-    """Return (T,) rows for R4: Σ y + p is the number of copies of each logged task; none of the others."""
+def require_standby_number(program: Program, v: TargetVariables) -> None:
+    """R4: Σ y + p is the number of copies of each logged task."""
     problem = v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
     rows = program.add_rows(number, number)
     program.add_entries(rows[problem.col_task[v.y_column]], v.y, 1)
     program.add_entries(rows[v.p_task], v.p, 1)
-    return rows
 
 
 def require_pooled_copies_to_add_up(program: Program, v: TargetVariables) -> None:
@@ -55,13 +54,12 @@ def require_pooled_copies_to_add_up(program: Program, v: TargetVariables) -> Non
     _require_merged_to_add_up(program, v.scope, rows, v.m)
 
 
-def require_one_active(program: Program, v: TargetVariables) -> IntArray:
-    """Return (T,) rows for R1: Σ a + pa is one for each task."""
+def require_one_active(program: Program, v: TargetVariables) -> None:
+    """R1: Σ a + pa is one for each task."""
     one = np.ones(v.scope.problem.T, dtype=np.int64)
     rows = program.add_rows(one, one)
     program.add_entries(rows[v.scope.problem.col_task[v.a_column]], v.a, 1)
     program.add_entries(rows[v.pa_task], v.pa, 1)
-    return rows
 
 
 def require_pooled_actives_to_add_up(program: Program, v: TargetVariables) -> None:
@@ -71,19 +69,16 @@ def require_pooled_actives_to_add_up(program: Program, v: TargetVariables) -> No
         _require_merged_to_add_up(program, v.scope, rows, merged)
 
 
-def require_actives_to_be_copies(program: Program, v: TargetVariables) -> IntArray:
-    """Require a ≤ y, pa ≤ p, qa ≤ q, ma ≤ m, which with one copy on a column is R2; return the rows (n + k,) of a and pa."""
+def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
+    """Require a ≤ y, pa ≤ p, qa ≤ q, ma ≤ m, which with one copy on a column is R2."""
     problem = v.scope.problem
     ma = v.ma[0]
     pairs = ((v.a, v.y), (v.pa, v.p), (v.qa, v.q), (ma.of_pool, v.m.of_pool), (ma.of_client, v.m.of_client))
-    found = []
     for active, copies in pairs:
         number = len(copies)
         rows = program.add_rows(np.zeros(number, dtype=np.int64), np.full(number, problem.T * (problem.standbys + 1)))
         program.add_entries(rows, copies, 1)
         program.add_entries(rows, active[:number], -1)
-        found.append(rows)
-    return np.concatenate(found[:2])
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:

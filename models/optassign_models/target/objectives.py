@@ -18,8 +18,6 @@ from optassign_models.problem import IntArray
 from optassign_models.target.statement import TargetProgram
 
 _NO_IMBALANCE = (0, 0, 0, 0, 0)
-_FAR = 1 << 50
-"""More than any cost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,28 +149,3 @@ def price_tie(program: TargetProgram) -> LinearForm:
         cost[v.q] = v.q_cell % problem.C
         cost[v.qa] = v.qa_cell % problem.C
     return LinearForm(cost, 1, 0)
-
-
-def price_tasks(program: TargetProgram, cost: IntArray) -> IntArray:
-    """Return (m,) duals that price each task by itself: its active and its standbys where they cost least.
-
-    `cost` (variables,) must be one of copies alone. A standby costs what y does, an active what y and a do together. Where
-    every copy can be where it costs least, these duals prove the optimum without a solver.
-    """
-    v, problem = program.v, program.v.scope.problem
-    number, pooled = len(v.y), len(v.p)
-    as_standby = np.concatenate([cost[v.y], cost[v.p]])
-    task = np.concatenate([problem.col_task[v.y_column], v.p_task])
-    standby, active = np.full(problem.T, _FAR), np.full(problem.T, _FAR)
-    np.minimum.at(standby, task, as_standby)
-    as_active = cost[v.a].copy(), cost[v.pa].copy()
-    as_active[0][:number] += cost[v.y]
-    as_active[1][:pooled] += cost[v.p]
-    np.minimum.at(active, problem.col_task[v.a_column], as_active[0])
-    np.minimum.at(active, v.pa_task, as_active[1])
-    standby[standby == _FAR] = 0
-    duals = np.zeros(len(program.matrix.row_low), dtype=np.int64)
-    duals[program.copies] = standby
-    duals[program.one_active] = active - standby
-    duals[program.active_is_copy] = as_standby - standby[task]
-    return duals

@@ -38,7 +38,7 @@ from optassign_models.target.constraints import StepNumbers
 from optassign_models.target.cp_sat import EXACT, MOST, decide
 from optassign_models.target.duals import fix_to_optima, prove_best_bound
 from optassign_models.target.highs import Relaxed, is_infeasible, relax, search
-from optassign_models.target.objectives import LinearForm, Objective, price, price_tasks, price_tie
+from optassign_models.target.objectives import LinearForm, Objective, price, price_tie
 from optassign_models.target.statement import TargetProgram
 
 _GREATEST_WEIGHT = 1 << 30
@@ -199,32 +199,8 @@ def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> l
 
 
 def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum:
-    """Return the optimum by relaxations, from the first objective's duals task by task if these prove it."""
-    found = _begin_with_each_task(program, forms, effort) if len(forms) > 1 else None
-    return found if found is not None else _relax_from(program, forms, effort, program.matrix)
-
-
-def _begin_with_each_task(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum | None:
-    """Return the optimum where in the first objective every copy can be where it costs least; None where that may not be so.
-
-    Programs of pools by rack take long, and what each task costs by itself is a bound that is often reached.
-    """
-    if program.v.scope.zones.number == 1 or program.steps is not None or program.reached or program.peaks:
-        return None
-    first, *others = forms
-    duals = price_tasks(program, first.each)
-    proof = prove_best_bound(program.matrix, first.each, duals.astype(np.float64))
-    found = _relax_from(program, others, effort, fix_to_optima(program.matrix, proof))
-    return (
-        None
-        if found.values is None or len(found.bounds) < len(others)
-        else replace(found, bounds=(first.total(proof.bound), *found.bounds))
-    )
-
-
-def _relax_from(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort, matrix: Matrix) -> Optimum:
-    """As `_relax_in_order`, of what a matrix leaves."""
-    bounds: list[int] = []
+    """Return the optimum by relaxations, each on the optimal face of the one before."""
+    matrix, bounds = program.matrix, list[int]()
     solved: FloatArray | None = None
     left = [_coarsen(form, int(np.abs(form.each).max(initial=0)), _EXACT_COST) for form in forms]
     while left:

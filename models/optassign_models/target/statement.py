@@ -38,12 +38,6 @@ class TargetProgram:
 
     v: TargetVariables
     matrix: Matrix
-    one_active: IntArray
-    """(T,) rows of R1."""
-    copies: IntArray
-    """(T,) rows of R4."""
-    active_is_copy: IntArray
-    """(n + k,) rows: the active on a candidate, then the active in a pool, is a copy."""
     beyond: IntArray
     """(j,) variables: copies of a task beyond those on tied clients that this answer forces;"""
     beyond_task: IntArray
@@ -82,11 +76,11 @@ def state_target(
     """
     program, goals, problem = Program(), tuple(goals), scope.problem
     v = declare_variables(program, scope)
-    copies = require_standby_number(program, v)
+    require_standby_number(program, v)
     require_pooled_copies_to_add_up(program, v)
-    one_active = require_one_active(program, v)
+    require_one_active(program, v)
     require_pooled_actives_to_add_up(program, v)
-    active_is_copy = require_actives_to_be_copies(program, v)
+    require_actives_to_be_copies(program, v)
     beyond, beyond_task = np.zeros((2, 0), dtype=np.int64)
     if any(goal.forced_costs is not None for goal in goals):
         beyond, beyond_task = count_beyond_ties(program, v)
@@ -112,6 +106,4 @@ def state_target(
             peaks[goal.name] = count_greatest(program, v, carried)
     if require is not None:
         require(program, v)
-    return TargetProgram(
-        v, program.finish(), one_active, copies, active_is_copy, beyond, beyond_task, steps, reached, gained, peaks
-    )
+    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, gained, peaks)
