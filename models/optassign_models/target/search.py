@@ -78,12 +78,6 @@ class Question:
         return [goal for goal, _ in chain.from_iterable(objective.goals for objective in self.objectives)]
 
     @property
-    def begins_with_values(self) -> bool:
-        """Whether the first goal counts distinct values that copies reach, and no other goal does."""
-        reaching = [goal.reaches is not None for goal in self.goals]
-        return reaching[:1] == [True] and not any(reaching[1:])
-
-    @property
     def has_sums(self) -> bool:
         """Whether some objective has a greatest sum of what copies weigh."""
         return any(objective.has_sums for objective in self.objectives)
@@ -121,10 +115,7 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
     """Return the best placement that was found, and bounds."""
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
         return _look_at_all_pairs(question, effort)
-    has_most_values = question.begins_with_values
-    answer = _look(question, effort, has_most_values=has_most_values)
-    if has_most_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
-        answer = _look(question, effort)
+    answer = _look(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
     if is_done or not _may_have_all_pairs(problem) or not problem.pool_size.any():
@@ -144,7 +135,7 @@ def _may_have_all_pairs(problem: Problem) -> bool:
 
 def state_at_first(question: Question, *, tells_apart: bool = False) -> TargetProgram:
     """The program of a question, with few steps, and pools where the question has them; no merged places if it tells apart."""
-    draft = _Draft.of(question, has_most_values=False)
+    draft = _Draft.of(question)
     return replace(draft, apart=draft.apart | tells_apart).state()
 
 
@@ -156,7 +147,7 @@ def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Op
     if has_few_pairs(question.problem):
         problem, forced = prepare(question.problem.with_all_columns())
         question = replace(question, problem=problem, forced=forced)
-    draft, program, optimum = _solve_with_enough_steps(_Draft.of(question, has_most_values=False), effort)
+    draft, program, optimum = _solve_with_enough_steps(_Draft.of(question), effort)
     return draft.state() if program is None else program, optimum
 
 
@@ -177,9 +168,9 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
     return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=is_impossible)
 
 
-def _look(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
+def _look(question: Question, effort: Effort) -> TargetAnswer:
     """Rounds, until one proves its placement or nothing more can be told apart."""
-    draft = _Draft.of(question, has_most_values=has_most_values)
+    draft = _Draft.of(question)
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):
         best = TargetAnswer(start, (), question.evaluate(start))
@@ -222,10 +213,9 @@ class _Draft:
     steps: StepNumbers | None
     apart: BoolArray
     """(G × C,) bool: places that are told apart."""
-    has_most_values: bool
 
     @classmethod
-    def of(cls, question: Question, *, has_most_values: bool) -> _Draft:
+    def of(cls, question: Question) -> _Draft:
         """Return the first draft: few steps, nothing told apart that need not be."""
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
@@ -235,7 +225,7 @@ class _Draft:
         if not question.shares_bind:  # a step more than clients have too much or too little where every copy stays
             steps = number_first_steps(_measure_distances(problem, shares), question.costs)
         apart = np.zeros(problem.G * problem.C, dtype=np.bool_)
-        return cls(question, find_zones(problem, labels), shares, steps, apart, has_most_values)
+        return cls(question, find_zones(problem, labels), shares, steps, apart)
 
     def state(self) -> TargetProgram:
         """Return the program."""
@@ -245,8 +235,7 @@ class _Draft:
             allowed = allowed.keep_r3_to_r5(question.forced)
         is_soft = not question.shares_bind
         scope = Scope(problem, question.forced, self.shares, self.zones, allowed, self.apart, is_soft)
-        limits, require = question.limits, question.require
-        return state_target(scope, self.steps, question.goals, limits, require, has_most_values=self.has_most_values)
+        return state_target(scope, self.steps, question.goals, question.limits, question.require)
 
 
 def _solve_with_enough_steps(draft: _Draft, effort: Effort) -> tuple[_Draft, TargetProgram | None, Optimum]:

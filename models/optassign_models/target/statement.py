@@ -20,7 +20,6 @@ from optassign_models.target.constraints import (
     count_reached,
     require_actives_to_be_copies,
     require_most,
-    require_most_values,
     require_one_active,
     require_pooled_actives_to_add_up,
     require_pooled_copies_to_add_up,
@@ -46,8 +45,6 @@ class TargetProgram:
     """The counts beyond the shares, if they are a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
-    gained: Mapping[str, int] = field(default_factory=dict)
-    """By goal: the gain of tasks that have to reach as many values as they can."""
     peaks: Mapping[str, int] = field(default_factory=dict)
     """By goal: the variable of the greatest sum of any client."""
 
@@ -62,8 +59,6 @@ def state_target(
     goals: Iterable[GoalModel] = (),
     limits: Iterable[PlacementLimit] = (),
     require: Callable[[Program, TargetVariables], None] | None = None,
-    *,
-    has_most_values: bool = False,
 ) -> TargetProgram:
     """Return the program of all targets in a scope; with `numbers` of steps shares are no bounds, but counts beyond
     them cost.
@@ -72,7 +67,6 @@ def state_target(
         goals: the goals that may need variables of their own.
         limits: the limits, with rows for those on clients' copies.
         require: adds further rows.
-        has_most_values: copies have to reach as many values as their numbers allow, instead of being paid for each.
     """
     program, goals, problem = Program(), tuple(goals), scope.problem
     v = declare_variables(program, scope)
@@ -93,17 +87,14 @@ def state_target(
         if limit.kind is Kind.MOST:
             require_most(program, v, limit)
     reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
-    gained: dict[str, int] = {}
     peaks: dict[str, int] = {}
     for goal in goals:
         kinds = () if goal.reaches is None else goal.reaches(problem)
-        if kinds and has_most_values:
-            gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
-        elif kinds:
+        if kinds:
             reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
         carried = None if goal.carries is None else goal.carries(problem)
         if carried is not None:
             peaks[goal.name] = count_greatest(program, v, carried)
     if require is not None:
         require(program, v)
-    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, gained, peaks)
+    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, peaks)
