@@ -18,8 +18,9 @@ import numpy as np
 
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
-from optassign_models.policy.constants import FIRST_STEPS, MOST_FIRST_STEPS
+from optassign_models.policy.constants import FIRST_STEPS
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray
+from optassign_models.shares import ShareFamilies
 from optassign_models.target.arrays import FAR, FloatArray, Program
 from optassign_models.target.variables import MergedPlaces, Scope, TargetVariables
 
@@ -267,13 +268,10 @@ StepNumbers = tuple[IntArray | None, ...]
 """(5,) arrays: how many steps each share of a family has; None for a family whose imbalance costs nothing."""
 
 
-def number_first_steps(distances: Sequence[IntArray], costs: Sequence[bool]) -> StepNumbers:
-    """Return few steps for each share of the families that cost, and one more than a count's distance from it.
-
-    `distances`: by family, copies by which each count is off its share: (C,) three times, then (G × C,) twice.
-    """
-    every = zip(distances, costs, FIRST_STEPS, strict=True)
-    return tuple(np.clip(distance + 1, first, MOST_FIRST_STEPS) if cost else None for distance, cost, first in every)
+def number_first_steps(shares: ShareFamilies, costs: Sequence[bool]) -> StepNumbers:
+    """Return few steps for each share of the families that cost."""
+    every = zip(shares, costs, FIRST_STEPS, strict=True)
+    return tuple(np.full(share.low.size, first) if cost else None for share, cost, first in every)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from optassign_models.policy.constants import (
     TOLD_APART_ROUNDS,
 )
 from optassign_models.pools import Zones, find_zones
-from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.results import ProvedBy
 from optassign_models.shares import ShareFamilies, allow_any_counts, compute_imbalance, count_copies
 from optassign_models.target.arrays import Program
@@ -221,9 +221,7 @@ class _Draft:
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
         shares = question.shares if question.shares_bind else _widen_uncounted(question)
-        steps = None
-        if not question.shares_bind:  # a step more than clients have too much or too little where every copy stays
-            steps = number_first_steps(_measure_distances(problem, shares), question.costs)
+        steps = None if question.shares_bind else number_first_steps(shares, question.costs)
         apart = np.zeros(problem.G * problem.C, dtype=np.bool_)
         return cls(question, find_zones(problem, labels), shares, steps, apart)
 
@@ -256,24 +254,6 @@ def _expect_seconds(draft: _Draft, program: TargetProgram) -> float:
     """Return the least time of a program: if there is less, the time kept back is worth more than half a solution."""
     size = len(program.matrix.low) * draft.zones.number * max(1, len(draft.question.objectives))
     return SECONDS_PER_VARIABLE * size
-
-
-def _measure_distances(problem: Problem, shares: ShareFamilies) -> Sequence[IntArray]:
-    """Return (5,) arrays: how far each count is outside its share where every copy is where it was."""
-    cell = problem.group[problem.col_task] * problem.C + problem.col_client
-    stateful, logged = problem.kind[problem.group] != STATELESS, problem.logged
-    owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged[problem.col_task]
-    per_client, per_cell = (problem.col_client, problem.C), (cell, problem.G * problem.C)
-    found = []
-    for share, (of, size), some in zip(
-        shares,
-        (per_client, per_client, per_client, per_cell, per_cell),
-        (owned, owned & stateful[problem.col_task], held, owned, held),
-        strict=True,
-    ):
-        count = np.bincount(of[some], minlength=size)
-        found.append(np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count)))
-    return found
 
 
 def _widen_uncounted(question: Question) -> ShareFamilies:
