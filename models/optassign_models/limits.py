@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-from optassign_models.shares import ShareFamilies, count_copies
+from optassign_models.shares import ShareFamilies
 
 Item = TypeVar("Item")
 
@@ -110,169 +110,120 @@ def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]],
 
 def mend(problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
     """Change the placement by single moves until it keeps the limits, if they suffice. R1, R2 and R4 stay as they are."""
-    if all(limit.is_kept(placed) for limit in limits):
+    if not list_broken(limits, placed):
         return placed
     work = _Mending(problem, shares, limits, placed)
-    for task in work.list_misplaced():
-        work.replace_task(task)
-    for limit in work.most:
+    for task in range(problem.T):
+        work.replace_misplaced(task)
+    for number, limit in enumerate(work.most):
         for client in np.flatnonzero(limit.clients).tolist():
-            work.lighten(limit, client)
-    return make_placement(work.active, np.array(work.list_standby_keys(), dtype=np.int64), problem.C)
+            work.lighten(number, client)
+    return work.placement
 
 
 class _Mending:
-    """The placement as it changes."""
+    """The copies of each task, the active one first, as they change."""
 
     def __init__(self, problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimit], placed: Placement) -> None:
-        self.problem = problem
-        self.active = placed.active.copy()
-        self.standby: list[list[int]] = [[] for _ in range(problem.T)]
+        self._problem, self._shares = problem, shares
+        self._copies = [[client] for client in placed.active.tolist()]
         for task, client in zip(placed.standby_task.tolist(), placed.standby_client.tolist(), strict=True):
-            self.standby[task].append(client)
-        self.pins = [limit for limit in limits if limit.kind is Kind.PIN]
-        self.forbids = [limit for limit in limits if limit.kind is Kind.FORBID]
+            self._copies[task].append(client)
+        self._placing = [limit for limit in limits if limit.kind is not Kind.MOST]
         self.most = [limit for limit in limits if limit.kind is Kind.MOST]
-        self.load = [limit.weigh(placed).astype(object) for limit in self.most]
-        counts = count_copies(problem, placed)
-        self.actives, self.copies = (
-            counts.active.copy(),
-            counts.active + np.bincount(placed.standby_client, minlength=problem.C),
-        )
-        self.most_actives = shares.active.high
-        self.most_copies = shares.copies.high
-        self.clients = np.arange(problem.C)
+        self._load = [limit.weigh(placed).astype(object) for limit in self.most]
+        self._actives = np.bincount(placed.active, minlength=problem.C)
+        self._number = self._actives + np.bincount(placed.standby_client, minlength=problem.C)
 
-    def list_misplaced(self) -> list[int]:
-        """Return tasks with a copy where it may not be, or active where it is not pinned."""
-        wrong = np.zeros(self.problem.T, dtype=np.bool_)
-        for limit in self.pins:
-            wrong |= limit.tasks & ~limit.clients[self.active]
-        for limit in self.forbids:
-            wrong |= limit.tasks & limit.clients[self.active]
-            for task in np.flatnonzero(limit.tasks).tolist():
-                wrong[task] |= any(limit.clients[client] for client in self.standby[task])
-        return np.flatnonzero(wrong).tolist()
+    @property
+    def placement(self) -> Placement:
+        """The placement as it is now."""
+        C = self._problem.C
+        keys = [task * C + client for task, (_, *standbys) in enumerate(self._copies) for client in standbys]
+        return make_placement(np.array([copies[0] for copies in self._copies]), np.array(keys, dtype=np.int64), C)
 
-    def replace_task(self, task: int) -> None:
-        """Put the task's copies on allowed clients: an active that may lead stays, otherwise a standby that may takes over."""
-        may, leads = self._may_hold(task), self._may_lead(task)
-        before = [int(self.active[task]), *self.standby[task]]
-        kept = [client for client in before if may[client]]
-        self._drop(task)
-        leader = next((client for client in kept if leads[client]), None)
+    def replace_misplaced(self, task: int) -> None:
+        """Put the copies of a task on allowed clients: one that may lead leads, and the cheapest stay.
+
+        A copy without an allowed client stays, too, and the limit is not kept.
+        """
+        before, (may, leads) = self._copies[task], self._list_allowed(task)
+        if leads[before[0]] and may[before].all():
+            return
+        self._count(task, -1)
+        leader = next((client for client in before if leads[client]), None)
         if leader is None:
             leader = self._choose(task, leads, [], lead=True)
-        if leader is None:  # nowhere: it stays, and the limit is not kept
+        if leader is None:
             leader = before[0]
-        chosen = [client for client in kept if client != leader]
-        chosen = sorted(chosen, key=lambda client: (self._cost(task, client), client))[: len(before) - 1]
-        while len(chosen) < len(before) - 1:
-            found = self._choose(task, may, [leader, *chosen], lead=False)
-            if found is None:
-                found = next((client for client in before if client not in (leader, *chosen)), None)
-            if found is None:
-                found = next(client for client in self.clients.tolist() if client not in (leader, *chosen))
-            chosen.append(found)
-        self._put(task, leader, chosen)
+        cost = dict(zip(before, self._problem.cost_of(task * self._problem.C + np.array(before)).tolist(), strict=True))
+        others = sorted((client for client in before if client != leader), key=lambda each: (not may[each], cost[each], each))
+        after = [leader, *others[: len(before) - 1]]
+        for place, client in enumerate(after):
+            if place and not may[client]:
+                found = self._choose(task, may, after, lead=False)
+                after[place] = client if found is None else found
+        self._copies[task] = after
+        self._count(task, 1)
 
-    def lighten(self, limit: PlacementLimit, client: int) -> None:
-        """Move copies off a client that has too much: standbys first, and of these the ones that a few moves suffice with."""
-        number = self.most.index(limit)
-        assert limit.weight is not None
-        weight = limit.weight.tolist()
-        if self.load[number][client] <= limit.most:
-            return
-        standbys = [task for task in range(self.problem.T) if client in self.standby[task]]
-        actives = np.flatnonzero(self.active == client).tolist()
-        for role, tasks in (("standby", standbys), ("active", actives)):
-            for task in sorted(tasks, key=lambda task: (-weight[task], task)):
-                if self.load[number][client] <= limit.most:
-                    return
-                if role == "standby":
-                    self._move_standby(task, client)
-                else:
-                    self._move_active(task)
-
-    def _move_standby(self, task: int, client: int) -> None:
-        """Give a standby to a client that has room, if there is one."""
-        active, standby = int(self.active[task]), list(self.standby[task])
-        found = self._choose(task, self._may_hold(task), [active, *standby], lead=False, only_with_room=True)
-        if found is not None:
-            self._drop(task)
-            standby[standby.index(client)] = found
-            self._put(task, active, standby)
-
-    def _move_active(self, task: int) -> None:
-        """Give an active to a client with room, or to one of its standbys, whose place another client takes."""
-        active, standby = int(self.active[task]), list(self.standby[task])
-        leads = self._may_lead(task)
-        found = self._choose(task, leads, [active, *standby], lead=True, only_with_room=True)
-        if found is None:
-            found = next((client for client in standby if leads[client]), None)
-            taking = self._choose(task, self._may_hold(task), [active, *standby], lead=False, only_with_room=True)
-            if found is None or taking is None:
+    def lighten(self, number: int, client: int) -> None:
+        """Move copies off a client that has too much by a limit: standbys first, the heaviest of each role first."""
+        limit, weight = self.most[number], self.most[number].weight
+        assert weight is not None
+        held = [(copies[0] == client, -int(weight[task]), task) for task, copies in enumerate(self._copies) if client in copies]
+        for _, _, task in sorted(held):
+            if self._load[number][client] <= limit.most:
                 return
-            standby[standby.index(found)] = taking
-        self._drop(task)
-        self._put(task, found, standby)
+            self._move(task, client)
 
-    def list_standby_keys(self) -> list[int]:
-        """Return keys of all standbys."""
-        return [task * self.problem.C + client for task, clients in enumerate(self.standby) for client in clients]
+    def _move(self, task: int, client: int) -> None:
+        """Give a copy to a client that has room; or let a standby that may lead take over, whose place such a client gets."""
+        before, (may, leads) = self._copies[task], self._list_allowed(task)
+        is_active = before[0] == client
+        taking = self._choose(task, leads if is_active else may, before, lead=is_active, only_with_room=True)
+        after = [taking if each == client else each for each in before]
+        if taking is None and is_active:
+            taking = self._choose(task, may, before, lead=False, only_with_room=True)
+            leader = next((each for each in before[1:] if leads[each]), None)
+            after = [leader, *(taking if each == leader else each for each in before[1:])]
+        chosen = [each for each in after if each is not None]
+        if len(chosen) == len(before):
+            self._count(task, -1)
+            self._copies[task] = chosen
+            self._count(task, 1)
 
-    def _may_hold(self, task: int) -> BoolArray:
-        may = np.ones(self.problem.C, dtype=np.bool_)
-        for limit in self.forbids:
-            if limit.tasks[task]:
+    def _list_allowed(self, task: int) -> tuple[BoolArray, BoolArray]:
+        """Return (C,) clients that may have a copy of the task, and (C,) those on which it may be active."""
+        may, leads = np.ones((2, self._problem.C), dtype=np.bool_)
+        for limit in self._placing:
+            if limit.tasks[task] and limit.kind is Kind.PIN:
+                leads &= limit.clients
+            elif limit.tasks[task]:
                 may &= ~limit.clients
-        return may
-
-    def _may_lead(self, task: int) -> BoolArray:
-        may = self._may_hold(task)
-        for limit in self.pins:
-            if limit.tasks[task]:
-                may &= limit.clients
-        return may
-
-    def _has_room(self, task: int) -> BoolArray:
-        room = np.ones(self.problem.C, dtype=np.bool_)
-        for limit, load in zip(self.most, self.load, strict=True):
-            assert limit.weight is not None
-            room &= ~limit.clients | (load + int(limit.weight[task]) <= limit.most).astype(np.bool_)
-        return room
+                leads &= ~limit.clients
+        return may, leads
 
     def _choose(self, task: int, may: BoolArray, without: list[int], *, lead: bool, only_with_room: bool = False) -> int | None:
         """The client that suits best: with room in limits, then in shares, cheap, with few copies. None where none may."""
-        may = may.copy()
+        problem, may = self._problem, may.copy()
         may[without] = False
-        room = self._has_room(task)
-        if only_with_room:
-            may &= room
-        at = np.flatnonzero(may)
+        room = np.ones(problem.C, dtype=np.bool_)
+        for limit, load in zip(self.most, self._load, strict=True):
+            assert limit.weight is not None
+            room &= ~limit.clients | (load + int(limit.weight[task]) <= limit.most).astype(np.bool_)
+        at = np.flatnonzero(may & room if only_with_room else may)
         if not len(at):
             return None
-        over: IntArray = np.maximum(self.copies + 1 - self.most_copies, 0)
+        over: IntArray = np.maximum(self._number + 1 - self._shares.copies.high, 0)
         if lead:
-            over = over + np.maximum(self.actives + 1 - self.most_actives, 0)
-        cost = self.problem.cost_of(task * self.problem.C + at)
-        held = self.copies[at] / self.problem.units[at]
-        return int(at[np.lexsort((at, held, cost, over[at], self.problem.draining[at], ~room[at]))[0]])
-
-    def _cost(self, task: int, client: int) -> int:
-        return int(self.problem.cost_of(np.array([task * self.problem.C + client]))[0])
-
-    def _drop(self, task: int) -> None:
-        self._count(task, -1)
-
-    def _put(self, task: int, active: int, standby: list[int]) -> None:
-        self.active[task], self.standby[task] = active, standby
-        self._count(task, 1)
+            over = over + np.maximum(self._actives + 1 - self._shares.active.high, 0)
+        cost, held = problem.cost_of(task * problem.C + at), self._number[at] / problem.units[at]
+        return int(at[np.lexsort((at, held, cost, over[at], problem.draining[at], ~room[at]))[0]])
 
     def _count(self, task: int, sign: int) -> None:
-        self.actives[self.active[task]] += sign
-        for client in (int(self.active[task]), *self.standby[task]):
-            self.copies[client] += sign
-            for limit, load in zip(self.most, self.load, strict=True):
+        self._actives[self._copies[task][0]] += sign
+        for client in self._copies[task]:
+            self._number[client] += sign
+            for limit, load in zip(self.most, self._load, strict=True):
                 assert limit.weight is not None
                 load[client] += sign * int(limit.weight[task])
