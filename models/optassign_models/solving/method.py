@@ -45,12 +45,6 @@ class Case:
     searched: dict[str, Found] = field(default_factory=dict, init=False)
     """Name of a search → its result, for searches that were made."""
 
-    @classmethod
-    def of(cls, problem: Problem, forced: Forced, method: Method) -> Case:
-        """Return the case that demands the shares of balance."""
-        shares = compute_shares(problem)
-        return cls(problem, forced, shares, shares, method=method)
-
     def search_now(self) -> Found:
         """Return the assignment balanced now that the method finds."""
         return self.search_once("now", self.method.find_balanced_now)
@@ -175,12 +169,8 @@ class Method(ABC):
         self.order = order
 
     def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
-        """Return the case of the problem, with those of an operator's limits that hold together."""
-        case = self.prepare_case(problem)
-        return self._put_in_force(case, limits if limits is not None else RequestedLimits())
-
-    def _put_in_force(self, case: Case, limits: RequestedLimits) -> Case:
-        """Return the case with the limits that hold together, and why the others give way: the last named first."""
+        """Return the case of the problem, with those of an operator's limits that hold together: the last named give way first."""
+        case, limits = self.prepare_case(problem), limits if limits is not None else RequestedLimits()
         if not limits.placements or not case.problem.T:
             return replace(case, limits=replace(limits, placements=()))
         found = self.search_least_imbalance(case)
@@ -201,11 +191,13 @@ class Method(ABC):
 
     def prepare_case(self, problem: Problem) -> Case:
         """The problem with as many pairs of the pools written out as columns as the method wants, and what it demands."""
-        return Case.of(*prepare(problem), self)
+        problem, forced = prepare(problem)
+        shares = compute_shares(problem)
+        return Case(problem, forced, shares, shares, method=self)
 
+    @abstractmethod
     def find_balanced_now(self, case: Case) -> Found:
         """Return an assignment that keeps R1 to R5 and the target now, with few active moves; nothing if the plan decides."""
-        return Found(None)
 
     def find_plan(self, case: Case) -> Found:
         """Return a plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
