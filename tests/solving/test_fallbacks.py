@@ -22,6 +22,7 @@ from optassign_models.results import Found
 from optassign_models.solving import greedy_method, target_method
 from optassign_models.target import search, solver
 from optassign_models.target.arrays import Decided
+from optassign_models.target.question import Question
 from optassign_models.target.search import TargetAnswer
 
 LOGGER = "optassign.assignors.cp_sat"
@@ -174,7 +175,7 @@ def test_where_nothing_is_balanced_the_least_imbalance_will_do(assignor: str, mo
     impossible = Found(None, impossible=True)
     honest = search.find_best
 
-    def find(question: search.Question, effort: solver.Effort) -> TargetAnswer:
+    def find(question: Question, effort: solver.Effort) -> TargetAnswer:
         return honest(question, effort) if not question.shares_bind else TargetAnswer(None, (), is_impossible=True)
 
     state = generate("scale-out", 16, 4, 1, seed=3)

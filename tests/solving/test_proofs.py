@@ -30,7 +30,7 @@ from optassign_models.shares import compute_shares
 from optassign_models.solving import target_method
 from optassign_models.solving.step import Note
 from optassign_models.solving.target_method import read_answer
-from optassign_models.target.objectives import list_in_order
+from optassign_models.target.question import list_in_order
 from optassign_models.target.search import TargetAnswer
 
 ORDERED = tuple(goal.name for goal in DEFAULT_ORDER)

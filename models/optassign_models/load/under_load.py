@@ -28,10 +28,12 @@ from optassign_models.target.constraints import add_weights
 from optassign_models.target.cp_sat import decide
 from optassign_models.target.duals import prove_best_bound
 from optassign_models.target.highs import relax
-from optassign_models.target.objectives import list_in_order, price
-from optassign_models.target.search import Question, TargetAnswer, find_best, state_at_first
+from optassign_models.target.objectives import price
+from optassign_models.target.question import Question, list_in_order
+from optassign_models.target.search import TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver
-from optassign_models.target.variables import TargetVariables
+from optassign_models.target.statement import state_target
+from optassign_models.target.variables import Scope, TargetVariables
 
 _PARTS, _PARTS_RELAXED = 1 << 44, 1 << 24
 """Weights are rounded down to this part of all weight, and room in full: what is lost is less than the tolerance of loads. A
@@ -86,7 +88,8 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> R
     """
     problem = _group_by_weight(question.problem, loads)
     question = replace(question, problem=problem, shares=allow_any_counts(problem))
-    program = state_at_first(question, tells_apart=True)
+    scope = Scope.of(question)
+    program = state_target(replace(scope, apart=np.ones_like(scope.apart)))
     form = price(program, question.objectives[0])
     spare = (int(form.each.max(initial=0)) // _MOST_COST).bit_length()
     found = relax(program.matrix, form.each >> spare, effort.deadline)

@@ -169,7 +169,7 @@ class Method(ABC):
         self.order = order
 
     def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
-        """Return the case of the problem, with those of an operator's limits that hold together: the last named give way first."""
+        """Return the case of the problem, with those of an operator's limits that hold together: the last named give way."""
         case, limits = self.prepare_case(problem), limits if limits is not None else RequestedLimits()
         if not limits.placements or not case.problem.T:
             return replace(case, limits=replace(limits, placements=()))

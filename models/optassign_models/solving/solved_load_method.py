@@ -23,7 +23,8 @@ from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.load_method import LoadMethod, get_load, place_under_load
 from optassign_models.solving.method import Case
 from optassign_models.solving.target_method import can_hold_together, find_least_imbalance, read_answer
-from optassign_models.target.search import Question, has_few_pairs
+from optassign_models.target.question import Question
+from optassign_models.target.search import has_few_pairs
 from optassign_models.target.solver import Effort
 
 

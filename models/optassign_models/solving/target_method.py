@@ -23,8 +23,8 @@ from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method, is_within_a_little
-from optassign_models.target.objectives import Objective, list_families, list_in_order
-from optassign_models.target.search import Question, TargetAnswer, find_best, has_few_pairs
+from optassign_models.target.question import Objective, Question, list_families, list_in_order
+from optassign_models.target.search import TargetAnswer, find_best, has_few_pairs
 from optassign_models.target.solver import Effort
 from optassign_models.target.weighing import WEIGHTED_COST, explain_excess, express_in_changelogs, weigh
 

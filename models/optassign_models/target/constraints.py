@@ -18,11 +18,9 @@ import numpy as np
 
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
-from optassign_models.policy.constants import FIRST_STEPS
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray
-from optassign_models.shares import ShareFamilies
 from optassign_models.target.arrays import FAR, FloatArray, Program
-from optassign_models.target.variables import MergedPlaces, Scope, TargetVariables
+from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, TargetVariables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `ShareFamilies` has them: three per client, two per subtopology and client."""
@@ -84,7 +82,7 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
     """(j,) new variables, and (j,) the task of each: copies on its cold tied clients beyond those that R3 to R5 force."""
-    problem, forced = v.scope.problem, v.scope.forced
+    problem, forced = v.scope.problem, v.scope.question.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)
     tasks = np.flatnonzero(has_ties)
@@ -262,16 +260,6 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
             light = np.full(problem.C, tasks[np.argmin(carried.of_task[tasks])])
             copies = (v.m.of_client, light, every) if number == 0 else (v.m.of_client[:0], light[:0], every[:0])
             add_both(copies, (merged.of_client, light, every))
-
-
-StepNumbers = tuple[IntArray | None, ...]
-"""(5,) arrays: how many steps each share of a family has; None for a family whose imbalance costs nothing."""
-
-
-def number_first_steps(shares: ShareFamilies, costs: Sequence[bool]) -> StepNumbers:
-    """Return few steps for each share of the families that cost."""
-    every = zip(shares, costs, FIRST_STEPS, strict=True)
-    return tuple(np.full(share.low.size, first) if cost else None for share, cost, first in every)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
 from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import ShareFamilies, compute_imbalance
-from optassign_models.target.objectives import Objective, list_in_order
-from optassign_models.target.search import Question, find_best
+from optassign_models.target.question import Objective, Question, list_in_order
+from optassign_models.target.search import find_best
 from optassign_models.target.solver import Effort
 
 

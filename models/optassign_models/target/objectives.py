@@ -1,54 +1,16 @@
-"""Objectives of the target: each is one linear form in the variables of a program.
-
-An objective is a weighted sum of goals and of the imbalance of families of shares. An order of goals is a list of objectives
-with one goal each, preset `weighted` a list of one objective, and least imbalance a list with one family each.
-"""
+"""Objectives of the target as linear forms in the variables of a program."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import mul
 
 import numpy as np
 
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
 from optassign_models.problem import IntArray
+from optassign_models.target.question import Objective
 from optassign_models.target.statement import TargetProgram
-
-_NO_IMBALANCE = (0, 0, 0, 0, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Objective:
-    """One sum that is minimised."""
-
-    name: str = ""
-    goals: tuple[tuple[GoalModel, int], ...] = ()
-    """With their weights."""
-    imbalance: tuple[int, ...] = _NO_IMBALANCE
-    """(5,) weight of the imbalance of each family of shares."""
-
-    @property
-    def has_sums(self) -> bool:
-        """Whether some goal is the greatest sum of what copies weigh."""
-        return any(goal.carries is not None for goal, _ in self.goals)
-
-    def add_up(self, values: Mapping[str, int], imbalance: Sequence[int]) -> int:
-        """Return the sum, by the values of goals and the imbalance (5,) of each family."""
-        return sum(weight * values[goal.name] for goal, weight in self.goals) + sum(map(mul, self.imbalance, imbalance))
-
-
-def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
-    """One objective for each goal."""
-    return tuple(Objective(goal.name, ((goal, 1),)) for goal in goals)
-
-
-def list_families() -> tuple[Objective, ...]:
-    """One objective for the imbalance of each family of shares, most important first."""
-    return tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
-
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
@@ -78,7 +40,7 @@ def price(program: TargetProgram, objective: Objective) -> LinearForm:
 def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
     """Return (variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
     v, scope = program.v, program.v.scope
-    problem, forced = scope.problem, scope.forced
+    problem, forced = scope.problem, scope.question.forced
     cost = _price_roles(program, goal)
     if goal.cost_per_copy is None or goal.forced_costs is None:
         return cost, 0

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from optassign_models.goals import GoalModel
-from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.limits import Kind
 from optassign_models.problem import IntArray
 from optassign_models.target.arrays import FloatArray, Matrix, Program
 from optassign_models.target.constraints import (
     ImbalanceSteps,
-    StepNumbers,
     add_steps,
     count_beyond_ties,
     count_greatest,
@@ -28,7 +26,7 @@ from optassign_models.target.constraints import (
     require_shares_of_copies,
     require_standby_number,
 )
-from optassign_models.target.variables import Scope, TargetVariables, declare_variables
+from optassign_models.target.variables import Scope, StepNumbers, TargetVariables, declare_variables
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +51,9 @@ class TargetProgram:
         return None if self.steps is None else self.steps.extend_where_short(values, cost)
 
 
-def state_target(
-    scope: Scope,
-    numbers: StepNumbers | None,
-    goals: Iterable[GoalModel] = (),
-    limits: Iterable[PlacementLimit] = (),
-    require: Callable[[Program, TargetVariables], None] | None = None,
-) -> TargetProgram:
-    """Return the program of all targets in a scope; with `numbers` of steps shares are no bounds, but counts beyond
-    them cost.
-
-    Args:
-        goals: the goals that may need variables of their own.
-        limits: the limits, with rows for those on clients' copies.
-        require: adds further rows.
-    """
-    program, goals, problem = Program(), tuple(goals), scope.problem
+def state_target(scope: Scope) -> TargetProgram:
+    """Return the program of all targets in a scope."""
+    program, question, problem = Program(), scope.question, scope.problem
     v = declare_variables(program, scope)
     require_standby_number(program, v)
     require_pooled_copies_to_add_up(program, v)
@@ -76,25 +61,25 @@ def state_target(
     require_pooled_actives_to_add_up(program, v)
     require_actives_to_be_copies(program, v)
     beyond, beyond_task = np.zeros((2, 0), dtype=np.int64)
-    if any(goal.forced_costs is not None for goal in goals):
+    if any(goal.forced_costs is not None for goal in question.goals):
         beyond, beyond_task = count_beyond_ties(program, v)
     of_copies, of_clients = require_shares_of_copies(program, v)
     of_actives, stateful, every = require_shares_of_actives(program, v)
     families = (every, stateful, of_clients, of_actives, of_copies)
-    steps = None if numbers is None else add_steps(program, v, families, numbers)
+    steps = None if scope.steps is None else add_steps(program, v, families, scope.steps)
     require_room(program, v, steps)
-    for limit in limits:
+    for limit in question.limits:
         if limit.kind is Kind.MOST:
             require_most(program, v, limit)
     reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
     peaks: dict[str, int] = {}
-    for goal in goals:
+    for goal in question.goals:
         kinds = () if goal.reaches is None else goal.reaches(problem)
         if kinds:
             reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
         carried = None if goal.carries is None else goal.carries(problem)
         if carried is not None:
             peaks[goal.name] = count_greatest(program, v, carried)
-    if require is not None:
-        require(program, v)
+    if question.require is not None:
+        question.require(program, v)
     return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, peaks)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from optassign_models.forced import Forced
-from optassign_models.limits import Kind, PlacementLimit
-from optassign_models.policy.constants import MERGE_FROM
-from optassign_models.pools import Zones
+from optassign_models.limits import Kind
+from optassign_models.policy.constants import FIRST_STEPS, MERGE_FROM
+from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
-from optassign_models.shares import ShareFamilies
+from optassign_models.shares import ShareFamilies, allow_any_counts
 from optassign_models.target.arrays import Program
+from optassign_models.target.question import Question
+
+
+StepNumbers = tuple[IntArray | None, ...]
+"""(5,) arrays: how many steps each share of a family has; None for a family whose imbalance costs nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,57 +35,84 @@ class Allowed:
     must_hold: BoolArray
     """(A,) candidates on which the task must have a copy."""
 
-    @classmethod
-    def anywhere(cls, problem: Problem, zones: Zones) -> Allowed:
-        """No limits."""
-        on_columns = np.ones(len(problem.col_task), dtype=np.bool_)
-        in_pools = np.ones((problem.T, zones.number), dtype=np.bool_)
-        return cls(on_columns, on_columns, in_pools, in_pools, ~on_columns)
 
-    def keep_limits(self, problem: Problem, zones: Zones, limits: Sequence[PlacementLimit]) -> Allowed:
-        """Leave out the places that pins and forbidden places rule out; clients that these tell apart are in other zones."""
-        lead, hold = self.lead.copy(), self.hold.copy()
-        lead_in, hold_in = self.lead_in.copy(), self.hold_in.copy()
-        member = np.zeros(zones.number, dtype=np.int64)
-        member[zones.of_client] = np.arange(problem.C)
-        for limit in limits:
-            if limit.kind is Kind.MOST:
-                continue
-            barred = limit.clients if limit.kind is Kind.FORBID else ~limit.clients
-            on_column = limit.tasks[problem.col_task] & barred[problem.col_client]
-            in_pool = limit.tasks[:, None] & barred[member][None, :]
-            lead &= ~on_column
-            lead_in &= ~in_pool
-            if limit.kind is Kind.FORBID:
-                hold &= ~on_column
-                hold_in &= ~in_pool
-        return replace(self, lead=lead, hold=hold, lead_in=lead_in, hold_in=hold_in)
-
-    def keep_r3_to_r5(self, forced: Forced) -> Allowed:
-        """Leave only the places that R3 to R5 allow in this rebalance."""
-        return Allowed(
-            lead=self.lead & forced.leading,
-            hold=self.hold & (forced.mandatory | forced.tied),
-            lead_in=self.lead_in & forced.pool_leading[:, None],
-            hold_in=self.hold_in & forced.pool_tied[:, None],
-            must_hold=forced.mandatory,
-        )
+def find_allowed(question: Question, zones: Zones) -> Allowed:
+    """Leave out the places that pins and forbidden places rule out, and R3 to R5 if the question is about this rebalance."""
+    problem, forced = question.problem, question.forced
+    lead, hold = np.ones((2, len(problem.col_task)), dtype=np.bool_)
+    lead_in, hold_in = np.ones((2, problem.T, zones.number), dtype=np.bool_)
+    member = np.zeros(zones.number, dtype=np.int64)
+    member[zones.of_client] = np.arange(problem.C)  # clients that pins or forbidden places tell apart are in other zones
+    for limit in question.limits:
+        if limit.kind is Kind.MOST:
+            continue
+        barred = limit.clients if limit.kind is Kind.FORBID else ~limit.clients
+        on_column = limit.tasks[problem.col_task] & barred[problem.col_client]
+        in_pool = limit.tasks[:, None] & barred[member][None, :]
+        lead &= ~on_column
+        lead_in &= ~in_pool
+        if limit.kind is Kind.FORBID:
+            hold &= ~on_column
+            hold_in &= ~in_pool
+    if not question.is_now:
+        return Allowed(lead, hold, lead_in, hold_in, np.zeros_like(hold))
+    return Allowed(
+        lead=lead & forced.leading,
+        hold=hold & (forced.mandatory | forced.tied),
+        lead_in=lead_in & forced.pool_leading[:, None],
+        hold_in=hold_in & forced.pool_tied[:, None],
+        must_hold=forced.mandatory,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The subject of the variables: a problem, the places that are allowed, and the places that are told apart."""
+    """How a question is stated."""
 
-    problem: Problem
-    forced: Forced
-    shares: ShareFamilies
+    question: Question
     zones: Zones
     """Z zones."""
-    allowed: Allowed
+    steps: StepNumbers | None
+    """None if counts must be inside their shares; otherwise counts beyond a share cost."""
     apart: BoolArray
     """(G × C,) places that are told apart where others are merged, in addition to the necessary ones."""
-    is_soft: bool
-    """Shares bound no place: counts beyond a share cost."""
+
+    @classmethod
+    def of(cls, question: Question) -> Scope:
+        """Begin with few steps, and tell no places apart that need not be."""
+        problem = question.problem
+        labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
+        labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
+        steps: StepNumbers | None = None
+        if not question.shares_bind:
+            every = zip(question.shares, question.costs, FIRST_STEPS, strict=True)
+            steps = tuple(np.full(share.low.size, first) if costs else None for share, costs, first in every)
+        return cls(question, find_zones(problem, labels), steps, np.zeros(problem.G * problem.C, dtype=np.bool_))
+
+    def tell_apart(self, cells: IntArray) -> Scope:
+        """Return the scope with these places (n,), subtopology × C + client, told apart."""
+        apart = self.apart.copy()
+        apart[cells] = True
+        return replace(self, apart=apart)
+
+    @property
+    def problem(self) -> Problem:
+        """The question's problem."""
+        return self.question.problem
+
+    @cached_property
+    def shares(self) -> ShareFamilies:
+        """The question's shares, so wide where they neither bind nor cost that they hold every count."""
+        question = self.question
+        if question.shares_bind:
+            return question.shares
+        every = zip(question.shares, allow_any_counts(question.problem), question.costs, strict=True)
+        return ShareFamilies(*(share if costs else widest for share, widest, costs in every))
+
+    @cached_property
+    def allowed(self) -> Allowed:
+        """The allowed places of copies."""
+        return find_allowed(self.question, self.zones)
 
     @cached_property
     def column_cell(self) -> IntArray:
@@ -125,7 +155,7 @@ class Scope:
         counted = is_pooled[problem.col_task, zones.of_client[problem.col_client]]
         room = number[self.pool_of_cell] - np.bincount(self.column_cell[counted], minlength=problem.G * problem.C)
         room = np.maximum(room, 0)
-        return room if self.is_soft else np.minimum(room, self.copies_bounds[1])
+        return np.minimum(room, self.copies_bounds[1]) if self.question.shares_bind else room
 
     @cached_property
     def copies_bounds(self) -> tuple[IntArray, IntArray]:
@@ -230,7 +260,7 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     free_cell = free_cell[problem.kind[free_cell // problem.C] != LOGGED]
     most = scope.place_high.copy()
     most[free_cell] = in_pool[scope.pool_of_cell[free_cell]]
-    if not scope.is_soft:
+    if scope.question.shares_bind:
         most = np.minimum(most, scope.actives_bounds[1])
     a_column = np.concatenate([y_column, free_column])
     qa_cell = np.concatenate([q_cell, free_cell[scope.is_separate[free_cell]]])

@@ -13,7 +13,7 @@ import numpy as np
 from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
 from optassign_models.problem import IntArray, Problem
-from optassign_models.target.objectives import Objective
+from optassign_models.target.question import Objective
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""

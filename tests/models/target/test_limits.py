@@ -21,6 +21,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.limits import list_broken
 from optassign_models.shares import compute_shares
 from optassign_models.target import search, solver
+from optassign_models.target.question import Question
 from optassign_models.target.weighing import express_in_changelogs, weigh
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
@@ -40,7 +41,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
             assert found.placement is None, f"seed {seed}"
             met += 1
             continue
-        question = search.Question(*express_in_changelogs(problem), shares, (weigh(WEIGHTS),))
+        question = Question(*express_in_changelogs(problem), shares, (weigh(WEIGHTS),))
         least = min(question.evaluate(placed)[0] for placed in kept)
         assert found.bounds[0] <= least, f"seed {seed}"
         assert found.placement is not None, f"seed {seed}"

@@ -17,26 +17,23 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
-from optassign_models.limits import Kind, PlacementLimit, list_broken
-from optassign_models.pools import find_zones
+from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Problem
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import variables
 from optassign_models.target.deal import deal_places
 from optassign_models.target.highs import is_infeasible, search
-from optassign_models.target.objectives import Objective, price
+from optassign_models.target.objectives import price
+from optassign_models.target.question import Question, list_in_order
 from optassign_models.target.statement import TargetProgram, state_target
-from optassign_models.target.variables import Allowed, Scope
+from optassign_models.target.variables import Scope
 
 NO_DEADLINE = Deadline.after(None)
 
 
 def state(problem: Problem, forced: Forced, limits: tuple[PlacementLimit, ...]) -> TargetProgram:
-    zones = find_zones(problem, [limit.clients.astype(np.int64) for limit in limits if limit.kind is not Kind.MOST])
-    allowed = Allowed.anywhere(problem, zones).keep_limits(problem, zones, limits)
-    apart = np.zeros(problem.G * problem.C, dtype=np.bool_)
-    scope = Scope(problem, forced, compute_shares(problem), zones, allowed, apart, is_soft=False)
-    return state_target(scope, None, DEFAULT_ORDER, limits)
+    question = Question(problem, forced, compute_shares(problem), list_in_order(DEFAULT_ORDER), limits=limits)
+    return state_target(Scope.of(question))
 
 
 @pytest.mark.parametrize("merge_from", [None, 0], ids=["apart", "merged"])
@@ -67,7 +64,7 @@ def test_a_point_of_the_program_is_an_allowed_placement(
             if compute_shares(problem).hold(count_copies(problem, placed)) and not list_broken(limits, placed):
                 dealt += 1
                 for goal, value in zip(DEFAULT_ORDER, evaluate(problem, forced, placed).values(), strict=True):
-                    form = price(program, Objective(((goal, 1),)))
+                    form = price(program, *list_in_order((goal,)))
                     assert form.total(int(form.each @ found.values)) >= value, f"seed {seed}: {goal.name}"
     assert dealt >= 16
 
@@ -79,7 +76,7 @@ def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
         kept = [to_placement(tiny, problem, each) for each in tiny.list_balanced()]
         program = state(problem, forced, ())
         for goal in DEFAULT_ORDER if kept else ():
-            form = price(program, Objective(((goal, 1),)))
+            form = price(program, *list_in_order((goal,)))
             found = search(program.matrix, form.each, NO_DEADLINE)
             assert found.values is not None
             least = min(evaluate(problem, forced, placed, (goal,))[goal.name] for placed in kept)

@@ -13,8 +13,8 @@ from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Problem
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.method import Case
-from optassign_models.target.objectives import list_in_order
-from optassign_models.target.search import Question, TargetAnswer, find_best
+from optassign_models.target.question import Question, list_in_order
+from optassign_models.target.search import TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver
 from optassign_models.target.weighing import express_in_changelogs, weigh
 

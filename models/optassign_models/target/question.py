@@ -1,0 +1,109 @@
+"""A question to the model: a problem, objectives in their order, and what binds.
+
+An objective is a weighted sum of goals and of the imbalance of families of shares. An order of goals is a list of objectives
+with one goal each, preset `weighted` a list of one objective, and least imbalance a list with one family each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import mul
+from typing import TYPE_CHECKING
+
+from optassign_models.forced import Forced, keeps_r3_to_r5, prepare
+from optassign_models.goals import GoalModel, evaluate
+from optassign_models.limits import PlacementLimit, list_broken
+from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.shares import ShareFamilies, compute_imbalance, count_copies
+from optassign_models.target.arrays import Program
+
+if TYPE_CHECKING:
+    from optassign_models.target.variables import TargetVariables
+
+_NO_IMBALANCE = (0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """One sum that is minimised."""
+
+    name: str = ""
+    goals: tuple[tuple[GoalModel, int], ...] = ()
+    """With their weights."""
+    imbalance: tuple[int, ...] = _NO_IMBALANCE
+    """(5,) weight of the imbalance of each family of shares."""
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether some goal is the greatest sum of what copies weigh."""
+        return any(goal.carries is not None for goal, _ in self.goals)
+
+    def add_up(self, values: Mapping[str, int], imbalance: Sequence[int]) -> int:
+        """Return the sum, by the values of goals and the imbalance (5,) of each family."""
+        return sum(weight * values[goal.name] for goal, weight in self.goals) + sum(map(mul, self.imbalance, imbalance))
+
+
+def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
+    """One objective for each goal."""
+    return tuple(Objective(goal.name, ((goal, 1),)) for goal in goals)
+
+
+def list_families() -> tuple[Objective, ...]:
+    """One objective for the imbalance of each family of shares, most important first."""
+    return tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question to the model."""
+
+    problem: Problem
+    forced: Forced
+    shares: ShareFamilies
+    objectives: tuple[Objective, ...]
+    shares_bind: bool = True
+    """Counts must be inside their shares; otherwise they may be anywhere, and the objectives say what that costs."""
+    limits: tuple[PlacementLimit, ...] = ()
+    """That the placement has to keep."""
+    is_now: bool = False
+    """R3 to R5 bind, as in this very rebalance."""
+    require: Callable[[Program, TargetVariables], None] | None = None
+    """Adds further rows."""
+    start: Placement | None = None
+    """A placement to begin with: the answer is no worse, if this one is allowed."""
+
+    def write_out(self, tasks: IntArray | None = None) -> Question:
+        """Return the question with every client as a candidate of these tasks (n,); of all, if None."""
+        problem, forced = prepare(self.problem.with_all_columns(tasks))
+        return replace(self, problem=problem, forced=forced)
+
+    def allows(self, placed: Placement) -> bool:
+        """Return whether a placement keeps the limits, and the shares and R3 to R5 where they bind."""
+        if list_broken(self.limits, placed):
+            return False
+        if self.shares_bind and not self.shares.hold(count_copies(self.problem, placed)):
+            return False
+        return not self.is_now or keeps_r3_to_r5(self.problem, self.forced, placed)
+
+    def evaluate(self, placed: Placement) -> tuple[int, ...]:
+        """Return the values of a placement in the objectives, computed without the program."""
+        values = evaluate(self.problem, self.forced, placed, self.goals)
+        imbalance = compute_imbalance(self.problem, self.shares, placed)
+        return tuple(objective.add_up(values, imbalance) for objective in self.objectives)
+
+    @property
+    def goals(self) -> list[GoalModel]:
+        """The goals of all objectives."""
+        return [goal for goal, _ in chain.from_iterable(objective.goals for objective in self.objectives)]
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether some objective has a greatest sum of what copies weigh."""
+        return any(objective.has_sums for objective in self.objectives)
+
+    @property
+    def costs(self) -> tuple[bool, ...]:
+        """(5,) families of shares whose imbalance costs in some objective."""
+        return tuple(any(objective.imbalance[family] for objective in self.objectives) for family in range(5))
