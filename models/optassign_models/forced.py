@@ -102,18 +102,10 @@ def find_forced(problem: Problem) -> Forced:
 
 def keeps_r3_to_r5(problem: Problem, forced: Forced, answer: Placement) -> bool:
     """Return whether an assignment with the right number of copies keeps R3 and R5."""
-    at = problem.find(np.arange(problem.T) * problem.C + answer.active)
-    pooled = at < 0
-    if not forced.pool_leading[pooled].all() or not forced.leading[at[~pooled]].all():
-        return False
-    keys = answer.copy_keys(problem.C, problem.logged)
-    at = problem.find(keys)
-    pooled = at < 0
-    held = np.zeros(len(problem.col_task), dtype=np.bool_)
-    held[at[~pooled]] = True
-    allowed = forced.mandatory | forced.tied
-    is_allowed = forced.pool_tied[keys[pooled] // problem.C].all() and allowed[at[~pooled]].all()
-    return bool(is_allowed and held[forced.mandatory].all())
+    C, copies = problem.C, answer.copy_keys(problem.C, problem.logged)
+    may_lead = problem.look_up(np.arange(problem.T) * C + answer.active, forced.leading, forced.pool_leading)
+    may_hold = problem.look_up(copies, forced.mandatory | forced.tied, forced.pool_tied[copies // C])
+    return bool(may_lead.all() and may_hold.all() and np.isin(problem.col_keys[forced.mandatory], copies).all())
 
 
 def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
@@ -132,8 +124,8 @@ def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
 def _threshold(problem: Problem) -> IntArray:
     """Return (T,) the rank of the (s + 1)-th most caught-up client of each logged task; 0 for the others."""
     need = problem.standbys + 1
-    start, order = _by_rank(problem)
-    ranks = problem.col_rank_now[order]
+    start = problem.col_start
+    ranks = problem.col_rank_now[np.lexsort((problem.col_rank_now, problem.col_task))]
     number = np.diff(start)
     pool = problem.pool_size
     less = np.bincount(problem.col_task[problem.col_rank_now < problem.pool_rank[problem.col_task]], minlength=problem.T)
@@ -147,15 +139,6 @@ def _threshold(problem: Problem) -> IntArray:
 
 def _least_rank(problem: Problem) -> IntArray:
     """Return (T,) the least rank of any client; 0 for tasks without changelog."""
-    start, order = _by_rank(problem)
-    far = np.iinfo(np.int64).max
-    least = np.full(problem.T, far, dtype=np.int64)
-    some = np.diff(start) > 0
-    least[some] = problem.col_rank_now[order][start[:-1][some]]
-    least = np.where(problem.pool_size > 0, np.minimum(least, problem.pool_rank), least)
+    least = np.where(problem.pool_size > 0, problem.pool_rank, np.iinfo(np.int64).max)
+    np.minimum.at(least, problem.col_task, problem.col_rank_now)
     return np.where(problem.logged, least, 0)
-
-
-def _by_rank(problem: Problem) -> tuple[IntArray, IntArray]:
-    order = np.lexsort((problem.col_rank_now, problem.col_task))
-    return problem.col_start, order

@@ -57,9 +57,12 @@ class OffloadOptions:
         """Return the cost of actives (T,) in seconds: `price.imbalance` for each active above a share, and the price of each
         move that the plan does not need.
         """
-        at = self.problem.find(np.arange(self.problem.T) * self.problem.C + active)
-        paid = np.where(at >= 0, self.cost.columns[np.maximum(at, 0)] if len(self.cost.columns) else 0, self.cost.pools)
-        return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + int(paid.sum())
+        paid = int(self.price(active).sum())
+        return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + paid
+
+    def price(self, active: IntArray) -> IntArray:
+        """Return (T,) the prices of the moves of actives (T,) that the plan does not need."""
+        return self.problem.look_up(np.arange(self.problem.T) * self.problem.C + active, self.cost.columns, self.cost.pools)
 
     def bound_moves(self) -> int:
         """Return a lower bound of the moves' cost."""
@@ -143,8 +146,7 @@ def find_greedy_offload(options: OffloadOptions, shares: ShareFamilies, price: P
     problem, high = options.problem, shares.active.high
     active = options.start.copy()
     room = high - np.bincount(active, minlength=problem.C)
-    at = problem.find(np.arange(problem.T) * problem.C + active)
-    paid = np.where(at >= 0, options.cost.columns[np.maximum(at, 0)] if len(options.cost.columns) else 0, options.cost.pools)
+    paid = options.price(active)
     stateless = options.columns & options.pools[problem.col_task]
     _move_on_columns(options, stateless & problem.col_owner, price, paid, active, room)
     _move_to_pools(options, price, paid, active, room)

@@ -189,27 +189,26 @@ class Problem:
         at = np.minimum(np.searchsorted(self.col_keys, keys), len(self.col_keys) - 1)
         return np.where(self.col_keys[at] == keys, at, -1)
 
+    def look_up(self, keys: IntArray, of_columns: npt.NDArray[Any], of_pool: npt.NDArray[Any] | bool | int) -> npt.NDArray[Any]:
+        """Return (n,) what is known of each pair `keys` (n,): `of_columns` (A,) or, for clients of the pool, `of_pool` (n,)."""
+        at = self.find(keys)
+        return np.where(at >= 0, of_columns[at] if len(of_columns) else of_pool, of_pool)
+
     def rank_of(self, keys: IntArray) -> IntArray:
         """Return (n,) the rank of each pair `keys` (n,), of columns and pool alike."""
-        at = self.find(keys)
-        return np.where(at >= 0, self.col_rank[at] if len(self.col_rank) else 0, self.pool_rank[keys // self.C])
+        return self.look_up(keys, self.col_rank, self.pool_rank[keys // self.C])
 
     def cost_of(self, keys: IntArray) -> IntArray:
         """Return (n,) the restore cost of a copy on each pair `keys` (n,), in offsets."""
-        at = self.find(keys)
-        return np.where(at >= 0, self.col_cost[at] if len(self.col_cost) else 0, self.pool_cost[keys // self.C])
+        return self.look_up(keys, self.col_cost, self.pool_cost[keys // self.C])
 
     def lag_of(self, keys: IntArray) -> IntArray:
         """Return (n,) the lag of each pair `keys` (n,), in offsets; the whole changelog for the pool."""
-        at = self.find(keys)
-        return np.where(at >= 0, self.col_lag[at] if len(self.col_lag) else 0, self.end[keys // self.C])
+        return self.look_up(keys, self.col_lag, self.end[keys // self.C])
 
     def flag_of(self, keys: IntArray, flag: BoolArray) -> BoolArray:
         """Return (n,) one of the columns' flags (A,) for each pair `keys` (n,); False in the pool."""
-        at = self.find(keys)
-        if not len(flag):
-            return np.zeros(len(keys), dtype=np.bool_)
-        return np.where(at >= 0, flag[at], False)
+        return self.look_up(keys, flag, False)
 
     def with_columns(self, keys: IntArray) -> Problem:
         """Return the same problem with the pool's pairs `keys` (n,) written out as columns of their own."""

@@ -38,7 +38,8 @@ class EvaluatedPlan:
     @cached_property
     def is_paid_beyond_forced(self) -> BoolArray:
         """(K,) the copy costs what its rank says: it is not mandatory, nor one of the tied ones that `beyond_ties` counts."""
-        return ~self._is_mandatory & ~self._is_tie_not_caught_up & (self.problem.rank_of(self.copy_keys) > 0)
+        is_mandatory = self.problem.flag_of(self.copy_keys, self.forced.mandatory)
+        return ~is_mandatory & ~self._is_tie_not_caught_up & (self.problem.rank_of(self.copy_keys) > 0)
 
     @cached_property
     def beyond_ties(self) -> IntArray:
@@ -47,19 +48,10 @@ class EvaluatedPlan:
         return np.maximum(np.bincount(task[self._is_tie_not_caught_up], minlength=self.problem.T) - self.forced.choices, 0)
 
     @cached_property
-    def _column(self) -> IntArray:
-        return self.problem.find(self.copy_keys)
-
-    @cached_property
-    def _is_mandatory(self) -> BoolArray:
-        forced, column = self.forced, self._column
-        return (column >= 0) & (forced.mandatory[np.maximum(column, 0)] if len(forced.mandatory) else False)
-
-    @cached_property
     def _is_tie_not_caught_up(self) -> BoolArray:
-        forced, column, task = self.forced, self._column, self.copy_keys // self.problem.C
-        in_column = forced.tied[np.maximum(column, 0)] if len(forced.tied) else False
-        return np.where(column >= 0, in_column, forced.pool_tied[task]) & forced.tie_not_caught_up[task]
+        forced, task = self.forced, self.copy_keys // self.problem.C
+        is_tied: BoolArray = self.problem.look_up(self.copy_keys, forced.tied, forced.pool_tied[task])
+        return is_tied & forced.tie_not_caught_up[task]
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,15 +228,9 @@ def _deal(
             lost = np.append(lost, one)
             continue
         moved, gained = pair // C * C + place, (one + first) * C + pair % C
-        loss = _value(problem, wanted, pair) - _value(problem, wanted, moved) - _value(problem, wanted, gained)
-        best = int(np.argmin(loss))
+        lost_worth, *won = (problem.look_up(each, wanted.worth, 0) for each in (pair, moved, gained))
+        best = int(np.argmin(lost_worth - won[0] - won[1]))
         keys = np.append(keys[keys != pair[best]], [moved[best], gained[best]])
         open_[pair[best] // C - first, [place, pair[best] % C]] = False, True
         open_[one, pair[best] % C] = False
     return keys, lost + first
-
-
-def _value(problem: Problem, wanted: Wanted, keys: IntArray) -> IntArray:
-    """Return the worth (n,) of pairs; 0 in the pool."""
-    at = problem.find(keys)
-    return np.where(at >= 0, np.append(wanted.worth, 0)[at], 0)

@@ -122,12 +122,10 @@ class _Neighbourhoods:
         problem, copy = self._problem, self._copy_cost
         held = np.concatenate([np.arange(problem.T) * problem.C + self._active, self._task * problem.C + self._client])
         held = held[problem.logged[held // problem.C]]
-        at = problem.find(held)
-        cost = np.where(at >= 0, copy.columns[at] if len(copy.columns) else 0, copy.pools[held // problem.C])
+        cost = problem.look_up(held, copy.columns, copy.pools[held // problem.C])
         dearest = np.zeros(problem.T, dtype=np.int64)
         np.maximum.at(dearest, held // problem.C, cost)
-        lacks = np.ones(len(problem.col_task), dtype=np.bool_)
-        lacks[at[at >= 0]] = False
+        lacks = ~np.isin(problem.col_keys, held)
         loss = dearest[problem.col_task[self._cheap]] - copy.columns[self._cheap]
         kept = lacks[self._cheap] & (loss > 0)
         return self._cheap[kept], loss[kept]

@@ -60,8 +60,7 @@ def place_actives(
 
 def _value(problem: Problem, saved: IntArray, task: IntArray, client: IntArray) -> IntArray:
     """Return (n,) what tasks (n,) save on clients (n,), as `saved` (A,) says; 0 without a column."""
-    at = problem.find(task * problem.C + client)
-    return np.where(at >= 0, np.append(saved, 0)[at], 0)
+    return problem.look_up(task * problem.C + client, saved, 0)
 
 
 def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, active: IntArray, giver: int) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from optassign_models.goals import evaluate
 from optassign_models.goals.racks import RACK_TRAFFIC
@@ -27,27 +28,17 @@ class GreedyMethod(Method):
         return Found(answer, found_by=FoundBy.GREEDY)
 
     def search_plan(self, case: Case) -> Found:
-        """Return the greedy plan, if it is balanced."""
-        placed = self.search_least_imbalance(case).whole
-        plan = placed if case.reaches_target(placed) else None
-        return Found(self._take_zones_from_now(case, plan), found_by=FoundBy.GREEDY)
-
-    def _take_zones_from_now(self, case: Case, plan: Placement | None) -> Placement | None:
-        """Return the plan, or the answer balanced now with standbys swapped if its copies reach more zones.
+        """Return the greedy plan or, if its copies reach more zones, the answer balanced now with standbys swapped.
 
         Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
         """
-        if plan is not None and self._count_missing_zones(case, plan) == self._least_missing_zones(case):
-            return plan
-        now = self.find_balanced_now(case).placement
-        if now is None:
-            return plan
-        swapped = spread_zones(case.problem, case.target, now, now=False)
-        if not case.reaches_target(swapped):
-            return plan
-        if plan is None or self._count_missing_zones(case, swapped) < self._count_missing_zones(case, plan):
-            return swapped
-        return plan
+        plans = [plan for plan in (self.search_least_imbalance(case).whole,) if case.reaches_target(plan)]
+        if not plans or self._count_missing_zones(case, plans[0]) > self._least_missing_zones(case):
+            now = case.search_now().placement
+            swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
+            plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
+        best = min(plans, key=partial(self._count_missing_zones, case), default=None)
+        return Found(best, found_by=FoundBy.GREEDY)
 
     def search_least_imbalance(self, case: Case) -> Found:
         """Return the greedy plan, with the imbalance that it has."""
@@ -76,16 +67,10 @@ class GreedyMethod(Method):
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
         """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
-        return {} if self._has_most_zones(case, now) else None
-
-    def _has_most_zones(self, case: Case, now: Placement) -> bool:
-        missing, own = self._count_missing_zones(case, now), case.problem.remembered_plan
-        if own is not None and missing > self._count_missing_zones(case, own):
-            return False
-        if missing == self._least_missing_zones(case):
-            return True
-        found = case.search_plan().placement
-        return found is None or missing <= self._count_missing_zones(case, found)
+        missing, others = self._count_missing_zones(case, now), [case.problem.remembered_plan]
+        if missing > self._least_missing_zones(case):
+            others.append(case.search_plan().placement)
+        return {} if all(missing <= self._count_missing_zones(case, each) for each in others if each is not None) else None
 
     def _count_missing_zones(self, case: Case, plan: Placement) -> int:
         """Return the unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
