@@ -23,14 +23,9 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem, ma
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 
-COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET = (
-    "copies_on_target",
-    "restore_work_off_target",
-    "actives_on_target",
-)
-ACTIVE_MOVES, ACTIVE_IMBALANCE = "active_moves", "active_imbalance"
-REBALANCE_GOALS = (COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTIVE_IMBALANCE)
+REBALANCE_GOALS = ("copies_on_target", "restore_work_off_target", "actives_on_target", "active_moves", "active_imbalance")
 """Goals (i) to (v) in their order."""
+COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTIVE_IMBALANCE = REBALANCE_GOALS
 
 ChooseActives = Callable[[Problem, ShareFamilies, BoolArray], tuple[IntArray, int | None]]
 """Returns the actives (T,), each on one of the columns (A,), and a bound of their imbalance."""
@@ -124,19 +119,8 @@ def _best_tied(
     wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
     # A client that drains takes nothing that it did not have.
     is_new = problem.draining[problem.col_client[at]] & ~problem.col_standby[at] & ~problem.col_owner[at]
-    order = at[
-        np.lexsort(
-            (
-                problem.col_client[at],
-                problem.col_lag[at],
-                ~problem.col_standby[at],
-                problem.col_cost[at],
-                is_new,
-                wanted,
-                problem.col_task[at],
-            )
-        )
-    ]
+    ties = (each[at] for each in (problem.col_client, problem.col_lag, ~problem.col_standby, problem.col_cost))
+    order = at[np.lexsort((*ties, is_new, wanted, problem.col_task[at]))]
     task = problem.col_task[order]
     start = np.searchsorted(task, task)
     taken = np.zeros(len(tied), dtype=np.bool_)

@@ -136,19 +136,18 @@ class LoadArrays:
         carried = self.sum_up_all(placed)[there] / self.size[there]
         return max(greatest, float(alone.max(initial=0.0)), float(carried.max(initial=0.0)))
 
-    def load_of(self, active: IntArray) -> FloatArray:
-        """(C,) load of actives: what they weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity."""
+    def greatest(self, active: IntArray) -> float:
+        """Return the greatest load of actives (T,) on any client, in even spreads; 0 without tasks.
+
+        It is what they weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity.
+        """
         carried = self.sum_up(active)
         heaviest = np.zeros(self.C)
         tasks = np.flatnonzero(active >= 0)
         np.maximum.at(heaviest, active[tasks], self.weigh_pairs(tasks, active[tasks]))
         sizes = np.where(self.size > 0, self.size, 1.0)
         load = np.maximum(carried / sizes, heaviest / self.capacity)
-        return np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0))
-
-    def greatest(self, active: IntArray) -> float:
-        """Return the greatest load of actives (T,) on any client, in even spreads; 0 without tasks."""
-        return float(self.load_of(active).max(initial=0.0))
+        return float(np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0)).max(initial=0.0))
 
     def measure_room(self, level: float) -> FloatArray:
         """(C,) the greatest sum that clients carry at this load; 0 for a draining client, even if `level` is infinite."""

@@ -139,17 +139,9 @@ class _Neighbourhoods:
         for at in np.flatnonzero(np.isin(self._task, lacked)).tolist():
             has[int(self._task[at])].append(int(self._client[at]))
         takers = [client for t in lacked.tolist() for client in has[t]][: half + problem.standbys]
-        shared = self._task[np.isin(self._task, np.flatnonzero(self._active == centre))]
-        alike = np.unique(
-            np.concatenate(
-                [
-                    self._client[np.isin(self._task, shared)],
-                    problem.col_client[
-                        self._cheap[np.isin(problem.col_task[self._cheap], np.flatnonzero(self._active == centre))]
-                    ],
-                ]
-            )
-        )
+        led = np.flatnonzero(self._active == centre)
+        cheap = self._cheap[np.isin(problem.col_task[self._cheap], led)]
+        alike = np.union1d(self._client[np.isin(self._task, led)], problem.col_client[cheap])
         room = loads.size * self._level - self._sum_up()
         by_room = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
         chosen = [centre, *takers, *self._random.permutation(alike)[: half // 2].tolist()]
