@@ -41,7 +41,7 @@ GOALS: tuple[GoalName, ...] = (
 
 
 def count_state(problem: Problem, placed: Placement) -> int:
-    return DISK.value(EvaluatedPlan(problem, find_forced(problem), placed))
+    return DISK.evaluate(EvaluatedPlan(problem, find_forced(problem), placed))
 
 
 def ask_for_disk(state: ApplicationState) -> ApplicationState:

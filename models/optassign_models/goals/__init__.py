@@ -21,7 +21,7 @@ __all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
 def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:
     """Goal → value of a plan, in the order of `goals`; all are the better the less."""
     placed = EvaluatedPlan(problem, forced, plan)
-    return {goal.name: goal.value(placed) for goal in goals}
+    return {goal.name: goal.evaluate(placed) for goal in goals}
 
 
 def find_goals(names: Iterable[str]) -> tuple[GoalModel, ...]:

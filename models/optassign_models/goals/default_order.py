@@ -13,15 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.forced import Forced, exact_sum
-from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
+from optassign_models.forced import Forced
+from optassign_models.goals.goal import GoalModel, PairCosts
 from optassign_models.problem import IntArray, Placement, Problem
-
-
-def _sum_restore_work(placed: EvaluatedPlan) -> int:
-    cost = placed.problem.cost_of(placed.copy_keys)
-    beyond_ties = exact_sum(placed.forced.tie_cost, placed.beyond_ties)
-    return placed.forced.forced_work + exact_sum(cost[placed.is_paid_beyond_forced]) + beyond_ties
 
 
 def _price_restore_work(problem: Problem) -> PairCosts:
@@ -32,10 +26,6 @@ def _force_restore_work(forced: Forced) -> tuple[IntArray, int]:
     return forced.tie_cost, forced.forced_work
 
 
-def _count_copies(placed: EvaluatedPlan) -> int:
-    return placed.forced.forced_not_caught_up + int(placed.is_paid_beyond_forced.sum()) + int(placed.beyond_ties.sum())
-
-
 def _price_not_caught_up(problem: Problem) -> PairCosts:
     return PairCosts((problem.col_rank > 0).astype(np.int64), (problem.pool_rank > 0).astype(np.int64))
 
@@ -44,30 +34,15 @@ def _force_copies(forced: Forced) -> tuple[IntArray, int]:
     return forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up
 
 
-def _count_actives(placed: EvaluatedPlan) -> int:
-    problem = placed.problem
-    return int(np.sum((problem.rank_of(placed.active_keys) > 0) & problem.logged))
-
-
 def count_active_moves(problem: Problem, placement: Placement) -> int:
     """Return how many tasks with a previous owner are active on a client that does not own them."""
     owned = problem.flag_of(np.arange(problem.T) * problem.C + placement.active, problem.col_owner)
     return int(np.sum(problem.has_owner & ~owned))
 
 
-def _count_active_moves(placed: EvaluatedPlan) -> int:
-    return count_active_moves(placed.problem, placed.plan)
-
-
 def _price_active_moves(problem: Problem) -> PairCosts:
     moved = problem.has_owner[problem.col_task] & ~problem.col_owner
     return PairCosts(moved.astype(np.int64), problem.has_owner.astype(np.int64))
-
-
-def _count_active_migrations(placed: EvaluatedPlan) -> int:
-    p = placed.problem
-    owned = p.flag_of(placed.active_keys, p.col_owner)
-    return int(np.sum(np.where(p.has_owner, ~owned, p.rank_of(placed.active_keys) > 0)))
 
 
 def _price_active_migrations(problem: Problem) -> PairCosts:
@@ -76,25 +51,17 @@ def _price_active_migrations(problem: Problem) -> PairCosts:
     return PairCosts(columns.astype(np.int64), pools.astype(np.int64))
 
 
-def _count_standby_migrations(placed: EvaluatedPlan) -> int:
-    problem = placed.problem
-    before = problem.flag_of(placed.standby_keys, problem.col_standby)
-    return int(np.sum(~before & problem.has_history[placed.plan.standby_task]))
-
-
 def _price_standby_migrations(problem: Problem) -> PairCosts:
     moved = problem.has_history[problem.col_task] & ~problem.col_standby
     return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
 
 
-RESTORE_WORK = GoalModel("restore_work", _sum_restore_work, cost_per_copy=_price_restore_work, forced_costs=_force_restore_work)
-COPIES_NOT_CAUGHT_UP = GoalModel(
-    "copies_not_caught_up", _count_copies, cost_per_copy=_price_not_caught_up, forced_costs=_force_copies
-)
-ACTIVES_NOT_CAUGHT_UP = GoalModel("actives_not_caught_up", _count_actives, cost_per_active=_price_not_caught_up)
-ACTIVE_MIGRATIONS = GoalModel("active_migrations", _count_active_migrations, cost_per_active=_price_active_migrations)
-ACTIVE_MOVES = GoalModel("active_moves", _count_active_moves, cost_per_active=_price_active_moves)
-STANDBY_MIGRATIONS = GoalModel("standby_migrations", _count_standby_migrations, cost_per_standby=_price_standby_migrations)
+RESTORE_WORK = GoalModel("restore_work", cost_per_copy=_price_restore_work, forced_costs=_force_restore_work)
+COPIES_NOT_CAUGHT_UP = GoalModel("copies_not_caught_up", cost_per_copy=_price_not_caught_up, forced_costs=_force_copies)
+ACTIVES_NOT_CAUGHT_UP = GoalModel("actives_not_caught_up", cost_per_active=_price_not_caught_up)
+ACTIVE_MIGRATIONS = GoalModel("active_migrations", cost_per_active=_price_active_migrations)
+ACTIVE_MOVES = GoalModel("active_moves", cost_per_active=_price_active_moves)
+STANDBY_MIGRATIONS = GoalModel("standby_migrations", cost_per_standby=_price_standby_migrations)
 
 DEFAULT_ORDER = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP, ACTIVES_NOT_CAUGHT_UP, ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS)
 """Goals (b) to (f): the default order."""

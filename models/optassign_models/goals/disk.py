@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.forced import exact_sum
-from optassign_models.goals.goal import Carried, EvaluatedPlan, GoalModel
+from optassign_models.goals.goal import Carried, GoalModel
 from optassign_models.problem import IntArray, Problem
 
 
@@ -20,12 +20,6 @@ def list_sizes(p: Problem) -> IntArray:
     return np.array([each * 1_000_000 * staying // total for each in size.tolist()], dtype=np.int64)
 
 
-def _value(placed: EvaluatedPlan) -> int:
-    p = placed.problem
-    size, keys = list_sizes(p), placed.copy_keys
-    return int(-(-np.bincount(keys % p.C, weights=size[keys // p.C], minlength=p.C).max() // 1000))
-
-
 def _carry(p: Problem) -> Carried:
     size = list_sizes(p)
 
@@ -35,5 +29,5 @@ def _carry(p: Problem) -> Carried:
     return Carried(size, weigh, weigh, grain=1000)
 
 
-DISK = GoalModel("disk", _value, carries=_carry)
+DISK = GoalModel("disk", carries=_carry)
 GOALS = (DISK,)

@@ -1,4 +1,4 @@
-"""A goal of the models: its value for a plan, and what it costs in a program, as a linear form of copies."""
+"""A goal of the models: what copies cost, which is its linear form in a program and its value for a plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from optassign_models.forced import Forced
+from optassign_models.forced import Forced, exact_sum
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 
@@ -36,10 +36,9 @@ class EvaluatedPlan:
         return self.plan.standby_keys(self.problem.C)
 
     @cached_property
-    def is_paid_beyond_forced(self) -> BoolArray:
-        """(K,) the copy costs what its rank says: it is not mandatory, nor one of the tied ones that `beyond_ties` counts."""
-        is_mandatory = self.problem.flag_of(self.copy_keys, self.forced.mandatory)
-        return ~is_mandatory & ~self._is_tie_not_caught_up & (self.problem.rank_of(self.copy_keys) > 0)
+    def is_paid(self) -> BoolArray:
+        """(K,) the copy costs what it costs on its client: it is not mandatory, nor a tied one that `beyond_ties` counts."""
+        return ~self.problem.flag_of(self.copy_keys, self.forced.mandatory) & ~self._is_tie_not_caught_up
 
     @cached_property
     def beyond_ties(self) -> IntArray:
@@ -83,6 +82,12 @@ class Reached:
     gain: int
     """Each logged task's gain for each value that some copy of it reaches."""
 
+    def count(self, placed: EvaluatedPlan) -> int:
+        """Return the values that copies reach, summed over the tasks."""
+        task, client = np.divmod(placed.copy_keys, placed.problem.C)
+        value = self.of_client[client]
+        return len(np.unique((task * (placed.problem.C + 1) + value)[value >= 0]))
+
 
 @dataclass(frozen=True, eq=False)
 class Carried:
@@ -98,10 +103,23 @@ class Carried:
     """The goal counts in grains, rounded up: one, or (B,) one of each bin."""
     bin_of: IntArray | None = None
     """(C,) bin of each client, 0 to B − 1; None if each client is one."""
-    floor: int = 0
-    """The goal's least value, in grains."""
+    find_floor: Callable[[], int] = int
+    """Returns the goal's least value, in grains."""
     alone: Callable[[IntArray, IntArray], IntArray] | None = None
     """Weights (n,) below which the goal is not with active copies of tasks (n,) on clients (n,), whatever others weigh."""
+
+    def find_greatest(self, plan: Placement, clients: int) -> int:
+        """Return the greatest sum in a bin, in grains."""
+        bin_of = np.arange(clients) if self.bin_of is None else self.bin_of
+        grain = np.broadcast_to(np.asarray(self.grain, dtype=np.int64), int(bin_of.max()) + 1)
+        task, client = np.arange(len(plan.active)), plan.active
+        sums = np.bincount(bin_of[client], self.by_active(task, client), len(grain))
+        sums = sums + np.bincount(
+            bin_of[plan.standby_client], self.by_standby(plan.standby_task, plan.standby_client), len(grain)
+        )
+        if self.alone is not None:
+            np.maximum.at(sums, bin_of[client], self.alone(task, client))
+        return int((-(-sums // grain)).max())
 
 
 @dataclass(frozen=True)
@@ -109,8 +127,6 @@ class GoalModel:
     """One goal for the models; always minimised, so a goal to be maximised enters with its sign changed."""
 
     name: str
-    value: Callable[[EvaluatedPlan], int]
-    """The goal's value of a plan, in whole units."""
     cost_per_copy: Callable[[Problem], PairCosts] | None = None
     """The cost of an active or standby copy of a logged task; None where the goal is no sum over copies."""
     cost_per_active: Callable[[Problem], PairCosts] | None = None
@@ -126,3 +142,26 @@ class GoalModel:
     """The values that the goal counts, if it counts the distinct values that a task's copies reach."""
     carries: Callable[[Problem], Carried | None] | None = None
     """The weights of copies, if the goal is a greatest sum; None where the snapshot does not say them."""
+
+    def evaluate(self, placed: EvaluatedPlan) -> int:
+        """Return the goal's value of a plan, in whole units."""
+        value, problem = 0, placed.problem
+        if self.cost_per_copy is not None and self.forced_costs is not None:
+            per_tie, paid = self.forced_costs(placed.forced)
+            each = self._price(problem, self.cost_per_copy, placed.copy_keys[placed.is_paid])
+            value += paid + exact_sum(each) + exact_sum(per_tie, placed.beyond_ties)
+        if self.cost_per_active is not None:
+            value += exact_sum(self._price(problem, self.cost_per_active, placed.active_keys))
+        if self.cost_per_standby is not None:
+            value += exact_sum(self._price(problem, self.cost_per_standby, placed.standby_keys))
+        for reached in () if self.reaches is None else self.reaches(problem):
+            value -= reached.gain * reached.count(placed)
+        carried = None if self.carries is None else self.carries(problem)
+        return value if carried is None else value + carried.find_greatest(placed.plan, problem.C)
+
+    def _price(self, problem: Problem, find_costs: Callable[[Problem], PairCosts], keys: IntArray) -> IntArray:
+        """Return (n,) the cost of a copy on each pair `keys` (n,)."""
+        costs, task, client = find_costs(problem), keys // problem.C, keys % problem.C
+        if self.tells_apart is None or costs.pools.ndim == 1:
+            return problem.look_up(keys, costs.columns, costs.pools[task])
+        return problem.look_up(keys, costs.columns, costs.pools[task, self.tells_apart(problem)[client]])

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from optassign_models.goals.goal import Carried, EvaluatedPlan, GoalModel
+from optassign_models.goals.goal import Carried, GoalModel
 from optassign_models.load.loads import (
     LOAD_NAME,
     FloatArray,
@@ -55,26 +55,14 @@ def _find_floor(loads: LoadArrays) -> int:
     return int(1000 * bound_greatest_load(loads) * (1 - 1e-9))
 
 
-def _value(placed: EvaluatedPlan) -> int:
-    p, plan = placed.problem, placed.plan
-    if p.data_of(LOAD_NAME, TaskWeights) is None:
-        return 0
-    loads = read_loads(p)
-    carried = np.bincount(plan.active, weights=_carried(p, loads, np.arange(p.T), plan.active), minlength=p.C)
-    of_standbys = _carried_by_standbys(p, loads, plan.standby_task, plan.standby_client)
-    carried += np.bincount(plan.standby_client, weights=of_standbys, minlength=p.C)
-    alone = _carried_alone(p, loads, np.arange(p.T), plan.active).max(initial=0)
-    return int(-(-max(alone, carried.max()) // 1000))
-
-
 def _carry(p: Problem) -> Carried | None:
     weights = p.data_of(LOAD_NAME, TaskWeights)
     if weights is None:
         return None
     loads = read_loads(p)
     by_active, by_standby, alone = (partial(each, p, loads) for each in (_carried, _carried_by_standbys, _carried_alone))
-    return Carried(weights.of_task, by_active, by_standby, grain=1000, floor=_find_floor(loads), alone=alone)
+    return Carried(weights.of_task, by_active, by_standby, grain=1000, find_floor=partial(_find_floor, loads), alone=alone)
 
 
-LOAD = GoalModel(LOAD_NAME, _value, carries=_carry)
+LOAD = GoalModel(LOAD_NAME, carries=_carry)
 GOALS = (LOAD,)

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from optassign_models.goals.default_order import ACTIVE_MOVES, STANDBY_MIGRATIONS
-from optassign_models.goals.goal import EvaluatedPlan, GoalModel, PairCosts
+from optassign_models.goals.goal import GoalModel, PairCosts
 from optassign_models.problem import IntArray, Problem
 
 
@@ -32,15 +32,6 @@ class Racks:
     """The cost of a copy at a new place."""
 
 
-def _measure(name: str, placed: EvaluatedPlan) -> int:
-    racks, C = placed.problem.data_of(name, Racks), placed.problem.C
-    if racks is None:
-        return 0
-    of_roles = ((placed.active_keys, racks.active), (placed.standby_keys, racks.standby))
-    read = sum(int(crossings[keys // C, racks.rack_of[keys % C]].sum()) for keys, crossings in of_roles)
-    return racks.traffic * read + racks.elsewhere * (ACTIVE_MOVES.value(placed) + STANDBY_MIGRATIONS.value(placed))
-
-
 def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:
     """Return the cost of a copy of one role."""
     racks, moves = p.data_of(name, Racks), ACTIVE_MOVES.cost_per_active if is_active else STANDBY_MIGRATIONS.cost_per_standby
@@ -58,7 +49,6 @@ def _tell_apart(name: str, problem: Problem) -> IntArray:
 def _make_goal(name: str) -> GoalModel:
     return GoalModel(
         name,
-        partial(_measure, name),
         cost_per_active=partial(_price, name, is_active=True),
         cost_per_standby=partial(_price, name, is_active=False),
         tells_apart=partial(_tell_apart, name),

@@ -6,12 +6,11 @@ of the second. So the goal is one number with a digit for each tag.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.goals.goal import EvaluatedPlan, GoalModel, Reached
+from optassign_models.goals.goal import GoalModel, Reached
 from optassign_models.problem import IntArray, Problem
 
 _LARGEST = 1 << 60
@@ -44,10 +43,9 @@ def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
     return tuple(weights)
 
 
-def encode_values(problem: Problem, distinct: Sequence[int]) -> int:
-    """Return the goal as a number to be minimised, from the distinct values of each tag."""
-    weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(distinct))
-    return -sum(weight * number for weight, number in zip(weights, distinct, strict=True))
+def _list_values(problem: Problem) -> tuple[IntArray, ...]:
+    tags = problem.data_of(TAG_SPREAD.name, Tags)
+    return () if tags is None else tags.values
 
 
 def count_reachable(problem: Problem, values: IntArray) -> int:
@@ -58,40 +56,19 @@ def count_reachable(problem: Problem, values: IntArray) -> int:
 
 def bound_by_numbers(problem: Problem) -> int:
     """Return a lower bound of the goal, by the numbers of copies and of values."""
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    return encode_values(problem, [count_reachable(problem, values) for values in (tags.values if tags is not None else ())])
-
-
-def count_values(problem: Problem, keys: IntArray) -> list[int]:
-    """Return the distinct values of each tag that copies of logged tasks reach, summed over the tasks.
-
-    `keys` (n,): task × C + client of each copy.
-    """
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    distinct = []
-    for values in tags.values if tags is not None else ():
-        reached = values[keys % problem.C] >= 0
-        pairs = keys // problem.C * (problem.C + 1) + values[keys % problem.C]
-        distinct.append(len(np.unique(pairs[reached])))
-    return distinct
-
-
-def _value(placed: EvaluatedPlan) -> int:
-    return encode_values(placed.problem, count_values(placed.problem, placed.copy_keys))
+    return -sum(each.gain * count_reachable(problem, each.of_client) for each in _reaches(problem))
 
 
 def _tell_apart(problem: Problem) -> IntArray:
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    values = np.stack([np.zeros(problem.C, dtype=np.int64), *(tags.values if tags is not None else ())])
+    values = np.stack([np.zeros(problem.C, dtype=np.int64), *_list_values(problem)])
     return np.unique(values, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _reaches(problem: Problem) -> tuple[Reached, ...]:
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    values = tags.values if tags is not None else ()
+    values = _list_values(problem)
     weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
     return tuple(Reached(of_client, weight) for of_client, weight in zip(values, weights, strict=True))
 
 
-TAG_SPREAD = GoalModel("tag_spread", _value, tells_apart=_tell_apart, reaches=_reaches)
+TAG_SPREAD = GoalModel("tag_spread", tells_apart=_tell_apart, reaches=_reaches)
 GOALS = (TAG_SPREAD,)

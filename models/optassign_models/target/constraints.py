@@ -215,14 +215,15 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
     bin_of = np.arange(v.scope.problem.C) if carried.bin_of is None else carried.bin_of
     bins = int(bin_of.max(initial=-1)) + 1
     grain = np.broadcast_to(np.asarray(carried.grain, dtype=np.int64), bins)
-    greatest = program.add_variables(np.full(1, carried.floor), np.full(1, FAR // int(grain.max(initial=1))))
+    floor = carried.find_floor()
+    greatest = program.add_variables(np.full(1, floor), np.full(1, FAR // int(grain.max(initial=1))))
     rows = program.add_rows(np.full(bins, -FAR), np.zeros(bins, dtype=np.int64))
     add_weights(program, v, rows[bin_of], carried)
     program.add_weighted_entries(rows, np.repeat(greatest, bins), -grain)
     if carried.alone is not None:
         task, client = v.scope.problem.col_task[v.a_column], v.scope.problem.col_client[v.a_column]
         grains, weight = grain[bin_of[client]], carried.alone(task, client)
-        counts = weight > carried.floor * grains
+        counts = weight > floor * grains
         rows = program.add_rows(np.full(int(counts.sum()), -FAR), np.zeros(int(counts.sum()), dtype=np.int64))
         program.add_weighted_entries(rows, v.a[counts], weight[counts])
         program.add_weighted_entries(rows, np.repeat(greatest, len(rows)), -grains[counts])
