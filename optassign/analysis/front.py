@@ -11,7 +11,8 @@ from optassign.measuring.load import balances_load
 from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
-from optassign_models.target.front import FrontQuestion, trace_front
+from optassign_models.target.front import trace_front
+from optassign_models.target.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
     effort = choose_effort(situation, Deadline.after(time_limit))
     method = choose_method(situation, effort)
     case = method.make_case(situation.problem, situation.requests.limits)
-    question = FrontQuestion(case.problem, case.forced, case.shares, tuple(case.limits.placements))
+    question = Question(case.problem, case.forced, case.shares, (), limits=case.limits.placements)
     found, complete = trace_front(question, effort, points)
     return ParetoFront(
         tuple(ParetoPoint(each.imbalance, each.restore_work, each.migrations, each.is_proven) for each in found), complete

@@ -6,14 +6,10 @@ These are the corners of the front's convex hull, by bisection of the price (Ane
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from optassign_models.forced import Forced
-from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
-from optassign_models.limits import PlacementLimit
-from optassign_models.problem import Placement, Problem
-from optassign_models.shares import ShareFamilies, compute_imbalance
+from optassign_models.problem import Placement
 from optassign_models.target.question import Objective, Question, list_in_order
 from optassign_models.target.search import find_best
 from optassign_models.target.solver import Effort
@@ -33,41 +29,13 @@ class FrontPoint:
     placement: Placement
 
 
-@dataclass(frozen=True, eq=False)
-class FrontQuestion:
-    """What is asked: a problem, its shares, and limits that hold together."""
-
-    problem: Problem
-    forced: Forced
-    shares: ShareFamilies
-    limits: tuple[PlacementLimit, ...]
-
-    def find(self, prices: Sequence[tuple[int, int]], effort: Effort) -> FrontPoint | None:
-        """Find the best target in weighted sums of restore work and imbalance, in their order; then by the fewest migrations.
-
-        None if none was found in time.
-        """
-        sums = [Objective(goals=((RESTORE_WORK, work),) if work else (), imbalance=(even,) * 5) for work, even in prices]
-        order = (*sums, *list_in_order((ACTIVE_MIGRATIONS,)))
-        question = Question(self.problem, self.forced, self.shares, order, shares_bind=False, limits=self.limits)
-        answer = find_best(question, effort)
-        if answer.placement is None:
-            return None
-        return FrontPoint(*self.measure(answer.placement), answer.is_proven, answer.placement)
-
-    def measure(self, placed: Placement) -> tuple[int, int, int]:
-        """Return the imbalance, restore work and migrations of a placement."""
-        values = evaluate(self.problem, self.forced, placed, (RESTORE_WORK, ACTIVE_MIGRATIONS))
-        imbalance = sum(compute_imbalance(self.problem, self.shares, placed))
-        return imbalance, values[RESTORE_WORK.name], values[ACTIVE_MIGRATIONS.name]
-
-
-def trace_front(question: FrontQuestion, effort: Effort, most_points: int) -> tuple[tuple[FrontPoint, ...], bool]:
+def trace_front(question: Question, effort: Effort, most_points: int) -> tuple[tuple[FrontPoint, ...], bool]:
     """Trace the corners of the front, from the least restore work to the least imbalance; and tell whether these are all.
 
-    There are at most `most_points`, 2 or more; the widest gaps are bisected first.
+    There are at most `most_points`, 2 or more; the widest gaps are bisected first. The question's own objectives do not count,
+    and its shares do not bind.
     """
-    ends = question.find([(1, 0), (0, 1)], effort), question.find([(0, 1), (1, 0)], effort)
+    ends = _find(question, [(1, 0), (0, 1)], effort), _find(question, [(0, 1), (1, 0)], effort)
     found = [point for point in ends if point is not None]
     if len(found) < 2 or found[0].imbalance == found[1].imbalance:
         return tuple(found[:1]), len(found) == 2
@@ -76,13 +44,28 @@ def trace_front(question: FrontQuestion, effort: Effort, most_points: int) -> tu
         gaps.sort(key=lambda gap: (gap[0].imbalance - gap[1].imbalance, gap[0].imbalance))
         cheap, even = gaps.pop()
         price = cheap.imbalance - even.imbalance, even.restore_work - cheap.restore_work
-        point = question.find([price], effort)
+        point = _find(question, [price], effort)
         if point is None:
             return _sort(found), False
         if _weigh(point, price) < _weigh(cheap, price):
             found.append(point)
             gaps += [(cheap, point), (point, even)]
     return _sort(found), not gaps
+
+
+def _find(question: Question, prices: Sequence[tuple[int, int]], effort: Effort) -> FrontPoint | None:
+    """Find the best target in weighted sums of restore work and imbalance, in their order; then by the fewest migrations.
+
+    None if none was found in time.
+    """
+    sums = [Objective(goals=((RESTORE_WORK, work),) if work else (), imbalance=(even,) * 5) for work, even in prices]
+    question = replace(question, objectives=(*sums, *list_in_order((ACTIVE_MIGRATIONS,))), shares_bind=False)
+    answer = find_best(question, effort)
+    if answer.placement is None:
+        return None
+    measured = replace(question, objectives=(Objective(imbalance=(1,) * 5), *list_in_order((RESTORE_WORK, ACTIVE_MIGRATIONS))))
+    imbalance, restore_work, migrations = measured.evaluate(answer.placement)
+    return FrontPoint(imbalance, restore_work, migrations, answer.is_proven, answer.placement)
 
 
 def _weigh(point: FrontPoint, price: tuple[int, int]) -> int:
