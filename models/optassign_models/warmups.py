@@ -279,18 +279,6 @@ class Room:
         return [limit for limit in self.limits if limit.clients[client].any()]
 
 
-@dataclass(frozen=True, eq=False)
-class Admission:
-    """The copies that get a slot, and the copies that do not for want of room."""
-
-    queue: Queue
-    """The waiting copies; those with a slot come first."""
-    over_limit: IntArray
-    """(0,) or (1,) key of the copy that gets a slot beyond a limit, if no other way is left."""
-    kept_back: IntArray
-    """(n,) task × C + client of the copies that have no room yet."""
-
-
 def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Placement) -> Room | None:
     """Return the offsets that the answer leaves free on each client under the limits that count warm-ups and that the plan
     keeps; None if there is no such limit.
@@ -304,7 +292,7 @@ def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Plac
 
 def admit(
     problem: Problem, line: Queue, room: Room, under_way: IntArray, progress: Progress, *, is_restoring: bool
-) -> Admission:
+) -> tuple[Queue, IntArray, IntArray]:
     """Slots for the copies of the queue that there is room for, as many as the queue serves.
 
     A warm-up under way keeps its slot, as its state is there. If no copy with a slot can get any further, and no other copy
@@ -313,6 +301,9 @@ def admit(
     Args:
         under_way: (n,) task × C + client of the warm-ups under way.
         is_restoring: copies in their places restore; after that, others may leave.
+
+    Returns:
+        The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of those without room yet.
     """
     size, client = problem.end[line.keys // problem.C].tolist(), (line.keys % problem.C).tolist()
     going = np.isin(line.keys, under_way).tolist()
@@ -331,4 +322,4 @@ def admit(
     rest = sorted(set(range(len(client))).difference(taken))
     kept_back = [k for k in rest if size[k] > left[client[k]]]
     keys = line.keys
-    return Admission(Queue(keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back])
+    return Queue(keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back]

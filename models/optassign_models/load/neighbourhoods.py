@@ -7,8 +7,6 @@ same answer (R9). The costs are those of the default order's goals: restore work
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from optassign_models.deadline import Deadline
@@ -63,24 +61,6 @@ def improve(
 ) -> Placement:
     """Return the start with copies placed anew at less cost, loads up to `level`; clients keep a task for each thread."""
     return _Neighbourhoods(problem, forced, loads, level, start).improve(deadline)
-
-
-@dataclass(frozen=True, eq=False)
-class _Local:
-    """The program of a neighbourhood."""
-
-    matrix: Matrix
-    cost: IntArray
-    now: IntArray
-    """(n,) the present values."""
-    y: IntArray
-    """(k,) variables of copies,"""
-    hold: IntArray
-    """(k, 2) and the task and client of each, by their places in the neighbourhood."""
-    a: IntArray
-    """(l,) variables of active copies,"""
-    lead: IntArray
-    """(l, 2) and the task and client of each."""
 
 
 class _Neighbourhoods:
@@ -167,25 +147,31 @@ class _Neighbourhoods:
         leads[np.searchsorted(tasks, actives), np.searchsorted(clients, self._active[actives])] = True
         holds: BoolArray = leads.copy()
         holds[np.searchsorted(tasks, self._task[standbys]), np.searchsorted(clients, self._client[standbys])] = True
-        local = self._state(tasks, clients, leads, holds)
-        less = local.matrix.with_row(local.cost, exact_sum(local.cost, local.now) - 1)
-        found = decide(less, local.cost, local.now, NEIGHBOURHOOD_WORK, deadline, presolves=True)
+        (matrix, cost, now), hold, lead = self._state(tasks, clients, leads, holds)
+        less = matrix.with_row(cost, exact_sum(cost, now) - 1)
+        found = decide(less, cost, now, NEIGHBOURHOOD_WORK, deadline, presolves=True)
         if found.values is None:
             return False, found.is_impossible
-        lead_at, hold_at = local.lead[found.values[local.a] > 0], local.hold[found.values[local.y] > 0]
-        self._active[tasks[lead_at[:, 0]]] = clients[lead_at[:, 1]]
-        task, client = tasks[hold_at[:, 0]], clients[hold_at[:, 1]]
+        held, led = hold[found.values[: len(hold)] > 0], lead[found.values[len(hold) :] > 0]
+        self._active[led // loads.C] = led % loads.C
+        task, client = np.divmod(held, loads.C)
         is_standby = self._active[task] != client
         stays = np.setdiff1d(np.arange(len(self._task)), standbys)
         self._task = np.concatenate([self._task[stays], task[is_standby]])
         self._client = np.concatenate([self._client[stays], client[is_standby]])
-        return True, found.is_optimal(local.cost)
+        return True, found.is_optimal(cost)
 
-    def _state(self, tasks: IntArray, clients: IntArray, leads: BoolArray, holds: BoolArray) -> _Local:
+    def _state(
+        self, tasks: IntArray, clients: IntArray, leads: BoolArray, holds: BoolArray
+    ) -> tuple[tuple[Matrix, IntArray, IntArray], IntArray, IntArray]:
         """State the program that places these tasks' copies on these clients anew.
 
         There are as many copies and actives per task as now, each active among the copies, loads within the level or as now,
         and no client below its least number of actives. `leads`, `holds`: (tasks, clients) where actives and copies are now.
+
+        Returns:
+            The program, its costs (n,) and present values (n,); task × C + client of the variables of copies (k,), which come
+            first, and of the variables of active copies (l,).
         """
         loads, number, program = self._loads, len(clients), Program()
         light = np.zeros(len(tasks)) if loads.standby is None else loads.standby[tasks]
@@ -212,21 +198,13 @@ class _Neighbourhoods:
         most = np.floor(room / part).astype(np.int64)
         present = np.bincount(client, weights=whole * now, minlength=number).astype(np.int64)
         within = program.add_rows(np.full(number, -FAR), np.maximum(most, present))  # what is there fits, though rounded up
-        program.add_weighted_entries(within[client], np.concatenate([y, a]), whole)
+        program.add_entries(within[client], np.concatenate([y, a]), whole)
         led = leads.sum(axis=0)
         elsewhere = np.bincount(self._active, minlength=loads.C)[clients] - led
         least = np.clip(loads.least_number[clients] - elsewhere, 0, led)
         program.add_entries(program.add_rows(least, np.full(number, len(tasks)))[lead[:, 1]], a, 1)
 
-        of_copy, of_active = (self._list_costs(each, tasks, clients) for each in (self._copy_cost, self._active_cost))
-        cost = np.concatenate([of_copy[tuple(hold.T)], of_active[tuple(lead.T)]])
-        return _Local(program.finish(), cost, now, y, hold, a, lead)
-
-    def _list_costs(self, costs: PairCosts, tasks: IntArray, clients: IntArray) -> IntArray:
-        """Return (tasks, clients) costs."""
-        problem = self._problem
-        found = np.repeat(costs.pools[tasks][:, None], len(clients), axis=1)
-        own = np.flatnonzero(np.isin(problem.col_task, tasks) & np.isin(problem.col_client, clients))
-        at = np.searchsorted(tasks, problem.col_task[own]), np.searchsorted(clients, problem.col_client[own])
-        found[at] = costs.columns[own]
-        return found
+        hold_keys, lead_keys = (tasks[at[:, 0]] * loads.C + clients[at[:, 1]] for at in (hold, lead))
+        prices = ((hold_keys, self._copy_cost), (lead_keys, self._active_cost))
+        cost = [self._problem.look_up(keys, each.columns, each.pools[keys // loads.C]) for keys, each in prices]
+        return (program.finish(), np.concatenate(cost), now), hold_keys, lead_keys

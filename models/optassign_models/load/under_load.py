@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -70,21 +70,13 @@ def solve_under_load(question: Question, effort: Effort) -> TargetAnswer:
     return find_best(question, by_cp_sat)
 
 
-@dataclass(frozen=True, eq=False)
-class RelaxedPlan:
-    """The relaxation of a group of any size."""
-
-    bound: int
-    """A bound of the first goal."""
-    proved_by: ProvedBy
-    active: IntArray
-    """(T,) the candidate that has at least half of a task's active copy; −1 if none has."""
-
-
-def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> RelaxedPlan | None:
+def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, ProvedBy, IntArray] | None:
     """The first goal of a question of `make_question_under_load` of many pairs, relaxed; None if the deadline came first.
 
     Copies in pools are alike within a class of weights, and weigh as the lightest of it.
+
+    Returns:
+        A bound of the goal, its prover, and (T,) the candidate that has at least half of a task's active copy; −1 if none has.
     """
     problem = _group_by_weight(question.problem, loads)
     question = replace(question, problem=problem, shares=allow_any_counts(problem))
@@ -105,7 +97,7 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> R
     column = program.v.a_column[values[program.v.a] > 0.5]
     active = np.full(problem.T, -1, dtype=np.int64)
     active[problem.col_task[column]] = problem.col_client[column]
-    return RelaxedPlan(bound, proved_by, active)
+    return bound, proved_by, active
 
 
 def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:

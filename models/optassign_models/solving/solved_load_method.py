@@ -62,10 +62,11 @@ class SolvedLoadMethod(LoadMethod):
         relaxed = relax_under_load(question, load.loads, self._effort)
         if relaxed is None:
             return replace(start, limited=True)
+        bound, proved_by, active = relaxed
         found = start
-        if relaxed.bound > start.bounds.get(RESTORE_WORK.name, -1):
-            found = replace(start, bounds={RESTORE_WORK.name: relaxed.bound}, proved_by=relaxed.proved_by)
-        return self._choose(case, found, place_under_load(case, relaxed.active))
+        if bound > start.bounds.get(RESTORE_WORK.name, -1):
+            found = replace(start, bounds={RESTORE_WORK.name: bound}, proved_by=proved_by)
+        return self._choose(case, found, place_under_load(case, active))
 
     def _choose(self, case: Case, found: Found, placed: Placement) -> Found:
         is_better = _is_within(case, placed) and self._evaluate(case, placed) < self._evaluate(case, found.whole)

@@ -27,7 +27,7 @@ from optassign_models.solving.method import Case
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Warmups
 from optassign_models.ties import spread_failover, spread_lost
-from optassign_models.warmups import Admission, Progress, RestorePace, Room, admit, measure_room, queue_warmups
+from optassign_models.warmups import Progress, RestorePace, Room, admit, measure_room, queue_warmups
 
 
 def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
@@ -313,8 +313,8 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     notes: tuple[str, ...] = ()
     if room is not None:
         is_restoring = bool(np.any(progress.find_idle_answers(restoring) < PATIENCE))
-        admission = admit(problem, line, room, situation.under_way, progress, is_restoring=is_restoring)
-        line, kept_back, notes = admission.queue, len(admission.kept_back) > 0, _note_room(situation, room, admission)
+        line, over_limit, without_room = admit(problem, line, room, situation.under_way, progress, is_restoring=is_restoring)
+        kept_back, notes = len(without_room) > 0, _note_room(situation, room, over_limit, without_room)
     assigned = np.concatenate([line.keys[: line.served], restoring])
     waiting = np.concatenate([assigned, line.keys[line.served :]])
     idle = progress.find_idle_answers(waiting)
@@ -335,20 +335,20 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     return replace(step, warmups=warmups, followup=followup, notes=(*step.notes, *notes))
 
 
-def _note_room(situation: Situation, room: Room, admission: Admission) -> tuple[str, ...]:
+def _note_room(situation: Situation, room: Room, over_limit: IntArray, kept_back: IntArray) -> tuple[str, ...]:
     """Say which copies go beyond a limit on state, and how many wait for room (docs/reference/rules.md, "Limits")."""
     C, words, notes = situation.problem.C, situation.requests.limits.words or {}, []
 
     def name_limits(keys: IntArray) -> str:
         return " and ".join(words[limit.name] for limit in room.list_limits_of(keys % C))
 
-    for key in admission.over_limit.tolist():
+    for key in over_limit.tolist():
         copy = f"{situation.inventory.tasks[key // C]} on {situation.inventory.clients[key % C]}"
         why = "nothing else brings the group nearer to its plan"
-        notes.append(f"a warm-up goes beyond a limit: {copy}, {why}: {name_limits(admission.over_limit)}")
-    if len(admission.kept_back):
-        copies = f"{len(admission.kept_back):,} until others have left their clients"
-        notes.append(f"warm-ups wait for room: {copies}: {name_limits(admission.kept_back)}")
+        notes.append(f"a warm-up goes beyond a limit: {copy}, {why}: {name_limits(over_limit)}")
+    if len(kept_back):
+        copies = f"{len(kept_back):,} until others have left their clients"
+        notes.append(f"warm-ups wait for room: {copies}: {name_limits(kept_back)}")
     return tuple(notes)
 
 

@@ -48,13 +48,9 @@ class Program:
         self.rows += len(low)
         return np.arange(first, self.rows, dtype=np.int64)
 
-    def add_entries(self, rows: IntArray, variables: IntArray, coefficient: int) -> None:
-        """One coefficient for each of n pairs (row, variable), two (n,) arrays; no pair may come twice."""
-        self._entries.append((rows, variables, np.full(len(rows), coefficient, dtype=np.int64)))
-
-    def add_weighted_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray) -> None:
-        """Coefficients (n,) for n pairs (row, variable), two (n,) arrays; no pair may come twice."""
-        self._entries.append((rows, variables, coefficients.astype(np.int64)))
+    def add_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray | int) -> None:
+        """Coefficients, (n,) or one, for n pairs (row, variable), two (n,) arrays; no pair may come twice."""
+        self._entries.append((rows, variables, np.broadcast_to(np.asarray(coefficients, dtype=np.int64), len(rows))))
 
     def finish(self) -> Matrix:
         """Return the program in arrays."""

@@ -219,14 +219,14 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
     greatest = program.add_variables(np.full(1, floor), np.full(1, FAR // int(grain.max(initial=1))))
     rows = program.add_rows(np.full(bins, -FAR), np.zeros(bins, dtype=np.int64))
     add_weights(program, v, rows[bin_of], carried)
-    program.add_weighted_entries(rows, np.repeat(greatest, bins), -grain)
+    program.add_entries(rows, np.repeat(greatest, bins), -grain)
     if carried.alone is not None:
         task, client = v.scope.problem.col_task[v.a_column], v.scope.problem.col_client[v.a_column]
         grains, weight = grain[bin_of[client]], carried.alone(task, client)
         counts = weight > floor * grains
         rows = program.add_rows(np.full(int(counts.sum()), -FAR), np.zeros(int(counts.sum()), dtype=np.int64))
-        program.add_weighted_entries(rows, v.a[counts], weight[counts])
-        program.add_weighted_entries(rows, np.repeat(greatest, len(rows)), -grains[counts])
+        program.add_entries(rows, v.a[counts], weight[counts])
+        program.add_entries(rows, np.repeat(greatest, len(rows)), -grains[counts])
     return int(greatest[0])
 
 
@@ -240,7 +240,7 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
 
     def add(variables: IntArray, client: IntArray, weight: IntArray) -> None:
         counts = (rows[client] >= 0) & (weight != 0)
-        program.add_weighted_entries(rows[client[counts]], variables[counts], weight[counts])
+        program.add_entries(rows[client[counts]], variables[counts], weight[counts])
 
     def add_both(copies: tuple[IntArray, IntArray, IntArray], actives: tuple[IntArray, IntArray, IntArray]) -> None:
         """`copies`, `actives`: variables, task and client of each; the first actives are among the copies, the others alone."""

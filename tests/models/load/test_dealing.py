@@ -98,4 +98,4 @@ def test_the_relaxation_is_no_more_than_any_placement(seed: int) -> None:
     question = make_question_under_load(problem, loads, level, goals, (), best, has_pools=True)
     relaxed = relax_under_load(question, loads, Effort(Solver.AUTO, Deadline.after(None)))
     assert relaxed is not None
-    assert 0 <= relaxed.bound <= least
+    assert 0 <= relaxed[0] <= least
