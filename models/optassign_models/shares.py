@@ -220,8 +220,8 @@ class _TaskShares:
             denominator[clients] = [share.denominator for share in shares]
         return cls(numerator, denominator)
 
-    def round_for(self, tasks: int) -> ShareBounds:
-        """Return (C,) floor and ceiling of the shares of that many tasks."""
+    def round_for(self, tasks: int | npt.NDArray[np.object_]) -> ShareBounds:
+        """Return floor and ceiling of the shares of that many tasks: (C,) of one number, (n, C) of numbers (n, 1)."""
         share = self.numerator * tasks
         low = share // self.denominator
         return ShareBounds(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
@@ -236,11 +236,8 @@ class _TaskShares:
         """Return (G, C) the same for each number of tasks (G,)."""
         # Subtopologies mostly come in few sizes: exact arithmetic once for each.
         sizes, back = np.unique(tasks, return_inverse=True)
-        each = [self.round_for(int(size)) for size in sizes]
-        shape = (len(each), len(self.numerator))  # also where there is no subtopology at all
-        low = np.array([w.low for w in each], dtype=np.int64).reshape(shape)
-        high = np.array([w.high for w in each], dtype=np.int64).reshape(shape)
-        return ShareBounds(low[back], high[back])
+        share = self.round_for(sizes.astype(object)[:, None])
+        return ShareBounds(share.low[back], share.high[back])
 
 
 def _cancel_units(problem: Problem) -> IntArray:

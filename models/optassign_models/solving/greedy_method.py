@@ -13,7 +13,7 @@ from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
-from optassign_models.solving.method import Case, Method
+from optassign_models.solving.method import Case, Method, explain_unserved
 from optassign_models.zones import spread_zones
 
 
@@ -84,10 +84,5 @@ class GreedyMethod(Method):
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """List the requests beyond the default order; for tags and racks it says what greedy does."""
-        first = "greedy knows goals (b) to (f) in their default order"
-        why = dict.fromkeys(self.order.asked_for, f"{first} only")
-        said = {
-            TAG_SPREAD.name: f"{first}; then it swaps standbys for this one",
-            RACK_TRAFFIC.name: f"{first}; then tasks trade places for this one",
-        }
-        return {goal: said.get(goal, reason) for goal, reason in why.items()}
+        then = {TAG_SPREAD.name: "it swaps standbys", RACK_TRAFFIC.name: "tasks trade places"}
+        return explain_unserved(self.order.asked_for, "greedy knows goals (b) to (f) in their default order", then)

@@ -23,7 +23,7 @@ from optassign_models.rebalance import ChooseActives
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.method import Case, Method
+from optassign_models.solving.method import Case, Method, explain_unserved
 from optassign_models.zones import spread_zones
 
 
@@ -75,9 +75,8 @@ class LoadMethod(Method):
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Name the goals asked for in addition to load and the default order."""
         known = "the load, then goals (b) to (f) in their default order"
-        why = {goal: f"{known} only" for goal in self.order.asked_for if goal != LOAD.name}
-        swapped = f"{known}; then standbys are swapped for this one"
-        return {goal: swapped if goal in (TAG_SPREAD.name, RACK_TRAFFIC.name) else reason for goal, reason in why.items()}
+        then = dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped")
+        return explain_unserved([goal for goal in self.order.asked_for if goal != LOAD.name], known, then)
 
 
 def get_load(case: Case) -> LoadTarget:

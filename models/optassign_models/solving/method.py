@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -151,6 +151,11 @@ class Case:
 def is_within_a_little(mine: float, theirs: float) -> bool:
     """Return whether a value of the remembered plan is no more than 2% above another's."""
     return (mine - theirs) * KEPT_PLAN_PARTS <= abs(theirs)
+
+
+def explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, str]) -> dict[str, str]:
+    """Goal → why a method that knows the goals `known` does not serve it; `then`: what it does for a goal afterwards."""
+    return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
 def _explain_conflict(others: str, *, is_proven: bool) -> str:
