@@ -1,8 +1,13 @@
-"""Trace the Pareto front of a snapshot: the price of balance in restore work."""
+"""Trace the Pareto front of a snapshot: the price of balance in restore work.
+
+Its points are the targets that are best at some price of imbalance: the corners of the front's convex hull, by bisection of the
+price (Aneja and Nair, Management Science 25, 1979).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from optassign.analysis.export import ExportError
 from optassign.assignors.cp_sat import choose_effort, choose_method
@@ -10,9 +15,11 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
+from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
-from optassign_models.target.front import trace_front
-from optassign_models.target.question import Question
+from optassign_models.target.question import Objective, Question, list_in_order
+from optassign_models.target.search import find_best
+from optassign_models.target.solver import Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,7 @@ class ParetoPoint:
     restore_work: int
     """Offsets."""
     active_migrations: int
+    """Active tasks that leave their clients, the fewest for these two."""
     proven: bool
     """Whether it is proven optimal at its price of imbalance."""
 
@@ -38,7 +46,7 @@ class ParetoFront:
 
 
 def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time_limit: float = TIME_LIMIT) -> ParetoFront:
-    """Trace the front of restore work and imbalance.
+    """Trace the front of restore work and imbalance; the widest gaps are bisected first.
 
     Args:
         points: at most this many, 2 or more.
@@ -51,10 +59,43 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
         raise ExportError("state", "tasks of unlike weight, whose load is balanced", "tasks of equal weight")
     situation = read_situation(state)
     effort = choose_effort(situation, Deadline.after(time_limit))
-    method = choose_method(situation, effort)
-    case = method.make_case(situation.problem, situation.requests.limits)
-    question = Question(case.problem, case.forced, case.shares, (), limits=case.limits.placements)
-    found, complete = trace_front(question, effort, points)
-    return ParetoFront(
-        tuple(ParetoPoint(each.imbalance, each.restore_work, each.migrations, each.is_proven) for each in found), complete
-    )
+    case = choose_method(situation, effort).make_case(situation.problem, situation.requests.limits)
+    question = Question(case.problem, case.forced, case.shares, (), shares_bind=False, limits=case.limits.placements)
+    ends = _find(question, [(1, 0), (0, 1)], effort), _find(question, [(0, 1), (1, 0)], effort)
+    found = [point for point in ends if point is not None]
+    if len(found) < 2 or found[0].imbalance == found[1].imbalance:
+        return ParetoFront(tuple(found[:1]), len(found) == 2)
+    gaps = [(found[0], found[1])]
+    while gaps and len(found) < points:
+        gaps.sort(key=lambda gap: (gap[0].imbalance - gap[1].imbalance, gap[0].imbalance))
+        cheap, even = gaps.pop()
+        price = cheap.imbalance - even.imbalance, even.restore_work - cheap.restore_work
+        point = _find(question, [price], effort)
+        if point is None:
+            return ParetoFront(_sort(found), complete=False)
+        if _weigh(point, price) < _weigh(cheap, price):
+            found.append(point)
+            gaps += [(cheap, point), (point, even)]
+    return ParetoFront(_sort(found), not gaps)
+
+
+def _find(question: Question, prices: Sequence[tuple[int, int]], effort: Effort) -> ParetoPoint | None:
+    """Find the best target in weighted sums of restore work and imbalance, in their order; then by the fewest migrations.
+
+    None if none was found in time.
+    """
+    sums = [Objective(goals=((RESTORE_WORK, work),) if work else (), imbalance=(even,) * 5) for work, even in prices]
+    answer = find_best(replace(question, objectives=(*sums, *list_in_order((ACTIVE_MIGRATIONS,)))), effort)
+    if answer.placement is None:
+        return None
+    measured = replace(question, objectives=(Objective(imbalance=(1,) * 5), *list_in_order((RESTORE_WORK, ACTIVE_MIGRATIONS))))
+    imbalance, restore_work, migrations = measured.evaluate(answer.placement)
+    return ParetoPoint(imbalance, restore_work, migrations, answer.is_proven)
+
+
+def _weigh(point: ParetoPoint, price: tuple[int, int]) -> int:
+    return price[0] * point.restore_work + price[1] * point.imbalance
+
+
+def _sort(points: Sequence[ParetoPoint]) -> tuple[ParetoPoint, ...]:
+    return tuple(sorted(points, key=lambda point: (-point.imbalance, point.restore_work)))
