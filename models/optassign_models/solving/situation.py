@@ -44,58 +44,41 @@ def make_situation(
     taken_at: str | None,
 ) -> Situation:
     """Return the situation that a snapshot of this time describes; `before`: the remembered pace."""
-    candidates = _find_candidates(inventory, memory)
-    problem = _make_problem(inventory, requests, memory, candidates)
+    remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])
+    keys = sort_unique(np.concatenate([inventory.owned, inventory.had_standby, inventory.lag_keys, remembered]))
+    problem = _make_problem(inventory, requests, memory, keys, ~np.isin(keys, remembered))
     return Situation(
         inventory=inventory,
         requests=requests,
         memory=memory,
         pace=learn_rates(problem, requests, memory, before, taken_at),
         problem=problem,
-        previous=_find_previous(inventory, memory, candidates),
-        unconfirmed=not memory.known and _looks_like_second_pass(inventory, candidates),
+        previous=_find_previous(inventory, memory, keys),
+        unconfirmed=not memory.known and _looks_like_second_pass(problem),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidates:
-    """The pairs of task and client that the snapshot or the remembered answer names, and the pools of all others."""
-
-    keys: IntArray
-    """(n,) task × C + client."""
-    owns: BoolArray
-    """(n,) the client lists the task as active."""
-    lists: BoolArray
-    """(n,) it lists the task as a standby."""
-    has_state: BoolArray
-    """(n,) it has state of the task on its disk, or holds the task."""
-    told_lag: IntArray
-    """(n,) the lag as it is reported, or the whole changelog."""
-    lag: IntArray
-    """(n,) the same in offsets: 0 where running, the whole changelog where unknown and not held."""
-    rank: IntArray
-    cost: IntArray
-    rank_now: IntArray
-    """(n,) the rank that decides this rebalance (R10)."""
-    pool_rank: IntArray
-    """(T,) rank of all other clients of each task."""
-    pool_cost: IntArray
-    """(T,) and their restore cost."""
-    differs: BoolArray
-    """(n,) the pair differs from the pool."""
-    is_lag_unknown: bool
+def _tell_lags(inventory: Inventory, keys: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return (n,) the lag of each candidate `keys` (n,) as reported, or the whole changelog; and whether it is reported."""
+    lag, is_told = inventory.end[keys // inventory.C], np.zeros(len(keys), dtype=np.bool_)
+    at = np.searchsorted(keys, inventory.lag_keys)
+    lag[at], is_told[at] = inventory.lags, True
+    return lag, is_told
 
 
-def _find_candidates(inventory: Inventory, memory: RememberedAnswer) -> _Candidates:
-    """Find the pairs that are named, and what they are."""
+def _make_problem(
+    inventory: Inventory, requests: Requests, memory: RememberedAnswer, keys: IntArray, is_new: BoolArray
+) -> Problem:
+    """Return the problem in the arrays of the models: a column for each candidate that differs from its pool.
+
+    Args:
+        keys: (n,) task × C + client of the candidates: the pairs that the snapshot or the remembered answer names.
+        is_new: (n,) the remembered answer does not name the pair.
+    """
     T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
-    remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])
-    keys = sort_unique(np.concatenate([inventory.owned, inventory.had_standby, inventory.lag_keys, remembered]))
     owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))
     holds, task = owns | lists, keys // C
-    at = np.searchsorted(keys, inventory.lag_keys)
-    told_lag, is_told = end[task].copy(), np.zeros(len(keys), dtype=np.bool_)
-    told_lag[at], is_told[at] = inventory.lags, True
+    told_lag, is_told = _tell_lags(inventory, keys)
     unknown = is_told & (told_lag == UNKNOWN_LAG)
     lag = np.where(told_lag == RUNNING, 0, np.where(unknown, np.where(holds, 0, end[task]), told_lag))
     has_state = holds | (is_told & (((told_lag >= 0) & (told_lag < end[task])) | (told_lag == RUNNING)))
@@ -104,7 +87,7 @@ def _find_candidates(inventory: Inventory, memory: RememberedAnswer) -> _Candida
 
     # If every client reported a lag, the pool is the class of the least caught-up strangers, as a dense snapshot has them (each
     # client without state reports the whole changelog).
-    stranger = ~has_state & ~np.isin(keys, remembered) & logged[task]
+    stranger = ~has_state & is_new & logged[task]
     dense = logged & (np.bincount(task[is_told], minlength=T) == C)
     of_pool = stranger & dense[task]
     last = np.flatnonzero(of_pool)[np.lexsort((cost[of_pool], rank[of_pool], task[of_pool]))]
@@ -112,13 +95,34 @@ def _find_candidates(inventory: Inventory, memory: RememberedAnswer) -> _Candida
     pool_cost[task[last]] = cost[last]
     has_stranger = np.bincount(task[of_pool], minlength=T) > 0
     same = stranger & (rank == pool_rank[task]) & (cost == pool_cost[task]) & (~dense[task] | has_stranger[task])
-    return _Candidates(
-        *(keys, owns, lists, has_state, told_lag, lag, rank, cost),
-        rank_now=_rank_for_this_rebalance(inventory, memory, keys, rank, lag),
+    at = np.flatnonzero(~same)
+    was_standby = np.isin(keys, memory.standby) if memory.known else lists
+    return Problem(
+        standbys=inventory.standbys,
+        max_warmups=inventory.max_warmups,
+        acceptable_lag=acceptable,
+        balance_factor=requests.balance_factor,
+        group=inventory.subtopology,
+        kind=inventory.kind,
+        units=inventory.units,
+        threads=inventory.threads,
+        draining=inventory.draining,
+        end=end,
         pool_rank=pool_rank,
         pool_cost=pool_cost,
-        differs=~same,
-        is_lag_unknown=bool(unknown.any()),
+        col_task=task[at],
+        col_client=keys[at] % C,
+        col_rank=rank[at],
+        col_cost=cost[at],
+        col_lag=lag[at],
+        col_rank_now=_rank_for_this_rebalance(inventory, memory, keys, rank, lag)[at],
+        col_owner=owns[at],
+        col_standby=was_standby[at],
+        col_state=has_state[at],
+        has_history=(np.bincount(task[holds], minlength=T) > 0) | memory.seen,
+        lag_unknown=bool(unknown.any()),
+        remembered_plan=None if requests.forgets_plan else memory.plan,
+        goal_data=requests.goal_data,
     )
 
 
@@ -160,20 +164,20 @@ def _rank_for_this_rebalance(
     return rank_now
 
 
-def _looks_like_second_pass(inventory: Inventory, candidates: _Candidates) -> bool:
+def _looks_like_second_pass(problem: Problem) -> bool:
     """Some tasks have no owner while others do, and each of them is caught up somewhere: a task that is given away goes to a
     caught-up client (R3)."""
-    has_no_owner = inventory.count_owners() == 0
-    caught_up = np.bincount(candidates.keys[candidates.rank == 0] // inventory.C, minlength=inventory.T) > 0
-    ready = caught_up | (candidates.pool_rank == 0) | ~inventory.logged
+    caught_up = np.bincount(problem.col_task[problem.col_rank == 0], minlength=problem.T) > 0
+    ready = caught_up | (problem.pool_rank == 0) | ~problem.logged
+    has_no_owner = ~problem.has_owner
     return bool(has_no_owner.any() and (~has_no_owner).any() and ready[has_no_owner].all())
 
 
-def _find_previous(inventory: Inventory, memory: RememberedAnswer, candidates: _Candidates) -> Placement | None:
+def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) -> Placement | None:
     """Find the assignment before (R7): owners as listed, a task in transit as remembered; standbys as remembered, otherwise the
     listed ones, dropped copies among them, of least lag, then of least id."""
-    C, keys, lag = inventory.C, candidates.keys, candidates.told_lag
-    at = np.flatnonzero(candidates.owns)
+    C, (lag, _) = inventory.C, _tell_lags(inventory, keys)
+    at = np.flatnonzero(np.isin(keys, inventory.owned))
     task = keys[at] // C
     remembered = memory.active[task] == keys[at]
     order = np.lexsort((keys[at], lag[at] != RUNNING, ~remembered, task))[::-1]
@@ -184,7 +188,7 @@ def _find_previous(inventory: Inventory, memory: RememberedAnswer, candidates: _
     if memory.known:
         standby = memory.standby[active[memory.standby // C] != memory.standby % C]
     else:
-        listed = np.flatnonzero(candidates.lists & ~(active[keys // C] == keys % C))
+        listed = np.flatnonzero(np.isin(keys, inventory.had_standby) & ~(active[keys // C] == keys % C))
         listed = listed[np.lexsort((keys[listed], lag[listed], keys[listed] // C))]
         place = np.arange(len(listed)) - np.searchsorted(keys[listed] // C, keys[listed] // C)
         standby = keys[listed[place < inventory.standbys]]
@@ -192,38 +196,3 @@ def _find_previous(inventory: Inventory, memory: RememberedAnswer, candidates: _
     if np.any(number[inventory.logged] != inventory.standbys):
         return None
     return make_placement(active, standby, C)
-
-
-def _make_problem(inventory: Inventory, requests: Requests, memory: RememberedAnswer, candidates: _Candidates) -> Problem:
-    """Return the problem in the arrays of the models: a column for each candidate that differs from its pool."""
-    T, C, at = inventory.T, inventory.C, candidates.differs
-    keys = candidates.keys
-    was_standby = np.isin(keys, memory.standby) if memory.known else candidates.lists
-    is_held = np.bincount(keys[candidates.owns | candidates.lists] // C, minlength=T) > 0
-    return Problem(
-        standbys=inventory.standbys,
-        max_warmups=inventory.max_warmups,
-        acceptable_lag=inventory.acceptable_lag,
-        balance_factor=requests.balance_factor,
-        group=inventory.subtopology,
-        kind=inventory.kind,
-        units=inventory.units,
-        threads=inventory.threads,
-        draining=inventory.draining,
-        end=inventory.end,
-        pool_rank=candidates.pool_rank,
-        pool_cost=candidates.pool_cost,
-        col_task=keys[at] // C,
-        col_client=keys[at] % C,
-        col_rank=candidates.rank[at],
-        col_cost=candidates.cost[at],
-        col_lag=candidates.lag[at],
-        col_rank_now=candidates.rank_now[at],
-        col_owner=candidates.owns[at],
-        col_standby=was_standby[at],
-        col_state=candidates.has_state[at],
-        has_history=is_held | memory.seen,
-        lag_unknown=candidates.is_lag_unknown,
-        remembered_plan=None if requests.forgets_plan else memory.plan,
-        goal_data=requests.goal_data,
-    )
