@@ -30,8 +30,7 @@ from optassign_models.target.duals import prove_best_bound
 from optassign_models.target.highs import relax
 from optassign_models.target.objectives import price
 from optassign_models.target.question import Question, list_in_order
-from optassign_models.target.search import TargetAnswer, find_best
-from optassign_models.target.solver import Effort, Solver
+from optassign_models.target.solver import Effort
 from optassign_models.target.statement import state_target
 from optassign_models.target.variables import Scope, TargetVariables
 
@@ -62,12 +61,6 @@ def make_question_under_load(
     return Question(
         problem, forced, allow_any_counts(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
     )
-
-
-def solve_under_load(question: Question, effort: Effort) -> TargetAnswer:
-    """Return the best placement in a question of `make_question_under_load`, of few pairs."""
-    by_cp_sat = replace(effort, solver=Solver.CP_SAT) if effort.solver is Solver.AUTO else effort  # loads are knapsacks
-    return find_best(question, by_cp_sat)
 
 
 def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, ProvedBy, IntArray] | None:

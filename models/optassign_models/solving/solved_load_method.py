@@ -15,7 +15,7 @@ from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.neighbourhoods import improve
-from optassign_models.load.under_load import make_question_under_load, relax_under_load, solve_under_load
+from optassign_models.load.under_load import make_question_under_load, relax_under_load
 from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement
 from optassign_models.results import Found, FoundBy
@@ -24,7 +24,7 @@ from optassign_models.solving.load_method import LoadMethod, get_load, place_und
 from optassign_models.solving.method import Case
 from optassign_models.solving.target_method import can_hold_together, find_least_imbalance, read_answer
 from optassign_models.target.question import Question
-from optassign_models.target.search import has_few_pairs
+from optassign_models.target.search import find_best, has_few_pairs
 from optassign_models.target.solver import Effort
 
 
@@ -85,7 +85,7 @@ class SolvedLoadMethod(LoadMethod):
         The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
         """
         question = self._pose(case, start, limits)
-        found = read_answer(solve_under_load(question, self._effort), question.objectives)
+        found = read_answer(find_best(question, self._effort), question.objectives)
         return found if _is_within(case, start) else replace(found, bounds={})
 
     def _pose(self, case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Question:

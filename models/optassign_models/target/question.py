@@ -70,7 +70,7 @@ class Question:
     is_now: bool = False
     """R3 to R5 bind, as in this very rebalance."""
     require: Callable[[Program, TargetVariables], None] | None = None
-    """Adds further rows."""
+    """Adds further rows, on sums of what copies weigh."""
     start: Placement | None = None
     """A placement to begin with: the answer is no worse, if this one is allowed."""
 
@@ -100,8 +100,8 @@ class Question:
 
     @property
     def has_sums(self) -> bool:
-        """Whether some objective has a greatest sum of what copies weigh."""
-        return any(objective.has_sums for objective in self.objectives)
+        """Whether some objective has a greatest sum of what copies weigh, or further rows bound such sums."""
+        return self.require is not None or any(objective.has_sums for objective in self.objectives)
 
     @property
     def costs(self) -> tuple[bool, ...]:
