@@ -42,7 +42,7 @@ class SolvedLoadMethod(LoadMethod):
         """The best plan that was found, with loads within the tolerance if possible; its bounds."""
         load, found, is_small = get_load(case), super().place(case), has_few_pairs(case.problem)
         if is_small:
-            found = self._improve(case, found)
+            found = self._solve(case, found.whole, ())  # no worse than what it starts from
         if not self._goals or found.bounds.get(self._goals[0].name) == self._evaluate(case, found.whole)[0]:
             return found
         if self._goals[0] is RESTORE_WORK and _is_within(case, found.whole):
@@ -71,13 +71,6 @@ class SolvedLoadMethod(LoadMethod):
     def _choose(self, case: Case, found: Found, placed: Placement) -> Found:
         is_better = _is_within(case, placed) and self._evaluate(case, placed) < self._evaluate(case, found.whole)
         return replace(found, placement=placed, found_by=FoundBy.GREEDY) if is_better else found
-
-    def _improve(self, case: Case, start: Found) -> Found:
-        """Return the best plan in the goals, in their order, that keeps the loads; the start, if none is better."""
-        found = self._solve(case, start.whole, ())
-        if found.placement is None or self._evaluate(case, start.whole) < self._evaluate(case, found.placement):
-            return replace(found, placement=start.placement, found_by=start.found_by)
-        return found
 
     def _solve(self, case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
         """Return the best plan in the goals with loads within the tolerance and inside these limits.
