@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from optassign.analysis.model_files import FORMATS, name_variables, write_program
 from optassign.assignor import check_snapshot
 from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.errors import ArgumentError
@@ -12,7 +13,6 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
-from optassign_models.target.export import FORMATS, name_variables, write_program
 from optassign_models.target.objectives import price
 from optassign_models.target.search import has_few_pairs, state_in_full
 
