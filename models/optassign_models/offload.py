@@ -13,7 +13,6 @@ which they change roles. So nothing is restored for it, and R3 to R5 stay as the
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -143,47 +142,20 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
 
 def find_greedy_offload(options: OffloadOptions, shares: ShareFamilies, price: Price) -> IntArray:
     """Return actives (T,) of no greater value than those without offload."""
-    problem, high = options.problem, shares.active.high
-    active = options.start.copy()
-    room = high - np.bincount(active, minlength=problem.C)
-    paid = options.price(active)
-    stateless = options.columns & options.pools[problem.col_task]
-    _move_on_columns(options, stateless & problem.col_owner, price, paid, active, room)
-    _move_to_pools(options, price, paid, active, room)
-    _move_on_columns(options, options.columns & ~stateless, price, paid, active, room)
+    problem, start = options.problem, options.start
+    active, paid = start.copy(), options.price(start)
+    room = shares.active.high - np.bincount(active, minlength=problem.C)
+    stateless = options.pools[problem.col_task]
+    back, swaps = np.flatnonzero(options.columns & stateless & problem.col_owner), np.flatnonzero(options.columns & ~stateless)
+    pooled = np.flatnonzero(options.pools)[::-1]
+    to_pools = pooled, np.full_like(pooled, -1), options.cost.pools[pooled]
+    to_owners, to_standbys = ((problem.col_task[at], problem.col_client[at], options.cost.columns[at]) for at in (back, swaps))
+    for task, client, cost in (to_owners, to_pools, to_standbys):
+        extra = cost - paid[task]
+        for k in np.lexsort((room[active[task]], extra)).tolist():
+            t, c = int(task[k]), int(client[k]) if client[k] >= 0 else int(np.argmax(room))
+            if extra[k] < price.imbalance and room[active[t]] < 0 < room[c] and active[t] == start[t]:
+                room[active[t]] += 1
+                room[c] -= 1
+                active[t] = c
     return active
-
-
-def _move_on_columns(
-    options: OffloadOptions, columns: BoolArray, price: Price, paid: IntArray, active: IntArray, room: IntArray
-) -> None:
-    """In place: tasks from clients without room to those of their columns that have some, cheapest first."""
-    problem = options.problem
-    column = np.flatnonzero(columns & (room[active[problem.col_task]] < 0) & (room[problem.col_client] > 0))
-    extra = options.cost.columns[column] - paid[problem.col_task[column]]
-    for k in np.lexsort((column, room[active[problem.col_task[column]]], extra)).tolist():
-        t, c = int(problem.col_task[column[k]]), int(problem.col_client[column[k]])
-        if extra[k] < price.imbalance and room[active[t]] < 0 < room[c] and active[t] == options.start[t]:
-            room[active[t]] += 1
-            room[c] -= 1
-            active[t] = c
-            paid[t] += extra[k]
-
-
-def _move_to_pools(options: OffloadOptions, price: Price, paid: IntArray, active: IntArray, room: IntArray) -> None:
-    """In place: stateless tasks from clients without room to clients with most room, cheapest first."""
-    task = np.flatnonzero(options.pools & (room[active] < 0))
-    extra = options.cost.pools[task] - paid[task]
-    most = [(-int(room[c]), c) for c in np.flatnonzero(room > 0).tolist()]
-    heapq.heapify(most)
-    for k in np.lexsort((-task, room[active[task]], extra)).tolist():
-        t = int(task[k])
-        if not most or extra[k] >= price.imbalance:
-            break
-        if room[active[t]] < 0:
-            left, c = heapq.heappop(most)
-            room[active[t]] += 1
-            room[c] -= 1
-            active[t] = c
-            if left + 1 < 0:
-                heapq.heappush(most, (left + 1, c))

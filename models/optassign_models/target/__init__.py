@@ -17,8 +17,9 @@
 
 An answer for this very rebalance has the same rows: R3 and R5 take candidates away, as bounds of variables.
 
-`question.py` says what is asked, and `objectives.py` writes each goal as one linear form. `solver.py` minimises forms in their order, by CP-SAT or by HiGHS and
-duals, on the same arrays. `deal.py` gives the places of pools to tasks, and `search.py` puts all together.
+`question.py` says what is asked, and `objectives.py` writes each goal as one linear form. `solver.py` minimises forms in their
+order, by CP-SAT or by HiGHS and duals, on the same arrays. `deal.py` gives the places of pools to tasks, and `search.py` puts
+all together.
 
 Places for pooled copies are many (subtopologies × clients) and few of them matter. A place is *told apart* if a least number of
 copies or actives is asked for. The others are *merged*: the program has how many pooled copies of a subtopology are on merged
