@@ -19,36 +19,9 @@ __all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
 
 FOLDER = Path(__file__).parent
 JAVA = FOLDER.parents[2] / "java"
-_AMOUNTS = (
-    "ms",
-    "s",
-    "share",
-    "millionths",
-    "days",
-    "times",
-    "work",
-    "cost",
-    "rounds",
-    "steps",
-    "bytes",
-    "characters",
-    "pixels",
-    "seed",
-)
-_THINGS = (
-    "answers",
-    "applications",
-    "clients",
-    "columns",
-    "copies",
-    "entries",
-    "jobs",
-    "lines",
-    "offsets",
-    "pairs",
-    "recordings",
-)
-UNITS = (*_AMOUNTS, *_THINGS, "rows", "tasks", "threads", "variables")
+_AMOUNTS = ("ms", "s", "share", "millionths", "days", "times", "work", "cost", "rounds", "steps", "bytes", "characters")
+_THINGS = ("answers", "applications", "clients", "columns", "copies", "entries", "jobs", "lines", "offsets", "pairs")
+UNITS = (*_AMOUNTS, *_THINGS, "recordings", "pixels", "seed", "rows", "tasks", "threads", "variables")
 _LONG_UNITS = ("ms", "s", "pairs", "cost", "offsets", "seed")
 """The units whose whole numbers are a `long` in Java."""
 LANGUAGES = ("python", "java")
