@@ -10,17 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import mul
-from typing import TYPE_CHECKING
 
 from optassign_models.forced import Forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import GoalModel, evaluate
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies, compute_imbalance, count_copies
-from optassign_models.target.arrays import Program
-
-if TYPE_CHECKING:
-    from optassign_models.target.variables import TargetVariables
 
 _NO_IMBALANCE = (0, 0, 0, 0, 0)
 
@@ -69,8 +64,8 @@ class Question:
     """That the placement has to keep."""
     is_now: bool = False
     """R3 to R5 bind, as in this very rebalance."""
-    require: Callable[[Program, TargetVariables], None] | None = None
-    """Adds further rows, on sums of what copies weigh."""
+    require: Callable[..., None] | None = None
+    """Adds further rows, on sums of what copies weigh, to a program with its `TargetVariables`."""
     start: Placement | None = None
     """A placement to begin with: the answer is no worse, if this one is allowed."""
 
