@@ -18,7 +18,7 @@ import numpy as np
 
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
-from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray
+from optassign_models.problem import LOGGED, STATELESS, IntArray
 from optassign_models.target.arrays import FAR, FloatArray, Program
 from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, TargetVariables
 
@@ -308,15 +308,6 @@ class ImbalanceSteps:
                 np.maximum.at(numbers, step.index[over], needed)
         return None if is_exact else tuple(more)
 
-    def list_above(self, family: int) -> list[tuple[IntArray, IntArray]]:
-        """Variables and shares of each step above the shares of a family, (k,) each."""
-        return [(step.variables, step.index) for step in self.listed if step.family == family and step.is_above]
-
-    def list_beyond(self, family: int, kind: int) -> IntArray:
-        """(n,) variables: what each pool of a kind of tasks has on merged places beyond the shares of a family; or none."""
-        found = [step.variables for step in self.listed if step.family == family and step.kind == kind]
-        return found[0] if found else _nothing()
-
 
 def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows], numbers: StepNumbers) -> ImbalanceSteps:
     """Add the steps of every share that costs to the rows of the five families, in their order."""
@@ -350,11 +341,7 @@ def _add_merged(program: Program, v: TargetVariables, family: int, merged: Merge
     problem = v.scope.problem
     most = np.full(len(merged.pool), problem.T * (problem.standbys + 1))
     over = program.add_variables(np.zeros_like(most), most)
-    return ImbalanceStep(family, 1, over, _nothing(), np.zeros(len(over), dtype=np.int64), kind=merged.kind)
-
-
-def _nothing() -> IntArray:
-    return np.zeros(0, dtype=np.int64)
+    return ImbalanceStep(family, 1, over, over[:0], np.zeros(len(over), dtype=np.int64), kind=merged.kind)
 
 
 def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | None) -> None:
@@ -373,25 +360,15 @@ def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | N
         room = np.bincount(merged.row, weights=np.minimum(share, tasks), minlength=len(merged.pool)).astype(np.int64)
         rows = program.add_rows(np.full_like(room, -FAR), room)
         program.add_entries(rows, merged.of_pool, 1)
-        _take_room(program, v, steps, family, _map_to_rows(merged, rows, share <= tasks, len(scope.pool_of_cell)))
-        beyond = _nothing() if steps is None else steps.list_beyond(family, merged.kind)
-        program.add_entries(rows[: len(beyond)], beyond, -1)
-
-
-def _take_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | None, family: int, row_of: IntArray) -> None:
-    """Return the columns' part of the shares that rows add up, `row_of` (G × C,) or −1; beyond a share, it costs there."""
-    if family == OF_COPIES:
-        variables, cell = v.y, v.scope.column_cell[v.y_column]
-    else:
-        variables, cell = v.a, v.scope.column_cell[v.a_column]
-    above = [] if steps is None else steps.list_above(family)
-    for each, cells, sign in ((variables, cell, 1), *((*step, -1) for step in above)):
-        row = row_of[cells]
-        program.add_entries(row[row >= 0], each[row >= 0], sign)
-
-
-def _map_to_rows(merged: MergedPlaces, rows: IntArray, some: BoolArray, cells: int) -> IntArray:
-    """Return (G × C,) the row of each place that `some` (k,) says, −1 of others."""
-    row_of = np.full(cells, -1, dtype=np.int64)
-    row_of[merged.cell[some]] = rows[merged.row[some]]
-    return row_of
+        is_share, row_of = share <= tasks, np.full(len(scope.pool_of_cell), -1, dtype=np.int64)
+        row_of[merged.cell[is_share]] = rows[merged.row[is_share]]  # of each place whose share its row adds up
+        variables, column = (v.y, v.y_column) if family == OF_COPIES else (v.a, v.a_column)
+        taken = [(variables, scope.column_cell[column], 1)]
+        for step in () if steps is None else steps.listed:
+            if step.family == family and step.is_above:
+                taken.append((step.variables, step.index, -1))
+            elif step.family == family and step.kind == merged.kind:
+                program.add_entries(rows, step.variables, -1)
+        for each, cells, sign in taken:
+            row = row_of[cells]
+            program.add_entries(row[row >= 0], each[row >= 0], sign)
