@@ -3,7 +3,7 @@
 Counts beyond their shares may be a cost, e (e + 1) / 2 at distance e, as a sum of steps of rising price. The k-th copy beyond a
 share is a variable between 0 and 1 of price k, and the last one of a row has no upper bound. Prices rise, so an optimum fills
 the steps in their order and the cost is exact, unless the last step has more than one copy. Then the sum is too small, which
-keeps it a bound, and the program is built again with more steps (`ImbalanceSteps.extend_where_short`).
+keeps it a bound, and the program is built again with more steps (`extend_where_short`).
 
 Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost at least the price of a
 first step, for any place. So this is a relaxation, and no bound may be put on what merged places hold.
@@ -281,36 +281,32 @@ class ImbalanceStep:
     """or in pools of merged places, of this kind of tasks."""
 
 
-@dataclass(frozen=True, eq=False)
-class ImbalanceSteps:
-    """All steps of a program."""
+def extend_where_short(
+    numbers: StepNumbers, steps: Sequence[ImbalanceStep], values: FloatArray, cost: IntArray
+) -> StepNumbers | None:
+    """More steps where a last one that costs has more than one copy in `values` (variables,); None where the cost is exact.
 
-    numbers: StepNumbers
-    listed: tuple[ImbalanceStep, ...]
-
-    def extend_where_short(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
-        """More steps where a last one that costs has more than one copy in `values` (variables,); None where the cost is exact.
-
-        Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's
-        share often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
-        """
-        more = [None if numbers is None else numbers.copy() for numbers in self.numbers]
-        is_exact = True
-        for step in self.listed:
-            over, numbers = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0), more[step.family]
-            if numbers is None or not len(step.index) or not over.any():
-                continue
-            is_exact = False
-            needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
-            if step.family in OF_CLIENTS:
-                np.maximum(numbers, needed.max(), out=numbers)
-            else:
-                np.maximum.at(numbers, step.index[over], needed)
-        return None if is_exact else tuple(more)
+    Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's share
+    often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
+    """
+    more = [None if number is None else number.copy() for number in numbers]
+    is_exact = True
+    for step in steps:
+        over, number = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0), more[step.family]
+        if number is None or not len(step.index) or not over.any():
+            continue
+        is_exact = False
+        needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
+        if step.family in OF_CLIENTS:
+            np.maximum(number, needed.max(), out=number)
+        else:
+            np.maximum.at(number, step.index[over], needed)
+    return None if is_exact else tuple(more)
 
 
-def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows], numbers: StepNumbers) -> ImbalanceSteps:
+def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows]) -> list[ImbalanceStep]:
     """Add the steps of every share that costs to the rows of the five families, in their order."""
+    numbers = v.scope.steps if v.scope.steps is not None else (None,) * 5
     listed: list[ImbalanceStep] = []
     for family, (rows, steps) in enumerate(zip(families, numbers, strict=True)):
         if steps is not None:
@@ -318,7 +314,7 @@ def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows
     for family, merged in ((OF_ACTIVES, v.ma), (OF_COPIES, (v.m,))):
         if numbers[family] is not None:
             listed.extend(_add_merged(program, v, family, each) for each in merged if len(each.pool))
-    return ImbalanceSteps(numbers, tuple(listed))
+    return listed
 
 
 def _add_family(program: Program, v: TargetVariables, family: int, rows: ShareRows, steps: IntArray) -> list[ImbalanceStep]:
@@ -344,10 +340,10 @@ def _add_merged(program: Program, v: TargetVariables, family: int, merged: Merge
     return ImbalanceStep(family, 1, over, over[:0], np.zeros(len(over), dtype=np.int64), kind=merged.kind)
 
 
-def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | None) -> None:
+def require_room(program: Program, v: TargetVariables, steps: Sequence[ImbalanceStep]) -> None:
     """Add a row for each pool that has merged places: its copies there are no more than all these places together take.
 
-    With `steps`, what is beyond the shares counts as room that costs.
+    By steps, what is beyond the shares counts as room that costs.
 
     A place takes what its subtopology has there at most, and what columns leave of the share. The row adds up the share where
     that is the lesser one without columns, and otherwise the number of tasks. By Gale's theorem (1957) on flows from pools to
@@ -364,7 +360,7 @@ def require_room(program: Program, v: TargetVariables, steps: ImbalanceSteps | N
         row_of[merged.cell[is_share]] = rows[merged.row[is_share]]  # of each place whose share its row adds up
         variables, column = (v.y, v.y_column) if family == OF_COPIES else (v.a, v.a_column)
         taken = [(variables, scope.column_cell[column], 1)]
-        for step in () if steps is None else steps.listed:
+        for step in steps:
             if step.family == family and step.is_above:
                 taken.append((step.variables, step.index, -1))
             elif step.family == family and step.kind == merged.kind:

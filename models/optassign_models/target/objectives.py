@@ -90,7 +90,7 @@ def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task:
 def _price_imbalance(program: TargetProgram, prices: tuple[int, ...]) -> IntArray:
     """Return (variables,) what counts beyond their shares cost, by the price of each family."""
     cost = np.zeros(len(program.matrix.low), dtype=np.int64)
-    for step in program.steps.listed if program.steps is not None else ():
+    for step in program.steps:
         cost[step.variables] = step.number * prices[step.family]
     return cost
 

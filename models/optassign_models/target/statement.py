@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,11 +11,12 @@ from optassign_models.limits import Kind
 from optassign_models.problem import IntArray
 from optassign_models.target.arrays import FloatArray, Matrix, Program
 from optassign_models.target.constraints import (
-    ImbalanceSteps,
+    ImbalanceStep,
     add_steps,
     count_beyond_ties,
     count_greatest,
     count_reached,
+    extend_where_short,
     require_actives_to_be_copies,
     require_most,
     require_one_active,
@@ -39,8 +40,8 @@ class TargetProgram:
     """(j,) variables: copies of a task beyond those on tied clients that this answer forces;"""
     beyond_task: IntArray
     """(j,) that task."""
-    steps: ImbalanceSteps | None
-    """The counts beyond the shares, if they are a cost."""
+    steps: Sequence[ImbalanceStep]
+    """Of the counts beyond the shares, if they are a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
     peaks: Mapping[str, int] = field(default_factory=dict)
@@ -48,7 +49,8 @@ class TargetProgram:
 
     def find_longer_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
         """The steps with more where counts (variables,) of least cost (variables,) are further from their shares; or None."""
-        return None if self.steps is None else self.steps.extend_where_short(values, cost)
+        numbers = self.v.scope.steps
+        return None if numbers is None else extend_where_short(numbers, self.steps, values, cost)
 
 
 def state_target(scope: Scope) -> TargetProgram:
@@ -66,7 +68,7 @@ def state_target(scope: Scope) -> TargetProgram:
     of_copies, of_clients = require_shares_of_copies(program, v)
     of_actives, stateful, every = require_shares_of_actives(program, v)
     families = (every, stateful, of_clients, of_actives, of_copies)
-    steps = None if scope.steps is None else add_steps(program, v, families, scope.steps)
+    steps = add_steps(program, v, families)
     require_room(program, v, steps)
     for limit in question.limits:
         if limit.kind is Kind.MOST:
