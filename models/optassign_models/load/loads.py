@@ -220,18 +220,34 @@ def bound_greatest_load(loads: LoadArrays) -> float:
     if not loads.T:
         return 0.0
     weight = np.sort(_list_copies(loads))[::-1]
-    size, capacity = loads.size[loads.open_clients], loads.capacity[loads.open_clients]
-    kinds, number = np.unique(np.stack([size, capacity]), axis=1, return_counts=True)
-    test = _Test(weight, np.cumsum(weight), kinds[0], kinds[1], number, _find_grain(loads))
-    low = max(float(weight.sum() / size.sum()), float(weight[0] / capacity.max()))
-    if test.may_be(low):
+    sums, grain = np.cumsum(weight), _find_grain(loads)
+    of_clients = np.stack([loads.size, loads.capacity])[:, loads.open_clients]
+    (size, capacity), number = np.unique(of_clients, axis=1, return_counts=True)
+    # Of all thresholds some, and among equal weights the last: it has the greatest number at its threshold.
+    step = max(1, len(weight) * len(size) // THRESHOLDS)
+    last = np.flatnonzero(np.append(weight[1:] < weight[:-1] * (1 - ROUNDING), True))[::step]
+    threshold, rank = weight[last][:, None], last + 1
+
+    def may_be(level: float) -> bool:
+        """Return False only if no assignment has all loads at most `level`."""
+        room = size * level * (1 + ROUNDING)
+        if grain and float((number * np.floor(room / grain)).sum()) * grain < sums[-1] * (1 - ROUNDING):
+            return False
+        bears = capacity[None, :] * level * (1 + ROUNDING) >= threshold
+        if np.any((bears * (number * room)).sum(axis=1) < sums[last] * (1 - ROUNDING)):
+            return False
+        most = np.where(bears, number * np.floor(room / threshold), 0.0)
+        return bool(np.all(most.sum(axis=1) >= rank))
+
+    low = max(float(weight.sum() / of_clients[0].sum()), float(weight[0] / capacity.max()))
+    if may_be(low):
         return low
     high = 2 * low
-    while not test.may_be(high):
+    while not may_be(high):
         low, high = high, 2 * high
     for _ in range(BOUND_STEPS):
         middle = (low + high) / 2
-        low, high = (low, middle) if test.may_be(middle) else (middle, high)
+        low, high = (low, middle) if may_be(middle) else (middle, high)
     return low
 
 
@@ -255,31 +271,3 @@ def _find_grain(loads: LoadArrays) -> float:
         if np.all(np.abs(multiples - whole) <= 1e-6) and whole.max() < _GRAIN:
             return least / split * float(np.gcd.reduce(whole.astype(np.int64)))
     return 0.0
-
-
-class _Test:
-    """Whether a level may be possible."""
-
-    def __init__(
-        self, weight: FloatArray, sums: FloatArray, size: FloatArray, capacity: FloatArray, number: IntArray, grain: float
-    ) -> None:
-        """`weight` descends, `sums` are its running sums; `size`, `capacity`, `number` are of each kind of client."""
-        step = max(1, len(weight) * len(size) // THRESHOLDS)
-        # Among equal weights the last: it has the greatest number at its threshold.
-        last = np.flatnonzero(np.append(weight[1:] < weight[:-1] * (1 - ROUNDING), True))[::step]
-        self._weight, self._sums, self._rank = weight[last], sums[last], last + 1
-        self._size, self._capacity, self._number = size, capacity, number
-        self._grain, self._total = grain, float(sums[-1])
-
-    def may_be(self, level: float) -> bool:
-        """Return False only if no assignment has all loads at most `level`."""
-        room = self._size * level * (1 + ROUNDING)
-        if self._grain and float((self._number * np.floor(room / self._grain)).sum()) * self._grain < self._total * (
-            1 - ROUNDING
-        ):
-            return False
-        bears = self._capacity[None, :] * level * (1 + ROUNDING) >= self._weight[:, None]
-        if np.any((bears * (self._number * room)).sum(axis=1) < self._sums * (1 - ROUNDING)):
-            return False
-        most = np.where(bears, self._number * np.floor(room / self._weight[:, None]), 0.0)
-        return bool(np.all(most.sum(axis=1) >= self._rank))

@@ -306,7 +306,7 @@ def extend_where_short(
 
 def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows]) -> list[ImbalanceStep]:
     """Add the steps of every share that costs to the rows of the five families, in their order."""
-    numbers = v.scope.steps if v.scope.steps is not None else (None,) * 5
+    numbers: StepNumbers = v.scope.steps if v.scope.steps is not None else (None,) * 5
     listed: list[ImbalanceStep] = []
     for family, (rows, steps) in enumerate(zip(families, numbers, strict=True)):
         if steps is not None:
