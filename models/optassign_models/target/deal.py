@@ -49,17 +49,12 @@ def deal_places(v: TargetVariables, values: IntArray) -> Reading:
     on = v.a_column[values[v.a] > 0]
     active[problem.col_task[on]] = problem.col_client[on]
     in_pool = values[v.pa]
-    closed = {task: _list_columns(v, task) for task in np.unique(v.pa_task[in_pool > 0]).tolist()}
-    keys, not_dealt = _deal(v, (v.pa_task, v.pa_pool, in_pool), actives_at, closed)
+    keys, not_dealt = _deal(v, (v.pa_task, v.pa_pool, in_pool), actives_at, active)
     active[keys // C] = keys % C
 
     held = problem.col_keys[v.y_column[values[v.y] > 0]]
-    pooled = len(v.p_task)
-    standbys = values[v.p] - in_pool[:pooled]
-    waiting = np.unique(v.p_task[standbys > 0]).tolist()
-    closed = {task: {*_list_columns(v, task), int(active[task])} for task in waiting}
-    standbys_at = copies_at - actives_at
-    keys, stuck_too = _deal(v, (v.p_task, v.p_pool, standbys), standbys_at, closed)
+    standbys = values[v.p] - in_pool[: len(v.p_task)]
+    keys, stuck_too = _deal(v, (v.p_task, v.p_pool, standbys), copies_at - actives_at, active)
     logged = np.flatnonzero(problem.logged)
     standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
     return Reading(make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too))
@@ -185,11 +180,11 @@ def _deal(
     v: TargetVariables,
     pooled: tuple[IntArray, IntArray, IntArray],
     places: IntArray,
-    closed: dict[int, set[int]],
+    active: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """Return the places (G, C) dealt to tasks: keys of the pairs, and the tasks with which that failed.
 
-    `pooled`: task, pool and number of copies, (n,) each; `closed`: clients that a task must not get.
+    `pooled`: task, pool and number of copies, (n,) each; `active`: (T,) the client of each active copy, −1 if not dealt yet.
     """
     problem, zones = v.scope.problem, v.scope.zones
     task, pool, need = pooled
@@ -197,6 +192,7 @@ def _deal(
     not_dealt = [_nothing()]
     for each in np.unique(pool[need > 0]).tolist():
         group, at = each // zones.number, np.flatnonzero((pool == each) & (need > 0))
+        closed = {t: {*_list_columns(v, t), int(active[t])} for t in task[at].tolist()}
         is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
         in_pool = np.where(is_in_pool, places[group], 0)
         found = deal_pool(task[at], need[at], in_pool, closed, problem.C)
@@ -215,7 +211,7 @@ def _deal_anyway(
     is_open = np.zeros((number, C), dtype=np.bool_)
     is_open[:, clients] = True
     for at, task in enumerate(tasks.tolist()):
-        is_open[at, list(closed.get(task, ()))] = False
+        is_open[at, [client for client in closed[task] if client >= 0]] = False
     tail, client = np.nonzero(is_open)
     flow = min_cost_flow.SimpleMinCostFlow()
     arcs = flow.add_arcs_with_capacity_and_unit_cost(tail, number + client, np.ones_like(tail), np.zeros_like(tail))
