@@ -112,12 +112,6 @@ class Zones:
         """Return (n,) subtopology × Z + zone: the pool of each pair of a subtopology and a client."""
         return groups * self.number + self.of_client[clients]
 
-    def size_pools(self, problem: Problem) -> IntArray:
-        """Return (T, Z) clients of each zone without a column of the task."""
-        sizes = np.bincount(self.of_client, minlength=self.number)
-        pairs = problem.col_task * self.number + self.of_client[problem.col_client]
-        return sizes - np.bincount(pairs, minlength=problem.T * self.number).reshape(problem.T, self.number)
-
 
 def find_zones(problem: Problem, labels: Iterable[IntArray]) -> Zones:
     """Return the zones of clients that none of the labels, (C,) each, tells apart."""

@@ -48,11 +48,10 @@ class LoadArrays:
     """Weights and sizes of one problem, for all that deals, exchanges and bounds."""
 
     weight: FloatArray
-    """(T,) in even spreads of one of the fastest threads; an oversized task has `oversized_weight`."""
+    """(T,) in even spreads of one of the fastest threads; of an oversized task the capacity of the slowest of the threads that
+    are fastest, one for each oversized task."""
     is_oversized: BoolArray
     """(T,) no client can balance it: it takes one thread for itself."""
-    oversized_weight: float
-    """Capacity of the slowest of the threads that are fastest, one for each oversized task; 0 without oversized tasks."""
     size: FloatArray
     """(C,) threads × capacity; 0 for a draining client, unless all drain."""
     capacity: FloatArray
@@ -92,7 +91,7 @@ class LoadArrays:
     def weigh_pairs(self, task: IntArray, client: IntArray) -> FloatArray:
         """Return (n,) what each pair of `task` (n,) and `client` (n,) adds to the client's sum, in even spreads.
 
-        A task adds its weight; an oversized task adds a whole thread, at least `oversized_weight`.
+        A task adds its weight; an oversized task adds a whole thread, at least its weight.
         """
         weight = self.weight[task]
         return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
@@ -182,7 +181,7 @@ def read_loads(problem: Problem) -> LoadArrays:
     oversized, even, oversized_weight = _set_oversized_apart(raw, copies, threads[open_], capacity[open_])
     weight = np.where(oversized, oversized_weight, raw / even)
     return LoadArrays(
-        weight, oversized, oversized_weight, size, capacity, threads, weight * beside if standbys else None, standbys
+        weight, oversized, size, capacity, threads, weight * beside if standbys else None, standbys
     )
 
 

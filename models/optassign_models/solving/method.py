@@ -89,10 +89,6 @@ class Case:
         """Return whether every count is inside its share, or the load is balanced."""
         return self.shares.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
 
-    def measure_imbalance(self, placed: Placement) -> tuple[float, ...]:
-        """Return the distance of a placement from the target: by family of shares, or load and idle threads."""
-        return self.target.imbalance(count_copies(self.problem, placed)) if self.load is None else self.load.measure(placed)
-
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
         """Return whether a remembered plan has no more imbalance than the plan found, for R11 if nothing is balanced."""
         if self.load is not None:
@@ -103,8 +99,14 @@ class Case:
 
     def has_fewer_faults(self, placed: Placement, other: Placement) -> bool:
         """Return whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
-        mine, theirs = ((len(list_broken(self.limits.placements, p)), *self.measure_imbalance(p)) for p in (placed, other))
-        return mine < theirs
+
+        def measure(placed: Placement) -> tuple[float, ...]:
+            broken = len(list_broken(self.limits.placements, placed))
+            if self.load is not None:
+                return broken, *self.load.measure(placed)
+            return broken, *self.target.imbalance(count_copies(self.problem, placed))
+
+        return measure(placed) < measure(other)
 
     def widen_target_to(self, answer: Placement) -> Case:
         """Return the same case, which demands no more of any count, or of loads, than the answer has."""

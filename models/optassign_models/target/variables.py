@@ -129,7 +129,10 @@ class Scope:
     @cached_property
     def pool_sizes(self) -> IntArray:
         """(T, Z) clients of each zone that are no candidates of the task."""
-        return self.zones.size_pools(self.problem)
+        problem, zones = self.problem, self.zones
+        pairs = problem.col_task * zones.number + zones.of_client[problem.col_client]
+        in_columns = np.bincount(pairs, minlength=problem.T * zones.number).reshape(problem.T, zones.number)
+        return np.bincount(zones.of_client, minlength=zones.number) - in_columns
 
     @cached_property
     def pooled(self) -> tuple[IntArray, IntArray]:
