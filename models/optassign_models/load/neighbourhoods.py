@@ -56,15 +56,8 @@ def _price(problem: Problem, forced: Forced) -> tuple[PairCosts, PairCosts]:
     return copy, PairCosts(active.columns, active.pools[:, 0])
 
 
-def improve(
-    problem: Problem, forced: Forced, loads: LoadArrays, level: float, start: Placement, deadline: Deadline
-) -> Placement:
-    """Return the start with copies placed anew at less cost, loads up to `level`; clients keep a task for each thread."""
-    return _Neighbourhoods(problem, forced, loads, level, start).improve(deadline)
-
-
-class _Neighbourhoods:
-    """Copies on clients, changed in place."""
+class Neighbourhoods:
+    """Copies on clients, changed in place, with loads up to `level`; clients keep a task for each thread."""
 
     def __init__(self, problem: Problem, forced: Forced, loads: LoadArrays, level: float, start: Placement) -> None:
         self._problem, self._loads, self._level = problem, loads, level
@@ -77,7 +70,7 @@ class _Neighbourhoods:
         self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
 
     def improve(self, deadline: Deadline) -> Placement:
-        """Return the placement after some neighbourhoods."""
+        """Return the placement after some neighbourhoods, which costs no more than the start."""
         failures = np.zeros(self._loads.C, dtype=np.int64)
         for turn in range(NEIGHBOURHOODS):
             missing, loss = self._find_missing()

@@ -14,7 +14,7 @@ from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
-from optassign_models.load.neighbourhoods import improve
+from optassign_models.load.neighbourhoods import Neighbourhoods
 from optassign_models.load.under_load import make_question_under_load, relax_under_load
 from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement
@@ -50,7 +50,8 @@ class SolvedLoadMethod(LoadMethod):
         if is_small and len(load.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
             return found  # a neighbourhood would be the whole group
         deadline = self._effort.deadline
-        placed = improve(case.problem, case.forced, load.loads, load.most, found.whole, deadline)
+        search = Neighbourhoods(case.problem, case.forced, load.loads, load.most, found.whole)
+        placed = search.improve(deadline)
         return replace(self._choose(case, found, placed), limited=found.limited or not deadline.left)
 
     def _relax(self, case: Case, start: Found) -> Found:

@@ -14,7 +14,7 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate, find_goals
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
-from optassign_models.load.neighbourhoods import improve
+from optassign_models.load.neighbourhoods import Neighbourhoods
 from optassign_models.load.under_load import make_question_under_load, relax_under_load
 from optassign_models.problem import Problem
 from optassign_models.target.solver import Effort, Solver
@@ -73,7 +73,7 @@ def test_neighbourhoods_cost_less_within_the_same_loads(seed: int, standbys: int
         other = (start.active + 1) % problem.C
         start = type(start)(start.active, np.arange(problem.T), other)
     level = loads.greatest_of(start) * 1.3
-    found = improve(problem, forced, loads, level, start, Deadline.after(None))
+    found = Neighbourhoods(problem, forced, loads, level, start).improve(Deadline.after(None))
     before, after = (evaluate(problem, forced, placed)["restore_work"] for placed in (start, found))
     assert after <= before or forced.tie_not_caught_up.any()  # of cold ties it does not know which are forced anyway
     assert loads.greatest_of(found) <= level * (1 + 1e-6)
