@@ -22,9 +22,8 @@ from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.spread import measure_greatest_state
 from optassign.simulation.convergence import converge
 from optassign.translating.snapshot import read_situation
-from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.forced import find_forced
-from optassign_models.goals.disk import DISK
+from optassign_models.goals.disk import DISK, bound_state, even_out_state
 from optassign_models.goals.goal import EvaluatedPlan
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import count_copies

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optassign_models.disk_trades import bound_state, even_out_state
 from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
-from optassign_models.goals.disk import DISK
+from optassign_models.goals.disk import DISK, bound_state, even_out_state
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_plan
