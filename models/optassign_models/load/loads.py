@@ -180,9 +180,7 @@ def read_loads(problem: Problem) -> LoadArrays:
     copies = raw * (1 + standbys * beside) if standbys else raw
     oversized, even, oversized_weight = _set_oversized_apart(raw, copies, threads[open_], capacity[open_])
     weight = np.where(oversized, oversized_weight, raw / even)
-    return LoadArrays(
-        weight, oversized, size, capacity, threads, weight * beside if standbys else None, standbys
-    )
+    return LoadArrays(weight, oversized, size, capacity, threads, weight * beside if standbys else None, standbys)
 
 
 def _set_oversized_apart(

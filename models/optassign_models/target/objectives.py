@@ -12,6 +12,7 @@ from optassign_models.problem import IntArray
 from optassign_models.target.question import Objective
 from optassign_models.target.statement import TargetProgram
 
+
 @dataclass(frozen=True, eq=False)
 class LinearForm:
     """An objective in numbers: unit × (each · x) + paid."""

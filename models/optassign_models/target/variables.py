@@ -15,7 +15,6 @@ from optassign_models.shares import ShareFamilies, allow_any_counts
 from optassign_models.target.arrays import Program
 from optassign_models.target.question import Question
 
-
 StepNumbers = tuple[IntArray | None, ...]
 """(5,) arrays: how many steps each share of a family has; None for a family whose imbalance costs nothing."""
 
