@@ -24,7 +24,7 @@ def make_loads(weight: list[float], threads: list[int]) -> LoadArrays:
     each, size = np.array(weight), np.array(threads, dtype=np.float64)
     even = each.sum() / size.sum()
     none = np.zeros(len(weight), dtype=np.bool_)
-    return LoadArrays(each / even, none, 0.0, size, np.ones(len(threads)), np.array(threads, dtype=np.int64))
+    return LoadArrays(each / even, none, size, np.ones(len(threads)), np.array(threads, dtype=np.int64))
 
 
 def make_problem(seed: int, standbys: int, standby_load: float) -> tuple[Problem, Forced, LoadArrays]:
