@@ -101,13 +101,36 @@ def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, I
 
 def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> IntArray:
     """(logged tasks × values,) new variables, 1 where a copy of the task is on a client of that value (C,), −1 for none."""
-    problem, zones = v.scope.problem, v.scope.zones
-    tasks, values = int(problem.logged.sum()), int(of_client.max(initial=-1)) + 1
+    tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
     nothing, one = np.zeros(tasks * values, dtype=np.int64), np.ones(tasks * values, dtype=np.int64)
     reached = program.add_variables(nothing, one)
-    rows = program.add_rows(nothing, one + problem.standbys)
+    rows = program.add_rows(nothing, one + v.scope.problem.standbys)
     program.add_entries(rows, reached, -1)
-    rows = rows.reshape(tasks, values)
+    _add_copies_by_value(program, v, of_client, rows.reshape(tasks, values))
+    return reached
+
+
+def require_most_values(program: Program, v: TargetVariables, of_client: IntArray) -> int:
+    """Rows: each logged task's copies reach as many values (C,), −1 for none, as the numbers of both allow; how many that is.
+
+    Either no two copies are on clients of one value and none on a client without, or each value has a copy.
+    """
+    problem = v.scope.problem
+    tasks, copies = int(problem.logged.sum()), problem.standbys + 1
+    known = np.unique(of_client[of_client >= 0])
+    has_room = copies <= len(known)
+    low, high = np.zeros((2, len(known) + 1), dtype=np.int64)  # the last one: of clients without a value
+    low[:-1] = not has_room
+    high[:-1], high[-1] = (1, 0) if has_room else (copies, copies)
+    rows = program.add_rows(np.tile(low, tasks), np.tile(high, tasks))
+    value = np.where(of_client >= 0, np.searchsorted(known, of_client), len(known))
+    _add_copies_by_value(program, v, value, rows.reshape(tasks, len(known) + 1))
+    return tasks * min(copies, len(known))
+
+
+def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArray, rows: IntArray) -> None:
+    """Add copies of each logged task on clients of each value (C,) to `rows` (logged tasks, values); −1: into none."""
+    problem, zones = v.scope.problem, v.scope.zones
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
     of_zone = np.zeros(zones.number, dtype=np.int64)
     of_zone[zones.of_client] = of_client
@@ -115,7 +138,6 @@ def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> 
     for task, value, variables in ((problem.col_task[v.y_column], on_column, v.y), (v.p_task, in_pool, v.p)):
         some = value >= 0
         program.add_entries(rows[place[task[some]], value[some]], variables[some], 1)
-    return reached
 
 
 def require_shares_of_copies(program: Program, v: TargetVariables) -> tuple[ShareRows, ShareRows]:

@@ -42,6 +42,8 @@ def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]
     """Return (variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
     v, scope = program.v, program.v.scope
     problem, forced = scope.problem, scope.question.forced
+    if goal.name in program.gained:
+        return np.zeros(len(program.matrix.low), dtype=np.int64), -program.gained[goal.name]
     cost = _price_roles(program, goal)
     if goal.cost_per_copy is None or goal.forced_costs is None:
         return cost, 0

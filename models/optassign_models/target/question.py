@@ -94,6 +94,12 @@ class Question:
         return [goal for goal, _ in chain.from_iterable(objective.goals for objective in self.objectives)]
 
     @property
+    def begins_with_values(self) -> bool:
+        """Whether the first goal counts distinct values that copies reach, and no other goal does."""
+        reaching = [goal.reaches is not None for goal in self.goals]
+        return reaching[:1] == [True] and not any(reaching[1:])
+
+    @property
     def has_sums(self) -> bool:
         """Whether some objective has a greatest sum of what copies weigh, or further rows bound such sums."""
         return self.require is not None or any(objective.has_sums for objective in self.objectives)

@@ -53,7 +53,9 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
     """Return the best placement that was found, and bounds."""
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
         return _look_at_all_pairs(question, effort)
-    answer = _look(question, effort)
+    answer = _look(question, effort, has_most_values=question.begins_with_values)
+    if question.begins_with_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
+        answer = _look(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
     if is_done or not _may_have_all_pairs(problem) or not problem.pool_size.any():
@@ -97,9 +99,9 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
     return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=is_impossible)
 
 
-def _look(question: Question, effort: Effort) -> TargetAnswer:
+def _look(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
     """Rounds, until one proves its placement or nothing more can be told apart."""
-    scope = Scope.of(question)
+    scope = replace(Scope.of(question), has_most_values=has_most_values)
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):
         best = TargetAnswer(start, (), question.evaluate(start))

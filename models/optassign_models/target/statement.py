@@ -19,6 +19,7 @@ from optassign_models.target.constraints import (
     extend_where_short,
     require_actives_to_be_copies,
     require_most,
+    require_most_values,
     require_one_active,
     require_pooled_actives_to_add_up,
     require_pooled_copies_to_add_up,
@@ -44,6 +45,8 @@ class TargetProgram:
     """Of the counts beyond the shares, if they are a cost."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
+    gained: Mapping[str, int] = field(default_factory=dict)
+    """By goal: the gain of tasks that have to reach as many values as they can."""
     peaks: Mapping[str, int] = field(default_factory=dict)
     """By goal: the variable of the greatest sum of any client."""
 
@@ -74,14 +77,17 @@ def state_target(scope: Scope) -> TargetProgram:
         if limit.kind is Kind.MOST:
             require_most(program, v, limit)
     reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
+    gained: dict[str, int] = {}
     peaks: dict[str, int] = {}
     for goal in question.goals:
         kinds = () if goal.reaches is None else goal.reaches(problem)
-        if kinds:
+        if kinds and scope.has_most_values:
+            gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
+        elif kinds:
             reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
         carried = None if goal.carries is None else goal.carries(problem)
         if carried is not None:
             peaks[goal.name] = count_greatest(program, v, carried)
     if question.require is not None:
         question.require(program, v)
-    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, peaks)
+    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, gained, peaks)

@@ -75,6 +75,8 @@ class Scope:
     """None if counts must be inside their shares; otherwise counts beyond a share cost."""
     apart: BoolArray
     """(G × C,) places that are told apart where others are merged, in addition to the necessary ones."""
+    has_most_values: bool = False
+    """Copies have to reach as many values as their numbers allow, instead of being paid for each."""
 
     @classmethod
     def of(cls, question: Question) -> Scope:
