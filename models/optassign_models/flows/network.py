@@ -1,13 +1,11 @@
 """Min-cost flow with lower bounds and costs in lexicographic order.
 
-OR-Tools' SimpleMinCostFlow takes one int64 cost per arc. Goals that come one after the other would need weights that soon
-leave int64, so they are optimised in several stages:
+OR-Tools' SimpleMinCostFlow takes one int64 cost per arc, so goals that come one after the other are optimised in stages:
 
-1. As many goals as int64 allows are merged into one cost, each outweighing all that come after it.
-2. The flow of least merged cost is found.
-3. Its optimum yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary
-   slackness: Ahuja, Magnanti, Orlin, Network Flows, 1993, chapter 9), so it is fixed, and the next goals are optimised over
-   the arcs that remain free.
+1. The flow of least cost in the first goal is found.
+2. Its optimum yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary
+   slackness: Ahuja, Magnanti, Orlin, Network Flows, 1993, chapter 9), so it is fixed, and the next goal is optimised over the
+   arcs that remain free.
 
 Every stage is exact, and the potentials are a proof of optimality that does not rest on the solver.
 """
@@ -76,21 +74,18 @@ class Network:
         arcs, cost = _Arcs(self._nodes, table[0], table[1], np.zeros_like(table[2]), table[2]), table[3:]
         flow: IntArray | None = None
         bounds: list[int] = []
-        while len(bounds) < self._goals:
-            goal = len(bounds)
-            if flow is not None and not np.any(cost[goal][arcs.low < arcs.high]):
-                bounds.append(exact_sum(cost[goal], flow))  # no arc that is still free has a cost: nothing to optimise
+        for each in cost:
+            if flow is not None and not np.any(each[arcs.low < arcs.high]):
+                bounds.append(exact_sum(each, flow))  # no arc that is still free has a cost: nothing to optimise
                 continue
-            end = _find_last_to_merge(cost, arcs, goal, self._goals)
-            merged, scale = _merge_costs(cost, arcs, goal, end)
-            flow = _find_least_cost_flow(arcs, merged, supply)
+            greatest = int(np.abs(each).max(initial=0))
+            scale = max(1, -(-greatest * (self._nodes + 2) * 4 // _LARGEST_COST))
+            rounded = each // scale  # downwards: so bounds stay bounds
+            flow = _find_least_cost_flow(arcs, rounded, supply)
             if flow is None:
                 return None
-            arcs = _fix_to_optima(arcs, merged, flow)
-            if scale > 1:
-                bounds.append(exact_sum(merged, flow) * scale)
-            else:
-                bounds.extend(exact_sum(cost[g], flow) for g in range(goal, end))
+            arcs = _fix_to_optima(arcs, rounded, flow)
+            bounds.append(exact_sum(rounded, flow) * scale)
         assert flow is not None
         return flow, bounds
 
@@ -104,38 +99,6 @@ class _Arcs:
     head: IntArray
     low: IntArray
     high: IntArray
-
-
-def _bound_difference(cost: IntArray, arcs: _Arcs) -> int:
-    """Return a number by which no two flows within the bounds differ in this cost."""
-    return int(np.sum(np.abs(cost).astype(np.float64) * (arcs.high - arcs.low))) + 1
-
-
-def _find_last_to_merge(cost: IntArray, arcs: _Arcs, goal: int, stop: int) -> int:
-    """Return the first goal after `goal`, `stop` at most, that cannot be weighted into the same cost without leaving int64."""
-    room = _LARGEST_COST // (4 * (arcs.nodes + 2))
-    weight, end = int(np.abs(cost[goal]).max(initial=0)), goal + 1
-    while end < stop:
-        weight = (weight + 1) * (2 * _bound_difference(cost[end], arcs) + 1)
-        if weight > room:
-            break
-        end += 1
-    return end
-
-
-def _merge_costs(cost: IntArray, arcs: _Arcs, goal: int, end: int) -> tuple[IntArray, int]:
-    """One cost for goals `goal` to `end` − 1, each outweighing all that come after it, and the resolution it is rounded to.
-
-    Only a single goal whose costs are too large is rounded, downwards: so bounds stay bounds.
-    """
-    merged = cost[goal]
-    for g in range(goal + 1, end):
-        merged = merged * (2 * _bound_difference(cost[g], arcs) + 1) + cost[g]
-    if end > goal + 1:
-        return merged, 1
-    top = int(np.abs(merged).max(initial=0))
-    scale = max(1, -(-top * (arcs.nodes + 2) * 4 // _LARGEST_COST))
-    return (merged // scale if scale > 1 else merged), scale
 
 
 def _find_least_cost_flow(arcs: _Arcs, cost: IntArray, supply: IntArray) -> IntArray | None:
