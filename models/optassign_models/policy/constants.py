@@ -138,6 +138,8 @@ DUAL_PARTS = 12
 FIRST_STEPS = (4, 4, 4, 2, 2)
 """The steps of each share at first: two of a client, one of its actives, two of a subtopology. Few are used where a plan is
 good. [steps]"""
+MOST_FIRST_STEPS = 64
+"""The greatest number of first steps of a share that a count is further from. Each step is a variable. [steps]"""
 TOLD_APART_ROUNDS = 8
 """The number of times that a program is solved again with places told apart or pools written out as columns. Each takes a
 solution. Groups of unequal clients may need fifty: beyond all_pairs greedy then answers, which the report says. [rounds]"""

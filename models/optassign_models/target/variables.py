@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from optassign_models.limits import Kind
-from optassign_models.policy.constants import FIRST_STEPS, MERGE_FROM
+from optassign_models.policy.constants import FIRST_STEPS, MERGE_FROM, MOST_FIRST_STEPS
 from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies, allow_any_counts
@@ -84,11 +84,22 @@ class Scope:
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
-        steps: StepNumbers | None = None
-        if not question.shares_bind:
-            every = zip(question.shares, question.costs, FIRST_STEPS, strict=True)
-            steps = tuple(np.full(share.low.size, first) if costs else None for share, costs, first in every)
-        return cls(question, find_zones(problem, labels), steps, np.zeros(problem.G * problem.C, dtype=np.bool_))
+        scope = cls(question, find_zones(problem, labels), None, np.zeros(problem.G * problem.C, dtype=np.bool_))
+        return scope if question.shares_bind else replace(scope, steps=scope._number_first_steps())
+
+    def _number_first_steps(self) -> StepNumbers:
+        """Return few steps for each share that costs, and one more than its count is away where every copy is where it was."""
+        problem, cell = self.problem, self.column_cell
+        stateful, logged = problem.stateful[problem.col_task], problem.logged[problem.col_task]
+        owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged
+        places = (*((problem.col_client, problem.C),) * 3, *((cell, problem.G * problem.C),) * 2)
+        numbers: list[IntArray | None] = []
+        for at, some in enumerate((owned, owned & stateful, held, owned, held)):
+            share, (of, size) = self.shares[at], places[at]
+            count = np.bincount(of[some], minlength=size)
+            distance = np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count))
+            numbers.append(np.clip(distance + 1, FIRST_STEPS[at], MOST_FIRST_STEPS) if self.question.costs[at] else None)
+        return tuple(numbers)
 
     def tell_apart(self, cells: IntArray) -> Scope:
         """Return the scope with these places (n,), subtopology × C + client, told apart."""
