@@ -31,6 +31,15 @@ public final class Balance {
         return IntStream.range(0, active.length).anyMatch(c -> active[c] > 2 * most[c]);
     }
 
+    /** Returns per client how many more actives it may have; below 0 it has too many. */
+    public static long[] measureRoom(Snapshot snapshot, Placement placement) {
+        long[] room = Shares.ofActives(snapshot).high().clone();
+        for (int c : placement.active()) {
+            room[c]--;
+        }
+        return room;
+    }
+
     /** Returns the imbalance of a placement in which every task is active, or 0 if it is balanced. */
     public static long imbalance(Snapshot snapshot, Placement placement) {
         Balance balance = new Balance(snapshot, placement);

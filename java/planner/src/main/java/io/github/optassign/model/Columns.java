@@ -4,44 +4,29 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.stream.IntStream;
 
-/** Per task the clients with facts of their own: owners, holders, clients with a lag. */
-final class Columns {
-    private final Snapshot.Clients clients;
-    private final int[][] owners;
-    private final int[][] holders;
-    private final int[][] columns;
-    private boolean unknownLag;
-
-    Columns(int tasks, Snapshot.Clients clients) {
-        this.clients = clients;
-        owners = listClients(tasks, clients.previousActive());
+/**
+ * Per task the clients with facts of their own, sorted.
+ *
+ * @param owners clients that list the task as active
+ * @param holders clients that list it among their previous tasks
+ * @param of clients that are not in the task's pool
+ * @param isAnyLagUnknown whether the lag of any task on any client is not known
+ */
+record Columns(int[][] owners, int[][] holders, int[][] of, boolean isAnyLagUnknown) {
+    static Columns find(int tasks, Snapshot.Clients clients) {
         BitSet[] held = new BitSet[clients.names().length];
         for (int c = 0; c < held.length; c++) {
             held[c] = (BitSet) clients.previousActive()[c].clone();
             held[c].or(clients.previousStandby()[c]);
         }
-        holders = listClients(tasks, held);
-        columns = new int[tasks][];
+        int[][] holders = listClients(tasks, held);
+        int[][] columns = new int[tasks][];
+        boolean isAnyLagUnknown = false;
         for (int t = 0; t < tasks; t++) {
-            columns[t] = findColumns(t);
+            columns[t] = findColumns(t, clients, holders[t]);
+            isAnyLagUnknown |= clients.lags().isAnyUnknown(t);
         }
-    }
-
-    int[] owners(int t) {
-        return owners[t];
-    }
-
-    int[] holders(int t) {
-        return holders[t];
-    }
-
-    /** Returns the clients that are not in the task's pool, sorted. */
-    int[] of(int t) {
-        return columns[t];
-    }
-
-    boolean isAnyLagUnknown() {
-        return unknownLag;
+        return new Columns(listClients(tasks, clients.previousActive()), holders, columns, isAnyLagUnknown);
     }
 
     /** Returns per task the clients whose set has it, in time proportional to the sets. */
@@ -65,19 +50,18 @@ final class Columns {
         return listed;
     }
 
-    /** Finds the clients that differ from the others in a known fact; records unknown lags. */
-    private int[] findColumns(int t) {
+    /** Finds the clients that differ from the others in a known fact. */
+    private static int[] findColumns(int t, Snapshot.Clients clients, int[] holders) {
         TaskLags lags = clients.lags();
         int count = clients.names().length;
-        unknownLag |= lags.isAnyUnknown(t);
-        int other = findOther(holders[t], count);
+        int other = findOther(holders, count);
         long ofOthers = other < 0 ? Snapshot.NONE : lags.of(t, other);
         int[] own = (lags.common(t) == ofOthers ? lags.own(t) : IntStream.range(0, count))
                 .filter(c -> lags.of(t, c) != ofOthers)
                 .toArray();
         return own.length == 0
-                ? holders[t]
-                : IntStream.concat(Arrays.stream(holders[t]), Arrays.stream(own))
+                ? holders
+                : IntStream.concat(Arrays.stream(holders), Arrays.stream(own))
                         .sorted()
                         .distinct()
                         .toArray();

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import java.util.Arrays;
 import java.util.Locale;
 
 /** How the restore rate of a client is known; answers carry the names in lower case. */
@@ -15,12 +16,10 @@ public enum Evidence {
 
     /** Returns the evidence of this name in lower case, or {@link #ONCE} if there is none of that name. */
     public static Evidence of(String name) {
-        for (Evidence evidence : values()) {
-            if (evidence.toString().equals(name)) {
-                return evidence;
-            }
-        }
-        return ONCE;
+        return Arrays.stream(values())
+                .filter(evidence -> evidence.toString().equals(name))
+                .findFirst()
+                .orElse(ONCE);
     }
 
     @Override

@@ -39,10 +39,12 @@ public final class Ranks {
     private long[] listRanks(int t) {
         int[] columns = snapshot.columns(t);
         int[] others = snapshot.firstOthers(columns, snapshot.standbysPerTask() + 1);
-        return IntStream.concat(Arrays.stream(columns), Arrays.stream(others))
-                .mapToLong(c -> rank(t, c))
-                .sorted()
-                .toArray();
+        long[] sorted = new long[columns.length + others.length];
+        for (int i = 0; i < sorted.length; i++) {
+            sorted[i] = rank(t, i < columns.length ? columns[i] : others[i - columns.length]);
+        }
+        Arrays.sort(sorted);
+        return sorted;
     }
 
     /** Returns the end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
@@ -50,9 +52,10 @@ public final class Ranks {
         if (snapshot.endOffset(t) >= 0) {
             return snapshot.endOffset(t);
         }
-        long largest = Arrays.stream(Snapshot.and(snapshot.columns(t), snapshot.poolClient(t)))
-                .mapToLong(c -> snapshot.lag(t, c))
-                .reduce(acceptable, Math::max);
+        long largest = acceptable;
+        for (int c : Snapshot.and(snapshot.columns(t), snapshot.poolClient(t))) {
+            largest = Math.max(largest, snapshot.lag(t, c));
+        }
         return largest == Long.MAX_VALUE ? largest : largest + 1;
     }
 

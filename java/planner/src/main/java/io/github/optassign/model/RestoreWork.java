@@ -2,7 +2,6 @@ package io.github.optassign.model;
 
 import io.github.optassign.policy.ProgramPolicy;
 import java.util.Arrays;
-import java.util.Comparator;
 
 /**
  * The restoring under a plan: its copies on clients that are not caught up, and the copies that R3 to R5 force in this
@@ -43,14 +42,25 @@ public record RestoreWork(long offsets, int cold) {
     private static int[] listForced(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
         int copies = snapshot.standbysPerTask() + 1;
         int[] known = Snapshot.and(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
-        return Arrays.stream(Snapshot.and(known, snapshot.firstOthers(known, copies)))
-                .boxed()
-                .sorted(Comparator.comparingLong((Integer c) -> ranks.rank(t, c))
-                        .thenComparing(c -> !plan.hasCopy(t, c))
-                        .thenComparingLong(c -> ranks.cost(t, c)))
-                .mapToInt(c -> c)
-                .limit(copies)
-                .toArray();
+        int[] open = Snapshot.and(known, snapshot.firstOthers(known, copies));
+        int[] forced = {};
+        while (forced.length < copies) {
+            int best = -1;
+            for (int c : open) {
+                boolean isOpen = Arrays.binarySearch(forced, c) < 0;
+                best = isOpen && (best < 0 || isForcedBefore(ranks, plan, t, c, best)) ? c : best;
+            }
+            forced = Snapshot.and(forced, best);
+        }
+        return forced;
+    }
+
+    private static boolean isForcedBefore(Ranks ranks, Placement plan, int t, int c, int other) {
+        if (ranks.rank(t, c) != ranks.rank(t, other)) {
+            return ranks.rank(t, c) < ranks.rank(t, other);
+        }
+        boolean isPlanned = plan.hasCopy(t, c);
+        return isPlanned != plan.hasCopy(t, other) ? isPlanned : ranks.cost(t, c) < ranks.cost(t, other);
     }
 
     /**

@@ -68,15 +68,11 @@ public record Shares(long[] low, long[] high) {
             left -= low[c];
         }
         TreeMap<BigInteger, List<Integer>> byFraction = new TreeMap<>();
-        Map<Long, BigInteger> fractions = new HashMap<>();
         for (int c = 0; c < sizes.length; c++) {
             if (low[c] < high[c]) {
-                BigInteger all = units;
-                BigInteger fraction = fractions.computeIfAbsent(
-                        sizes[c],
-                        size -> BigInteger.valueOf(tasks)
-                                .multiply(BigInteger.valueOf(size))
-                                .mod(all));
+                BigInteger fraction = BigInteger.valueOf(tasks)
+                        .multiply(BigInteger.valueOf(sizes[c]))
+                        .mod(units);
                 byFraction.computeIfAbsent(fraction, none -> new ArrayList<>()).add(c);
             }
         }

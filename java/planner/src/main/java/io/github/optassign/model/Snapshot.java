@@ -5,6 +5,8 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * The knowledge at the start of one rebalance, in arrays: a task or a client is its index.
@@ -73,13 +75,13 @@ public final class Snapshot {
         this.tasks = tasks;
         this.clients = clients;
         // If all drain it is as if none did: the tasks must run somewhere.
-        this.traits = traits.isAnyStaying()
-                ? traits
-                : new Traits(traits.sizes(), new boolean[clients.names.length], traits.tags());
+        boolean isAnyStaying = IntStream.range(0, clients.names.length).anyMatch(c -> !traits.draining()[c]);
+        this.traits =
+                isAnyStaying ? traits : new Traits(traits.sizes(), new boolean[clients.names.length], traits.tags());
         this.endOffsets = endOffsets;
         taskIndex = indexByName(tasks.names);
         clientIndex = indexByName(clients.names);
-        columns = new Columns(tasks.names.length, clients);
+        columns = Columns.find(tasks.names.length, clients);
         weights = null;
         firstTasks = new int[subtopologyCount() + 1];
         for (int t = 0; t < taskCount(); t++) {
@@ -197,6 +199,21 @@ public final class Snapshot {
         return ofA < ofB ? -1 : ofA > ofB ? 1 : 0; // asked for often; neither is NaN
     }
 
+    /**
+     * Returns the first client with the least load after one more copy (see {@link #compareLoad}), or -1 if there is
+     * none.
+     *
+     * @param load per client the number of its copies
+     */
+    public int findLeastLoaded(long[] load, IntPredicate mayHave) {
+        int best = -1;
+        for (int c = 0; c < load.length; c++) {
+            boolean isLess = best < 0 || compareLoad(load[c], c, load[best], best) < 0;
+            best = isLess && mayHave.test(c) ? c : best;
+        }
+        return best;
+    }
+
     /** Returns per client its {@link #size}. Not to be written to. */
     public long[] sizes() {
         return traits.sizes();
@@ -233,12 +250,12 @@ public final class Snapshot {
 
     /** Returns the clients that list the task as active, sorted. Not to be written to. */
     public int[] owners(int t) {
-        return columns.owners(t);
+        return columns.owners()[t];
     }
 
     /** Returns the clients that list the task among their previous ones, sorted. Not to be written to. */
     public int[] holders(int t) {
-        return columns.holders(t);
+        return columns.holders()[t];
     }
 
     /**
@@ -246,7 +263,7 @@ public final class Snapshot {
      * first of the others. All clients of the pool are equally far from the task's state. Not to be written to.
      */
     public int[] columns(int t) {
-        return columns.of(t);
+        return columns.of()[t];
     }
 
     /**
@@ -254,7 +271,7 @@ public final class Snapshot {
      * to.
      */
     public int[] columnsAnd(int t, int... more) {
-        return and(columns.of(t), more);
+        return and(columns.of()[t], more);
     }
 
     /** Returns the union of sorted clients and others, sorted; numbers below 0 are left out. Not to be written to. */
@@ -289,7 +306,7 @@ public final class Snapshot {
 
     /** Returns a client of the task's pool, or -1 if there is none. */
     public int poolClient(int t) {
-        return Columns.findOther(columns.of(t), clientCount());
+        return Columns.findOther(columns.of()[t], clientCount());
     }
 
     /** Returns whether the client lists the task as active. */

@@ -1,6 +1,5 @@
 package io.github.optassign.model;
 
-import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
@@ -50,12 +49,17 @@ public final class TagSpread {
     }
 
     private long countValues(int[] copies) {
-        return IntStream.range(0, tags)
-                .mapToLong(k -> Arrays.stream(copies)
-                        .map(c -> snapshot.tag(c, k))
-                        .filter(value -> value >= 0)
-                        .distinct()
-                        .count())
-                .sum();
+        int count = 0;
+        for (int k = 0; k < tags; k++) {
+            for (int i = 0; i < copies.length; i++) {
+                int value = snapshot.tag(copies[i], k);
+                boolean isNew = value >= 0;
+                for (int before = 0; before < i && isNew; before++) {
+                    isNew = snapshot.tag(copies[before], k) != value;
+                }
+                count += isNew ? 1 : 0;
+            }
+        }
+        return count;
     }
 }

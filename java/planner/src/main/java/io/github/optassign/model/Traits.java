@@ -37,14 +37,4 @@ public record Traits(long[] sizes, boolean[] draining, int[][] tags) {
             return -1;
         }
     }
-
-    /** Returns whether any client stays. */
-    public boolean isAnyStaying() {
-        for (boolean drains : draining) {
-            if (!drains) {
-                return true;
-            }
-        }
-        return false;
-    }
 }
