@@ -245,16 +245,16 @@ THRESHOLDS = 100_000
 """The number of pairs of a threshold and a kind of client that are examined for each level. With more of them, fewer thresholds
 are examined, and the bound is a bit lower. [pairs]"""
 PARTNERS = 12
-"""The number of least loaded clients, and as many at random, that the most loaded one trades with. The least loaded ones alone
-may all hold a copy of the same tasks. [clients]"""
+"""The number of least loaded clients, and of as many others, that the most loaded one trades with. The least loaded ones alone
+may all hold a copy of the same tasks. In Python the others are drawn at random. [clients]"""
 TRADE_TRIES = 20
 """The trades of one client, by their gain, that are examined for two copies of one task on a client. A later one gains little.
 [rounds]"""
 LEAST_GAIN = 0.0001
 """The least gain of a trade in the greatest of the loads. A smaller gain is not worth a step. [share]"""
 PAIRED_TASKS = 40
-"""The number of tasks of the most loaded client that look for a trade, from the heaviest to the lightest; in Python they go in
-pairs, too. Pairs grow with the square of it. [tasks]"""
+"""The number of tasks of a client that go alone or in pairs in a trade, from the heaviest to the lightest. Pairs grow with the
+square of it. [tasks]"""
 FEW_TASKS = 12
 """The number of tasks on a client up to which three may go together. There are as many threes as the cube of it. [tasks]"""
 CLIENTS_FOR_THREE = 300

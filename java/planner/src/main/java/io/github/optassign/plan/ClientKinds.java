@@ -6,9 +6,10 @@ import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -26,10 +27,8 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
 
     /** Groups the clients of a snapshot; racks count only if they matter. */
     static ClientKinds of(Snapshot snapshot, RackTraffic traffic) {
-        List<Integer> tags = new ArrayList<>();
-        for (int k = 0; k < snapshot.tagCount(); k++) {
-            tags.add(k);
-        }
+        List<Integer> tags =
+                IntStream.range(0, snapshot.tagCount()).boxed().collect(Collectors.toCollection(ArrayList::new));
         ClientKinds kinds = of(snapshot, traffic, tags);
         while (kinds.count() > GreedyPolicy.MOST_KINDS && !tags.isEmpty()) {
             tags.remove(Collections.max(tags, Comparator.comparingLong(k -> countValues(snapshot, k))));
@@ -61,25 +60,25 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
     }
 
     private static ClientKinds of(Snapshot snapshot, RackTraffic traffic, List<Integer> tags) {
-        Map<List<Integer>, Integer> found = new HashMap<>();
-        List<List<Integer>> clients = new ArrayList<>();
-        int[] kinds = new int[snapshot.clientCount()];
-        for (int c = 0; c < kinds.length; c++) {
+        Map<List<Integer>, List<Integer>> found = new LinkedHashMap<>();
+        for (int c = 0; c < snapshot.clientCount(); c++) {
             List<Integer> traits = new ArrayList<>(List.of(snapshot.isDraining(c) ? 1 : 0));
             traits.add(traffic.matters() ? traffic.racks()[c] : 0);
             for (int k : tags) {
                 traits.add(snapshot.tag(c, k));
             }
-            kinds[c] = found.computeIfAbsent(traits, absent -> found.size());
-            if (kinds[c] == clients.size()) {
-                clients.add(new ArrayList<>());
-            }
-            clients.get(kinds[c]).add(c);
+            found.computeIfAbsent(traits, absent -> new ArrayList<>()).add(c);
         }
-        int[][] members = clients.stream()
-                .map(list -> list.stream().mapToInt(c -> c).toArray())
+        int[][] clients = found.values().stream()
+                .map(alike -> alike.stream().mapToInt(c -> c).toArray())
                 .toArray(int[][]::new);
-        return new ClientKinds(kinds, members, List.copyOf(tags));
+        int[] kinds = new int[snapshot.clientCount()];
+        for (int kind = 0; kind < clients.length; kind++) {
+            for (int c : clients[kind]) {
+                kinds[c] = kind;
+            }
+        }
+        return new ClientKinds(kinds, clients, List.copyOf(tags));
     }
 
     int count() {

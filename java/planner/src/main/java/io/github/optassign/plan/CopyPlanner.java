@@ -23,14 +23,12 @@ final class CopyPlanner {
     private final Ranks ranks;
     private final Previous previous;
     private final RackTraffic traffic;
-    private final RestoreSteps steps;
 
     CopyPlanner(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
         this.snapshot = snapshot;
         this.ranks = ranks;
         this.previous = previous;
         this.traffic = traffic;
-        steps = new RestoreSteps(snapshot, ranks);
     }
 
     /** Plans all copies of logged tasks. @return per task its clients, sorted; none if the task is not logged */
@@ -95,36 +93,22 @@ final class CopyPlanner {
     }
 
     /** Restore work, then copies not caught up, then copies that move. */
-    private final class CopyCosts implements PairChoice.Costs {
+    private final class CopyCosts extends RestoreSteps implements PairChoice.Costs {
         private final boolean withActives;
 
         CopyCosts(boolean withActives) {
+            super(snapshot, ranks);
             this.withActives = withActives;
         }
 
         @Override
         public long of(int t, int c) {
             int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
-            long cost = steps.count(t, c) * PairChoice.STEP;
+            long cost = count(t, c) * PairChoice.STEP;
             cost += ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0;
             boolean stays = previous.owner(t) == c;
             cost += stays ? 0 : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : IS_NEW;
             return cost + CROSSING * Math.min(MOST_CROSSINGS, crossings);
-        }
-
-        @Override
-        public boolean isTied(int t, int c) {
-            return steps.isTied(t, c);
-        }
-
-        @Override
-        public int countFree(int t, int[] fixed) {
-            return steps.countFree(t, fixed);
-        }
-
-        @Override
-        public long beyond(int t, int tied) {
-            return steps.countBeyond(t, tied) * PairChoice.STEP;
         }
     }
 }

@@ -55,7 +55,7 @@ final class Downtime implements Trades.Objective {
         Arrays.setAll(disks, c -> new DiskQueue(perSecond == null ? 1 : perSecond[c]));
         for (int t : lost) {
             size[t] = measureChangelog(t);
-            disks[plan.active()[t]].replace(0, size[t]);
+            put(t, plan.active()[t]);
         }
         int longest =
                 Arrays.stream(disks).mapToInt(disk -> disk.sizes.length).max().orElse(0);
@@ -131,40 +131,49 @@ final class Downtime implements Trades.Objective {
     public double measureRise(int t, int place) {
         int c = plan.active()[place];
         return isUnknown(t, c) && !plan.hasStandby(t, c)
-                ? disks[c].sumCubesWith(size[place], size[t]) - disks[c].sumCubes()
+                ? disks[c].with(size[place], size[t]).cubes - disks[c].cubes
                 : Double.POSITIVE_INFINITY;
     }
 
     @Override
     public double leastGain(int t) {
-        return disks[plan.active()[t]].sumCubes() * TiePolicy.LOST_LEAST_GAIN;
+        return disks[plan.active()[t]].cubes * TiePolicy.LOST_LEAST_GAIN;
     }
 
     @Override
     public void take(int t) {
-        disks[plan.active()[t]].replace(size[t], 0);
+        int from = plan.active()[t];
+        disks[from] = disks[from].with(size[t], 0);
     }
 
     @Override
     public void put(int t, int to) {
-        disks[to].replace(0, size[t]);
+        disks[to] = disks[to].with(0, size[t]);
         plan.active()[t] = to;
     }
 
-    /** The sizes of lost tasks that are restored on one client and share its rate evenly. */
+    /** Lost tasks that are restored on one client and share its rate evenly. */
     private static final class DiskQueue {
         private final double speed;
-        private double[] sizes = {};
-        private double load;
+        /** The sizes of the tasks, sorted. */
+        private final double[] sizes;
 
-        DiskQueue(double speed) {
+        private final double load;
+        /** The sum of the cubes of the times after which each is restored. */
+        private final double cubes;
+
+        DiskQueue(double speed, double... sizes) {
             this.speed = speed;
-        }
-
-        /** Replaces a size by another one; 0 stands for none. */
-        void replace(double old, double size) {
-            sizes = with(old, size);
-            load = Arrays.stream(sizes).sum();
+            this.sizes = sizes;
+            double sum = 0;
+            double passed = 0;
+            for (int k = 0; k < sizes.length; k++) { // finished copies leave their share to the others
+                passed += sizes[k];
+                double seconds = (passed + (sizes.length - 1 - k) * sizes[k]) / speed;
+                sum += seconds * seconds * seconds;
+            }
+            load = passed;
+            cubes = sum;
         }
 
         /** Returns the time until the disk has restored its tasks and further offsets. */
@@ -172,15 +181,8 @@ final class Downtime implements Trades.Objective {
             return (load + more) / speed;
         }
 
-        double sumCubes() {
-            return sumCubes(sizes);
-        }
-
-        double sumCubesWith(double old, double size) {
-            return sumCubes(with(old, size));
-        }
-
-        private double[] with(double old, double size) {
+        /** Returns the queue with a size replaced by another one; 0 stands for none. */
+        DiskQueue with(double old, double size) {
             int at = old > 0 ? Arrays.binarySearch(sizes, old) : sizes.length;
             double[] changed = new double[sizes.length + 1];
             int number = 0;
@@ -194,21 +196,7 @@ final class Downtime implements Trades.Objective {
             }
             changed = Arrays.copyOf(changed, number);
             Arrays.sort(changed);
-            return changed;
-        }
-
-        /**
-         * Sums the cubes of the times after which each is restored: finished copies leave their share to the others.
-         */
-        private double sumCubes(double[] ascending) {
-            double sum = 0;
-            double passed = 0;
-            for (int k = 0; k < ascending.length; k++) {
-                passed += ascending[k];
-                double seconds = (passed + (ascending.length - 1 - k) * ascending[k]) / speed;
-                sum += seconds * seconds * seconds;
-            }
-            return sum;
+            return new DiskQueue(speed, changed);
         }
     }
 }

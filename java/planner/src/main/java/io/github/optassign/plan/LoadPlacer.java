@@ -13,10 +13,8 @@ import java.util.stream.IntStream;
  * <ol>
  *   <li>{@link #findHomes} puts each task on its cheapest client; {@link #deal} deals tasks that cost the same on all,
  *       longest first.
- *   <li>{@link CheapLoads} has clients beyond the level give away what costs least for its weight.
- *   <li>If that does not suffice, {@link EvenLoads} evens out loads whatever the cost, and tasks return to cheaper
- *       clients with room.
- *   <li>Dealt tasks, which move for nothing, even out the rest.
+ *   <li>By {@link LoadTrades}, clients beyond the level give dealt tasks away, which move for nothing, then others.
+ *   <li>Dealt tasks even out the rest.
  * </ol>
  */
 final class LoadPlacer {
@@ -50,16 +48,16 @@ final class LoadPlacer {
     static int[] place(Snapshot snapshot, Ranks ranks, Previous previous, Loads loads, double level) {
         LoadPlacer placer = new LoadPlacer(snapshot, ranks, previous, loads, level);
         placer.findHomes();
-        boolean[] free = placer.deal();
-        int[] active = placer.active;
-        EvenLoads.reach(loads, active, free, level);
-        CheapLoads.reach(snapshot, loads, active, level, placer::price);
-        if (loads.greatest(active) > level * (1 + LoadPolicy.ROUNDING)) {
-            EvenLoads.reach(loads, active, LoadTrades.all(active.length), level);
-            CheapLoads.reach(snapshot, loads, active, level, placer::price);
-        }
-        EvenLoads.reach(loads, active, free, LoadPolicy.EVEN_LOAD);
-        return active;
+        boolean[] dealt = placer.deal();
+        boolean[] all = new boolean[dealt.length];
+        Arrays.fill(all, true);
+        int[] active = placer.trade(placer.active, dealt, level);
+        active = placer.trade(active, all, level);
+        return placer.trade(active, dealt, LoadPolicy.EVEN_LOAD);
+    }
+
+    private int[] trade(int[] actives, boolean[] movable, double most) {
+        return LoadTrades.search(snapshot, loads, this::price, actives, movable, most);
     }
 
     private double price(int t, int c) {

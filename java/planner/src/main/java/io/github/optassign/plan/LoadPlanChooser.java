@@ -50,7 +50,8 @@ final class LoadPlanChooser {
     private Placement choose() {
         double level = loads.bound() * (1 + weights.tolerance());
         Placement before = previous.assigned();
-        boolean mayRest = before != null && RestCheck.keepsRules(snapshot, ranks, before) && !isAnyOnDraining(before);
+        boolean mayRest =
+                before != null && PlanChooser.keepsRules(snapshot, ranks, before) && !isStandbyOnDraining(before);
         if (mayRest && isBalanced(before, level)) {
             return before;
         }
@@ -66,7 +67,7 @@ final class LoadPlanChooser {
         }
         boolean stays = remembered != null
                 && isBalanced(remembered, Math.max(level, reached))
-                && !isAnyOnDraining(remembered)
+                && !isStandbyOnDraining(remembered)
                 && !RestoreWork.of(snapshot, ranks, remembered)
                         .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog());
         return stays ? remembered : fresh;
@@ -77,15 +78,15 @@ final class LoadPlanChooser {
                 && loads.countIdle(placement.active()) == 0;
     }
 
-    /** Returns whether a draining client has an active, or a standby that a client which stays could have. */
-    private boolean isAnyOnDraining(Placement placement) {
+    /** Returns whether a draining client has a standby that a client which stays could have. */
+    private boolean isStandbyOnDraining(Placement placement) {
         long staying = IntStream.range(0, snapshot.clientCount())
                 .filter(c -> !snapshot.isDraining(c))
                 .count();
-        return IntStream.range(0, snapshot.taskCount())
-                .anyMatch(t -> snapshot.isDraining(placement.active()[t])
-                        || (snapshot.standbysPerTask() < staying
-                                && Arrays.stream(placement.standby()[t]).anyMatch(snapshot::isDraining)));
+        return snapshot.standbysPerTask() < staying
+                && Arrays.stream(placement.standby())
+                        .flatMapToInt(Arrays::stream)
+                        .anyMatch(snapshot::isDraining);
     }
 
     private Placement makeFresh(double level) {
@@ -122,7 +123,9 @@ final class LoadPlanChooser {
                 .thenComparing((one, other) -> snapshot.compareLoad(copies[one], one, copies[other], other));
         int[] known = Snapshot.and(snapshot.columns(t), previous.standbys(t));
         while (plan.standby()[t].length < snapshot.standbysPerTask()) {
-            int best = Arrays.stream(Snapshot.and(known, findEmptiest(t, plan, known, copies)))
+            int emptiest =
+                    snapshot.findLeastLoaded(copies, c -> !plan.hasCopy(t, c) && Arrays.binarySearch(known, c) < 0);
+            int best = Arrays.stream(Snapshot.and(known, emptiest))
                     .filter(c -> !plan.hasCopy(t, c))
                     .boxed()
                     .min(order)
@@ -130,15 +133,5 @@ final class LoadPlanChooser {
             plan.addStandby(t, best);
             copies[best]++;
         }
-    }
-
-    /** Returns of the clients without state the one with the fewest copies per thread, or -1 if there is none. */
-    private int findEmptiest(int t, Placement plan, int[] known, long[] copies) {
-        int best = -1;
-        for (int c = 0; c < copies.length; c++) {
-            boolean isFewer = best < 0 || snapshot.compareLoad(copies[c], c, copies[best], best) < 0;
-            best = isFewer && !plan.hasCopy(t, c) && Arrays.binarySearch(known, c) < 0 ? c : best;
-        }
-        return best;
     }
 }

@@ -1,105 +1,224 @@
 package io.github.optassign.plan;
 
+import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Random;
-import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Actives that clients trade by weight. Copies are the tasks; behind them each client has a free place, by which an
- * active is handed over.
+ * Actives that clients trade by weight: loads beyond a level and idle threads cost most, then the prices of actives.
+ * Copies are the tasks; behind them each client has a free place, by which an active is handed over.
+ *
+ * <p>The search begins with trades that move few tasks, and allows more once none gains: exchanges, then clients beyond
+ * the level and trades in threes, in the end {@link #handOver}.
  */
-abstract class LoadTrades implements Trades.Objective {
-    final Loads loads;
-    /** Per task its client. */
-    final int[] active;
-    /** The greatest load to reach. */
-    final double level;
-    /** Per client the weight and the number of its tasks. */
-    final double[] sums;
+final class LoadTrades implements Trades.Objective {
+    /** The price of an active on a client, in offsets. */
+    interface Prices {
+        double of(int t, int c);
+    }
 
-    final int[] number;
-    /** Per client the tasks that may move, lightest first. */
-    final List<List<Integer>> tasks = new ArrayList<>();
+    private static final int HAND_OVER = 0;
+    private static final int OVERFILL = 2;
 
-    final Comparator<Integer> byWeight;
-    /** The clients that may have actives, the least loaded first. */
-    List<Integer> byLoad = List.of();
-
+    private final Snapshot snapshot;
+    private final Loads loads;
+    private final Prices prices;
     private final boolean[] movable;
-    private final Random random = new Random(LoadPolicy.SEED);
+    /** The greatest load to reach. */
+    private final double level;
+    /** The price of a weight of 1 beyond the level, or of an idle thread, above all other prices. */
+    private final double penalty;
+    /** Per task its client. */
+    private final int[] active;
+    /** Per client the weight and the number of its tasks. */
+    private final double[] sums;
 
-    /**
-     * Creates a search.
-     *
-     * @param active per task its client; changed
-     * @param movable per task whether it may move
-     */
-    LoadTrades(Loads loads, int[] active, boolean[] movable, double level) {
+    private final int[] number;
+    /** Per client the tasks that may move, lightest first. */
+    private final List<List<Integer>> tasks = new ArrayList<>();
+    /** Which trades are allowed: tasks are handed over; from 1, they are exchanged; from 2, clients are overfilled. */
+    private int stage = HAND_OVER;
+    /** The clients that may have actives, the least loaded first, as of the beginning of the round. */
+    private int[] byLoad = {};
+    /** The least loaded clients, which take tasks in this round. */
+    private int[] targets = {};
+    /** Per task how much more than now it costs on its cheapest other client. */
+    private final double[] moreElsewhere;
+    /** The load up to which clients take tasks for those of the present seeker. */
+    private double limit;
+    /** Per client whether it has handed over a task that it had no trade for. */
+    private final boolean[] hasEscaped;
+    /** The least greatest load without a trade that gains, and its actives. */
+    private double least = Double.POSITIVE_INFINITY;
+
+    private int[] best = {};
+
+    private LoadTrades(Snapshot snapshot, Loads loads, Prices prices, int[] actives, boolean[] movable, double level) {
+        this.snapshot = snapshot;
         this.loads = loads;
-        this.active = active;
+        this.prices = prices;
         this.movable = movable;
-        this.level = level;
+        this.level = level * (1 + LoadPolicy.ROUNDING);
+        active = actives.clone();
         sums = loads.sumUp(active);
         number = new int[sums.length];
-        byWeight = Comparator.comparingDouble((Integer t) -> loads.weight[t]).thenComparingInt(t -> t);
+        hasEscaped = new boolean[sums.length];
+        moreElsewhere = new double[active.length];
         Stream.generate(() -> new ArrayList<Integer>()).limit(sums.length).forEach(tasks::add);
+        double dearest = LoadPolicy.MOVE_OFFSETS;
         for (int t = 0; t < active.length; t++) {
             number[active[t]]++;
             if (mayMove(t)) {
                 tasks.get(active[t]).add(t);
             }
+            for (int c : snapshot.columnsAnd(t, snapshot.poolClient(t), active[t])) {
+                dearest = Math.max(dearest, prices.of(t, c));
+            }
         }
-        tasks.forEach(each -> each.sort(byWeight));
+        tasks.forEach(each -> each.sort(Comparator.comparingDouble(t -> loads.weight[t])));
+        penalty = 1_000_000 * dearest;
     }
 
-    /** Returns per task that it may move. */
-    static boolean[] all(int tasks) {
-        boolean[] all = new boolean[tasks];
-        Arrays.fill(all, true);
-        return all;
+    /**
+     * Lowers the greatest load to a level at low prices, or near to it if no trade gains.
+     *
+     * @param actives per task its client
+     * @param movable per task whether it may move
+     * @return per task its client after the trades
+     */
+    static int[] search(Snapshot snapshot, Loads loads, Prices prices, int[] actives, boolean[] movable, double level) {
+        LoadTrades trades = new LoadTrades(snapshot, loads, prices, actives, movable, level);
+        Trades.search(trades, LoadPolicy.TRADES);
+        double greatest =
+                Arrays.stream(trades.byLoad).mapToDouble(trades::load).max().orElse(0);
+        return greatest > trades.least ? trades.best : trades.active;
     }
 
     private boolean mayMove(int t) {
         return movable[t] && !loads.oversized[t];
     }
 
-    final double load(int c) {
-        return sums[c] / loads.size[c];
-    }
-
-    final boolean isFree(int copy) {
+    private boolean isFree(int copy) {
         return copy >= active.length;
     }
 
-    /** Sorts the clients by their load. @return the least loaded of some clients, then as many others at random */
-    final int[] chooseTargets(IntPredicate mayTake) {
+    private double load(int c) {
+        return sums[c] / loads.size[c];
+    }
+
+    /** Returns the weight that a client can take up to the level; below 0 if it is beyond. */
+    private double measureRoom(int c) {
+        return loads.size[c] * level - sums[c];
+    }
+
+    /**
+     * Returns tasks that are to leave clients beyond the level, then tasks with a cheaper client, by their price on
+     * other clients for their weight; then free places of clients with idle threads.
+     */
+    @Override
+    public int[] listSeekers() {
         byLoad = IntStream.range(0, sums.length)
                 .filter(loads::isOpen)
                 .boxed()
-                .sorted(Comparator.comparingDouble(this::load).thenComparingInt(c -> c))
-                .toList();
-        int[] all = byLoad.stream().mapToInt(c -> c).filter(mayTake).toArray();
-        int[] targets = Arrays.copyOf(all, Math.min(all.length, 2 * LoadPolicy.PARTNERS));
-        for (int i = LoadPolicy.PARTNERS; i < targets.length && targets.length < all.length; i++) {
-            targets[i] = all[LoadPolicy.PARTNERS + random.nextInt(all.length - LoadPolicy.PARTNERS)];
+                .sorted(Comparator.comparingDouble(this::load))
+                .mapToInt(c -> c)
+                .toArray();
+        targets = Arrays.stream(byLoad)
+                .filter(c -> !hasEscaped[c])
+                .limit(2 * LoadPolicy.PARTNERS)
+                .toArray();
+        for (int t = 0; t < active.length; t++) {
+            double now = prices.of(t, active[t]);
+            moreElsewhere[t] = mayMove(t) && (now > 0 || isLeaving(t)) ? findLeastPrice(t) - now : 0;
         }
-        return targets;
+        IntStream leaving = IntStream.range(0, active.length)
+                .filter(t -> mayMove(t) && (isLeaving(t) || moreElsewhere[t] < 0))
+                .boxed()
+                .sorted(Comparator.comparing((Integer t) -> !isLeaving(t))
+                        .thenComparingDouble(t -> moreElsewhere[t] / loads.weight[t])
+                        .thenComparingDouble(t -> -loads.weight[t]))
+                .mapToInt(t -> t);
+        IntStream idle = Arrays.stream(byLoad)
+                .filter(c -> number[c] < loads.leastNumber[c])
+                .map(c -> active.length + c);
+        return IntStream.concat(leaving, idle).toArray();
     }
 
-    /** Returns the free place of a client, then its tasks of nearly a weight. */
-    final IntStream listPlaces(int c, double weight) {
-        List<Integer> theirs = tasks.get(c);
+    private boolean isBeyond(int t) {
+        return measureRoom(active[t]) < 0;
+    }
+
+    /**
+     * Returns whether a task's client is beyond the level; once clients are overfilled, only the most loaded counts.
+     */
+    private boolean isLeaving(int t) {
+        return isBeyond(t) && (stage < OVERFILL || active[t] == findMostLoaded());
+    }
+
+    private int findMostLoaded() {
+        return byLoad[byLoad.length - 1];
+    }
+
+    /**
+     * Returns the least price of a task on other clients, with room if it is handed over; infinite if there is none.
+     */
+    private double findLeastPrice(int t) {
+        return Arrays.stream(snapshot.columnsAnd(t, targets))
+                .filter(c -> mayGo(t, c) && (stage > HAND_OVER || measureRoom(c) >= loads.weight[t]))
+                .mapToDouble(c -> prices.of(t, c))
+                .min()
+                .orElse(Double.POSITIVE_INFINITY);
+    }
+
+    private boolean mayGo(int t, int c) {
+        return c != active[t] && loads.isOpen(c) && fitsThread(t, c);
+    }
+
+    /** Returns whether a thread of the client can run the task at the level, or at no greater load than now. */
+    private boolean fitsThread(int t, int c) {
+        return loads.fitsThread(t, c, Math.max(level, loads.weight[t] / loads.capacity[active[t]]));
+    }
+
+    /** Returns places on clients that the task may have state on and on the targets, the fullest clients first. */
+    @Override
+    public int[] listPartners(int seeker) {
+        int here = client(seeker);
+        limit = stage < OVERFILL ? level : Math.max(level, load(here));
+        if (isFree(seeker)) {
+            return number[here] >= loads.leastNumber[here]
+                    ? new int[0]
+                    : IntStream.range(0, active.length).toArray();
+        }
+        if (!isBeyond(seeker) && moreElsewhere[seeker] >= 0) {
+            return new int[0];
+        }
+        return Arrays.stream(snapshot.columnsAnd(seeker, targets))
+                .filter(c -> mayGo(seeker, c))
+                .boxed()
+                .sorted(Comparator.comparingDouble(c -> -load(c)))
+                .flatMapToInt(c -> listPlaces(c, loads.weight[seeker] - measureTransfer(here, c)))
+                .toArray();
+    }
+
+    /** Returns the weight to bring from a client to another: as much as is beyond the level, or makes loads equal. */
+    private double measureTransfer(int here, int there) {
+        double toEqual = (sums[here] * loads.size[there] - sums[there] * loads.size[here])
+                / (loads.size[here] + loads.size[there]);
+        double most = Math.max(measureRoom(there), stage < OVERFILL ? 0 : toEqual);
+        return Math.min(most, Math.max(0, -measureRoom(here)));
+    }
+
+    /** Returns the free place of a client and, if tasks may be exchanged, up to two tasks of nearly a weight. */
+    private IntStream listPlaces(int c, double weight) {
+        List<Integer> theirs = stage == HAND_OVER ? List.of() : tasks.get(c);
         int place = countLighter(theirs, weight);
-        return IntStream.concat(
-                IntStream.of(active.length + c),
-                theirs.subList(Math.max(0, place - 1), Math.min(theirs.size(), place + 1)).stream()
-                        .mapToInt(t -> t));
+        List<Integer> near = theirs.subList(Math.max(0, place - 1), Math.min(theirs.size(), place + 1));
+        return IntStream.concat(IntStream.of(active.length + c), near.stream().mapToInt(t -> t));
     }
 
     private int countLighter(List<Integer> sorted, double weight) {
@@ -117,32 +236,85 @@ abstract class LoadTrades implements Trades.Objective {
     }
 
     @Override
-    public final int client(int copy) {
+    public int client(int copy) {
         return isFree(copy) ? copy - active.length : active[copy];
     }
 
     @Override
-    public final double measureRise(int copy, int place) {
+    public double measureRise(int copy, int place) {
         int c = client(place);
         int more = (isFree(copy) ? 0 : 1) - (isFree(place) ? 0 : 1);
-        boolean isIdle = more < 0 && number[c] <= loads.leastNumber[c];
-        boolean mayHave = isFree(copy) || (mayMove(copy) && loads.fitsThread(copy, c, findLimit(copy, place)));
-        return isIdle || !mayHave ? Double.POSITIVE_INFINITY : measureRise(copy, place, c);
+        int lacking = loads.leastNumber[c] - number[c];
+        double sum = sums[c] + weigh(copy) - weigh(place);
+        boolean mayHave = isFree(copy) || (mayMove(copy) && fitsThread(copy, c));
+        if (!mayHave || sum > Math.max(sums[c], limit * loads.size[c]) || (more < 0 && lacking >= 0)) {
+            return Double.POSITIVE_INFINITY;
+        }
+        double idle = Math.max(0, lacking - more) - Math.max(0, lacking);
+        return measureExcess(c, sum) - measureExcess(c, sums[c]) + penalty * idle + price(copy, c) - price(place, c);
     }
 
-    /** Returns the greatest load of a thread by one task that takes a place. */
-    abstract double findLimit(int t, int place);
+    private double weigh(int copy) {
+        return isFree(copy) ? 0 : loads.weight[copy];
+    }
 
-    /** Returns by how much the cost of a client rises. */
-    abstract double measureRise(int copy, int place, int c);
+    private double price(int copy, int c) {
+        return isFree(copy) ? 0 : prices.of(copy, c);
+    }
 
-    /** Returns by how much the weight of a client's tasks rises if it gets a copy in the place of another one. */
-    final double measureChange(int copy, int place) {
-        return (isFree(copy) ? 0 : loads.weight[copy]) - (isFree(place) ? 0 : loads.weight[place]);
+    /** Returns the cost of the weight beyond the level. Its square makes the greatest loads fall first. */
+    private double measureExcess(int c, double sum) {
+        double excess = Math.max(0, sum / loads.size[c] - level);
+        return penalty * loads.size[c] * (excess + excess * excess);
     }
 
     @Override
-    public final void take(int copy) {
+    public double leastGain(int seeker) {
+        int here = client(seeker);
+        return Math.max(LoadPolicy.MOVE_OFFSETS / 2, LoadPolicy.LEAST_GAIN * measureExcess(here, sums[here]));
+    }
+
+    @Override
+    public int countInThrees() {
+        return stage < OVERFILL ? 0 : LoadPolicy.PARTNERS;
+    }
+
+    @Override
+    public boolean escape() {
+        stage++;
+        return stage <= OVERFILL || handOver();
+    }
+
+    /**
+     * Hands the lightest task of the most loaded client to the least loaded one, which may trade on with many others;
+     * the first then takes none back. So many clients together take what none of them could.
+     */
+    private boolean handOver() {
+        int giver = findMostLoaded();
+        if (load(giver) < least) {
+            least = load(giver);
+            best = active.clone();
+        }
+        if (measureRoom(giver) >= 0
+                || hasEscaped[giver]
+                || tasks.get(giver).isEmpty()
+                || number[giver] <= loads.leastNumber[giver]) {
+            return false;
+        }
+        hasEscaped[giver] = true;
+        int lightest = tasks.get(giver).get(0);
+        for (int taker : targets) {
+            if (tasks.get(taker).size() > 2 && mayGo(lightest, taker)) {
+                take(lightest);
+                put(lightest, taker);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void take(int copy) {
         if (!isFree(copy)) {
             int from = active[copy];
             tasks.get(from).remove((Integer) copy);
@@ -152,7 +324,7 @@ abstract class LoadTrades implements Trades.Objective {
     }
 
     @Override
-    public final void put(int copy, int to) {
+    public void put(int copy, int to) {
         if (!isFree(copy)) {
             active[copy] = to;
             tasks.get(to).add(countLighter(tasks.get(to), loads.weight[copy]), copy);

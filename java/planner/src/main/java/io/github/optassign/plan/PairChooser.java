@@ -169,7 +169,7 @@ final class PairChooser {
         int[] clientNode = new int[clients];
         for (int c = 0; c < clients; c++) {
             count[c] = network.countPlaces(g, c);
-            clientNode[c] = flow.addNodes(1);
+            clientNode[c] = flow.addNode(0);
         }
         int total = 0;
         int[][] arcs = new int[end - first][clients];

@@ -34,9 +34,7 @@ final class PairNetwork {
     private final int[][] columns;
 
     private final int[][] toColumns;
-    /** Per task and kind the arc to the pool, -1 if none; null if all units of the task start in its pool. */
-    private final int[][] toPool;
-    /** Per task and kind how many clients a task of several alike gets through the pool; null for other tasks. */
+    /** Per task and kind how many clients the task gets through the pool. */
     private final int[][] pooled;
     /** Per subtopology and kind the node of the pool. */
     private final int[][] pool;
@@ -46,7 +44,7 @@ final class PairNetwork {
     private final int[][] takers;
     /** Per subtopology and client how many fixed pairs there are. */
     private final int[][] given;
-    /** Per subtopology and client the node of the cell; -1 if it has none, or its bounds cannot be broken. */
+    /** Per subtopology and client the node of the cell, -1 if none. */
     private final int[][] cell;
     /** Per subtopology and client the arc from the pool; -1 if none. */
     private final int[][] fromPool;
@@ -55,8 +53,15 @@ final class PairNetwork {
     /** Per subtopology its innermost level. */
     private final int[] inner;
 
-    /** Tasks without columns, grouped by the differences between their costs on kinds of clients. */
-    private final Map<List<Long>, List<Integer>> alike = new LinkedHashMap<>();
+    /** Tasks whose units pass the same nodes. */
+    private final List<Alike> groups = new ArrayList<>();
+
+    /**
+     * Tasks without columns and without ties that differ in nothing but a constant of their costs, or a single task.
+     *
+     * @param toPool per kind the arc to the pool, -1 if none
+     */
+    private record Alike(List<Integer> tasks, int[] toPool) {}
 
     /** Builds the network. @param isSoft whether bounds give way, at the price of the imbalance */
     PairNetwork(Snapshot snapshot, PairChoice choice, ClientKinds kinds, boolean isSoft) {
@@ -71,7 +76,6 @@ final class PairNetwork {
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
         columns = new int[tasks][];
         toColumns = new int[tasks][];
-        toPool = new int[tasks][];
         pooled = new int[tasks][];
         pool = new int[subtopologies][kinds.count()];
         listed = new int[subtopologies][clients];
@@ -96,19 +100,22 @@ final class PairNetwork {
             findColumns(t);
         }
         addCells();
+        Map<List<Long>, List<Integer>> alike = new LinkedHashMap<>();
         for (int t = 0; t < tasks; t++) {
             if (choice.need()[t] > 0) {
-                addTask(t);
+                values.expect(t);
+                alike.computeIfAbsent(describe(t), absent -> new ArrayList<>()).add(t);
             }
         }
-        alike.values().forEach(this::addAlike);
+        alike.values().forEach(this::addTasks);
         addLevels();
     }
 
     /** Finds a flow. @return whether it keeps all bounds, and no other can have more values of tags */
     boolean solve() {
         boolean isRouted = flow.solve(GreedyPolicy.FLOW_WORK);
-        alike.values().forEach(this::countAlike);
+        List<Integer> kindsInTurn = values.sortKinds();
+        groups.forEach(group -> deal(group, kindsInTurn));
         return isRouted && values.areMost();
     }
 
@@ -126,14 +133,7 @@ final class PairNetwork {
 
     /** Returns how many clients of a kind a task gets through the pool. */
     int countPooled(int t, int kind) {
-        if (choice.need()[t] == 0 || !isPooled(t)) {
-            return 0;
-        }
-        if (pooled[t] != null) {
-            return pooled[t][kind];
-        }
-        int[] arcs = toPool[t];
-        return arcs == null ? choice.need()[t] : arcs[kind] < 0 ? 0 : (int) flow.flow(arcs[kind]);
+        return choice.need()[t] == 0 ? 0 : pooled[t][kind];
     }
 
     /** Returns how many tasks of a subtopology a client gets through the pool. */
@@ -216,48 +216,14 @@ final class PairNetwork {
                 && choice.costs().countFree(t, choice.fixed()[t]) < choice.need()[t];
     }
 
-    private void addTask(int t) {
-        int g = snapshot.subtopology(t);
-        int need = choice.need()[t];
-        int other = pool[g].length == 1 && !values.matter() && columns[t].length == 0 ? findOther(t, 0) : -1;
-        if (other >= 0 && !isTied(t, other)) {
-            flow.addSupply(pool[g][0], need);
-            return;
-        }
-        values.expect(t);
-        if (columns[t].length == 0 && isPooled(t) && (values.matter() || choice.fixed()[t].length == 0)) {
-            alike.computeIfAbsent(describe(t), absent -> new ArrayList<>()).add(t);
-            return;
-        }
-        int node = flow.addNode(need);
-        int gate = addGate(t, node);
-        toColumns[t] = new int[columns[t].length];
-        for (int i = 0; i < columns[t].length; i++) {
-            int c = columns[t][i];
-            int from = values.addPath(t, isTied(t, c) ? gate : node, c, 1);
-            boolean isNew = Arrays.binarySearch(choice.columns()[t], c) < 0
-                    && choice.costs().isAtOnce(t);
-            long cost = cost(t, c) + (isNew ? choice.costs().crowding(c) : 0);
-            int to = cell[g][c] < 0 ? levels[inner[g]][c] : cell[g][c];
-            toColumns[t][i] = flow.addArc(from, to, 0, 1, Bounds.COSTS, cost);
-        }
-        toPool[t] = new int[pool[g].length];
-        for (int i = 0; i < pool[g].length; i++) {
-            int kind = rotate(t, i);
-            other = findOther(t, kind);
-            toPool[t][kind] = -1;
-            if (other >= 0) {
-                int from = values.addPath(t, isTied(t, other) ? gate : node, other, 1);
-                toPool[t][kind] = flow.addArc(from, pool[g][kind], 0, need, Bounds.COSTS, cost(t, other));
-            }
-        }
-    }
-
     /**
-     * Returns the subtopology and the need of a task, the kinds of its fixed clients, and per kind the cost beyond the
-     * least.
+     * Returns a description that is equal for tasks which are alike: the subtopology and the need, the kinds of the
+     * fixed clients, and per kind the cost beyond the least.
      */
     private List<Long> describe(int t) {
+        if (columns[t].length > 0 || !isPooled(t) || findTied(t) >= 0) {
+            return List.of((long) t);
+        }
         List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) choice.need()[t]));
         Arrays.stream(choice.fixed()[t]).map(c -> kinds.of()[c]).sorted().forEach(kind -> facts.add((long) kind));
         long[] costs = IntStream.range(0, kinds.count())
@@ -269,24 +235,34 @@ final class PairNetwork {
         return facts;
     }
 
-    /** Adds tasks that are alike: their units pass the same nodes, and {@link #countAlike} tells them apart. */
-    private void addAlike(List<Integer> tasks) {
+    /** Adds tasks that are alike: {@link #deal} tells their units apart. */
+    private void addTasks(List<Integer> tasks) {
         int t = tasks.get(0);
         int g = snapshot.subtopology(t);
         int need = choice.need()[t];
         int node = flow.addNode((long) need * tasks.size());
-        int[] arcs = new int[kinds.count()];
-        for (int i = 0; i < arcs.length; i++) {
+        int gate = addGate(t, node);
+        toColumns[t] = new int[columns[t].length];
+        for (int i = 0; i < columns[t].length; i++) {
+            int c = columns[t][i];
+            int from = values.addPath(t, isTied(t, c) ? gate : node, c, 1);
+            boolean isNew = Arrays.binarySearch(choice.columns()[t], c) < 0
+                    && choice.costs().isAtOnce(t);
+            long cost = cost(t, c) + (isNew ? choice.costs().crowding(c) : 0);
+            toColumns[t][i] = flow.addArc(from, cell[g][c], 0, 1, Bounds.COSTS, cost);
+        }
+        int[] toPool = new int[kinds.count()];
+        for (int i = 0; i < toPool.length; i++) {
             int kind = rotate(t, i);
             int other = findOther(t, kind);
-            arcs[kind] = -1;
+            toPool[kind] = -1;
             if (other >= 0) {
-                int from = values.addPath(t, node, other, tasks.size());
+                int from = values.addPath(t, isTied(t, other) ? gate : node, other, tasks.size());
                 long most = (long) tasks.size() * Math.min(need, countFree(t, kind));
-                arcs[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
+                toPool[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
             }
         }
-        tasks.forEach(task -> toPool[task] = arcs);
+        groups.add(new Alike(tasks, toPool));
     }
 
     /**
@@ -308,16 +284,16 @@ final class PairNetwork {
     }
 
     /**
-     * Deals the units of equal tasks in turn, sorted by values of tags, so that a task gets two clients of one value
-     * only if there are more such units than tasks.
+     * Deals the units of tasks that are alike in turn, sorted by values of tags, so that a task gets two clients of one
+     * value only if there are more such units than tasks.
      */
-    private void countAlike(List<Integer> tasks) {
-        int[] arcs = toPool[tasks.get(0)];
-        tasks.forEach(t -> pooled[t] = new int[arcs.length]);
+    private void deal(Alike group, List<Integer> kindsInTurn) {
+        group.tasks.forEach(t -> pooled[t] = new int[kinds.count()]);
         int next = 0;
-        for (int kind : values.sortKinds()) {
-            for (long units = arcs[kind] < 0 ? 0 : flow.flow(arcs[kind]); units > 0; units--) {
-                pooled[tasks.get(next++ % tasks.size())][kind]++;
+        for (int kind : kindsInTurn) {
+            long units = group.toPool[kind] < 0 ? 0 : flow.flow(group.toPool[kind]);
+            for (; units > 0; units--) {
+                pooled[group.tasks.get(next++ % group.tasks.size())][kind]++;
             }
         }
     }
@@ -326,14 +302,7 @@ final class PairNetwork {
      * Adds a node for the units to tied clients; some units pass free. @return the node, or the task's own without ties
      */
     private int addGate(int t, int node) {
-        int tied = -1;
-        for (int c : columns[t]) {
-            tied = isTied(t, c) ? c : tied;
-        }
-        for (int kind = 0; kind < kinds.count() && tied < 0; kind++) {
-            int other = findOther(t, kind);
-            tied = other >= 0 && isTied(t, other) ? other : -1;
-        }
+        int tied = findTied(t);
         if (tied < 0) {
             return node;
         }
@@ -342,6 +311,15 @@ final class PairNetwork {
         flow.addArc(
                 node, gate, 0, choice.need()[t], Bounds.COSTS, choice.costs().beyond(t, tied));
         return gate;
+    }
+
+    /** Returns a tied client that the task may get, or -1 if there is none. */
+    private int findTied(int t) {
+        IntStream others = IntStream.range(0, kinds.count()).map(kind -> findOther(t, kind));
+        return IntStream.concat(Arrays.stream(columns[t]), others)
+                .filter(c -> c >= 0 && isTied(t, c))
+                .findFirst()
+                .orElse(-1);
     }
 
     private void addCells() {
@@ -362,7 +340,6 @@ final class PairNetwork {
         long most = choice.cells()[g].high()[c] - given[g][c];
         int level = levels[inner[g]][c];
         int from = pool[g][kinds.of()[c]];
-        boolean canBreak = least > 0 || most < listed[g][c] + takers[g][c];
         if (listed[g][c] == 0 && !bounds.isSoft()) {
             fromPool[g][c] = flow.addArc(
                     from,
@@ -373,14 +350,16 @@ final class PairNetwork {
                     choice.costs().crowding(c));
             return;
         }
-        if (canBreak) {
-            cell[g][c] = flow.addNode(0);
-            bounds.add(cell[g][c], level, least, most, listed[g][c] + takers[g][c]);
-        }
+        cell[g][c] = flow.addNode(0);
+        bounds.add(cell[g][c], level, least, most, listed[g][c] + takers[g][c]);
         if (takers[g][c] > 0) {
-            int to = canBreak ? cell[g][c] : level;
             fromPool[g][c] = flow.addArc(
-                    from, to, 0, takers[g][c], Bounds.COSTS, choice.costs().crowding(c));
+                    from,
+                    cell[g][c],
+                    0,
+                    takers[g][c],
+                    Bounds.COSTS,
+                    choice.costs().crowding(c));
         }
     }
 

@@ -10,6 +10,7 @@ import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
 import io.github.optassign.policy.GreedyPolicy;
+import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
@@ -19,8 +20,8 @@ import java.util.stream.IntStream;
  *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is too unbalanced
  *       to be a service's: the service knows goals that the planner does not;
  *   <li>where tasks weigh differently, what {@link LoadPlanChooser} decides;
- *   <li>the previous assignment, if it may simply stay (R7, {@link RestCheck}), and its copies are in as many zones as
- *       those of a new plan;
+ *   <li>the previous assignment, if it may simply stay (R7), and its copies are in as many zones as those of a new
+ *       plan;
  *   <li>a plan of several tags that is {@link #isReached reached} (R11);
  *   <li>the remembered plan while it {@link #stays} (R11);
  *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link Downtime}), and the standbys of each client's
@@ -47,7 +48,8 @@ public final class PlanChooser {
         }
         TagSpread spread = new TagSpread(snapshot);
         Placement before = previous.assigned();
-        boolean mayRest = before != null && RestCheck.mayStay(snapshot, ranks, before);
+        boolean mayRest =
+                before != null && keepsRules(snapshot, ranks, before) && Balance.imbalance(snapshot, before) == 0;
         if (mayRest && !spread.matters()) {
             return before;
         }
@@ -66,6 +68,28 @@ public final class PlanChooser {
             Takeovers.spread(snapshot, previous, fresh);
         }
         return fresh;
+    }
+
+    /**
+     * Returns whether no lag is unknown and a placement keeps R1 to R5: if it is balanced too, any other assignment
+     * would move tasks without gain (R7).
+     *
+     * @param before the previous assignment: every task active, and with all its standbys
+     */
+    static boolean keepsRules(Snapshot snapshot, Ranks ranks, Placement before) {
+        return !snapshot.hasUnknownLag()
+                && IntStream.range(0, snapshot.taskCount()).allMatch(t -> keepsRules(snapshot, ranks, before, t));
+    }
+
+    private static boolean keepsRules(Snapshot snapshot, Ranks ranks, Placement before, int t) {
+        int[] standbys = before.standby()[t];
+        long worst =
+                Arrays.stream(standbys).mapToLong(c -> ranks.rank(t, c)).max().orElse(0);
+        int[] known = Snapshot.and(snapshot.columnsAnd(t, before.active()[t]), standbys);
+        return ranks.rank(t, before.active()[t]) == ranks.leastRank(t)
+                && (worst == 0
+                        || Arrays.stream(Snapshot.and(known, snapshot.firstOthers(known, 1)))
+                                .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));
     }
 
     /**

@@ -7,7 +7,7 @@ import io.github.optassign.model.Snapshot;
  * The restore costs of planned copies in whole steps. R3 to R5 make the most caught up clients restore under any plan,
  * so copies on these cost nothing.
  */
-final class RestoreSteps {
+class RestoreSteps {
     private final Snapshot snapshot;
     private final Ranks ranks;
     private final int shift;
@@ -28,12 +28,12 @@ final class RestoreSteps {
      * Returns the cost of a copy in whole steps, rounded down; 0 on clients that R3 to R5 may give a copy now. A step
      * is the least power of two, in offsets, that keeps costs below 2<sup>24</sup>.
      */
-    long count(int t, int c) {
+    final long count(int t, int c) {
         return ranks.rank(t, c) <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
     }
 
     /** Returns whether R3 to R5 give a copy to this client or to another one of the same rank. */
-    boolean isTied(int t, int c) {
+    public final boolean isTied(int t, int c) {
         return ranks.lastRank(t) > 0 && ranks.rank(t, c) == ranks.lastRank(t);
     }
 
@@ -42,7 +42,7 @@ final class RestoreSteps {
      *
      * @param fixed clients that have a copy in any case
      */
-    int countFree(int t, int[] fixed) {
+    public final int countFree(int t, int[] fixed) {
         int free = snapshot.standbysPerTask() + 1;
         for (int c : fixed) {
             free -= isTied(t, c) ? 1 : 0;
@@ -56,8 +56,8 @@ final class RestoreSteps {
         return Math.max(0, free);
     }
 
-    /** Returns the cost in steps of a further tied client. */
-    long countBeyond(int t, int tied) {
-        return ranks.cost(t, tied) >> shift;
+    /** Returns the cost of a further tied client. */
+    public final long beyond(int t, int tied) {
+        return (ranks.cost(t, tied) >> shift) * PairChoice.STEP;
     }
 }

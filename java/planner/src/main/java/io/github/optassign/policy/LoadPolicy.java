@@ -5,25 +5,16 @@ package io.github.optassign.policy;
  * which has the reasons.
  */
 public final class LoadPolicy {
-    /** The number of least loaded clients, and as many at random, that the most loaded one trades with. [clients] */
+    /** The number of least loaded clients, and of as many others, that the most loaded one trades with. [clients] */
     public static final int PARTNERS = 12;
     /** The least gain of a trade in the greatest of the loads. [share] */
     public static final double LEAST_GAIN = 0.0001;
-    /**
-     * The number of tasks of the most loaded client that look for a trade, from the heaviest to the lightest; in Python
-     * they go in pairs, too. [tasks]
-     */
-    public static final int PAIRED_TASKS = 40;
-    /** The seed of the clients that are taken at random. [seed] */
-    public static final long SEED = 4_969;
     /** The greatest number of moves and exchanges between threads of one process, in its tasks. [times] */
     public static final int THREAD_STEPS = 4;
-    /** The greatest number of trades. [steps] */
-    public static final int TRADES = 3_000;
+    /** The greatest number of rounds of trades. [rounds] */
+    public static final int TRADES = 300;
     /** The offsets that an active task counts that moves to a caught-up copy. [offsets] */
     public static final double MOVE_OFFSETS = 0.5;
-    /** The number of rounds in which tasks are placed by prices that the last round has taught. [rounds] */
-    public static final int PLACING_ROUNDS = 8;
     /** The greatest load in even spreads that counts as even. [times] */
     public static final double EVEN_LOAD = 1.0003;
     /** The tolerance of loads and weights. [share] */
