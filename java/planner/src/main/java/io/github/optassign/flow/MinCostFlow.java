@@ -51,27 +51,13 @@ public final class MinCostFlow {
     private int nextArc;
     private long work;
 
-    /** Adds a node. @return its number, counted from 0 */
+    /** Adds a node; a supply below 0 is a demand. @return its number, counted from 0 */
     public int addNode(long itsSupply) {
         if (nodes == supply.length) {
             supply = Arrays.copyOf(supply, 2 * nodes);
         }
         supply[nodes] = itsSupply;
         return nodes++;
-    }
-
-    /** Adds nodes without supply. @return the number of the first; the others follow */
-    public int addNodes(int count) {
-        int first = nodes;
-        for (int i = 0; i < count; i++) {
-            addNode(0);
-        }
-        return first;
-    }
-
-    /** Adds to the supply of a node; below 0 it is a demand. */
-    public void addSupply(int node, long more) {
-        supply[node] += more;
     }
 
     /** Adds an arc with a cost on level 0; see {@link #addArc(int, int, long, long, int, long)}. */

@@ -15,7 +15,6 @@ import io.github.optassign.plan.PlanChooser;
 import io.github.optassign.step.FollowupTime;
 import io.github.optassign.step.Offload;
 import io.github.optassign.step.ThisRebalance;
-import io.github.optassign.step.TimeToBalance;
 import io.github.optassign.step.WarmupQueue;
 import java.util.ArrayList;
 import java.util.List;
@@ -143,9 +142,12 @@ public final class RebalancePlanner {
         if (!reached && (!queue.isGivenUp() || snapshot.hasUnknownLag())) {
             boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
-            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : offload();
+            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : queue.estimateMs(timing);
+            if (toBalanceMs >= 0) {
+                new Offload(snapshot, ranks, previous, plan, answer, timing.prices()).offload(toBalanceMs);
+            }
             followupMs = new FollowupTime(snapshot, ranks, previous, plan, answer, rates)
-                    .choose(timing, queue.isAnyWaiting(), queue.countLeft(), areOwnersHeldBack, queue.isStalled());
+                    .choose(timing, queue, areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
@@ -156,15 +158,6 @@ public final class RebalancePlanner {
                 rates.toPace(),
                 toBalanceMs);
         return new Result(answer, reached ? null : plan, followup);
-    }
-
-    /** Offloads crowded clients. @return the expected time until the plan is reached, ms; -1 if unknown */
-    private long offload() {
-        long toBalanceMs = TimeToBalance.estimate(snapshot, ranks, plan, answer, timing, rates);
-        if (toBalanceMs >= 0) {
-            Offload.offload(snapshot, ranks, previous, plan, answer, toBalanceMs, timing.prices());
-        }
-        return toBalanceMs;
     }
 
     /** Turns a result into the answer by ids, if the planner had to answer. */

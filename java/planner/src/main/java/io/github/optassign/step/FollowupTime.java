@@ -2,14 +2,15 @@ package io.github.optassign.step;
 
 import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
-import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -71,13 +72,11 @@ public final class FollowupTime {
     /**
      * Chooses the delay.
      *
-     * @param waits whether a copy of the plan is not caught up, or has no slot yet
-     * @param queued copies to be warmed up that have no slot yet
+     * @param queue the copies of the plan that are not caught up, or not in the answer
      * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
-     * @param isStalled whether no copy has come nearer over several answers
      * @return milliseconds, at most the interval
      */
-    public long choose(Timing timing, boolean waits, int queued, boolean areOwnersHeldBack, boolean isStalled) {
+    public long choose(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
@@ -90,11 +89,11 @@ public final class FollowupTime {
         List<Copy> copies = listCopies();
         if (copies.stream().noneMatch(Copy::isAwaited)) {
             // No awaited copy restores: tasks in transit arrive in a moment, and no follow-up waits for a standby.
-            return waits ? interval : soon;
+            return queue.isAnyWaiting() ? interval : soon;
         }
         double[] perSecond = rates.perSecond();
         double longest = boundWait(copies);
-        if (rates.looks() > 0 && !isStalled) {
+        if (rates.looks() > 0 && !queue.isStalled()) {
             interval = Math.min(interval, FollowupPolicy.NO_PROGRESS_LOOK_MS);
         }
         if (perSecond == null) {
@@ -104,12 +103,14 @@ public final class FollowupTime {
         double[] ends = select(all, Copy::isAwaited);
         double wait = ends[ends.length - 1];
         double[] actives = select(all, copy -> copy.isAwaited && plan.active()[copy.task] == copy.client);
+        boolean isAnyCrowded =
+                Arrays.stream(Balance.measureRoom(snapshot, answer)).anyMatch(room -> room < 0);
         double half = actives.length > 1 ? actives[(actives.length - 1) / 2] : Double.POSITIVE_INFINITY;
-        if (actives.length > 1 && half < FollowupPolicy.HALF_SOONER * actives[actives.length - 1] && isCrowded()) {
+        if (actives.length > 1 && half < FollowupPolicy.HALF_SOONER * actives[actives.length - 1] && isAnyCrowded) {
             wait = half;
         }
-        if (queued > 0) {
-            double share = queued > 2L * snapshot.configs().maxWarmupReplicas()
+        if (queue.countLeft() > 0) {
+            double share = queue.countLeft() > 2L * snapshot.configs().maxWarmupReplicas()
                     ? FollowupPolicy.LONG_IDLE_SHARE
                     : FollowupPolicy.IDLE_SHARE;
             wait = waitForSome(select(all, Copy::isSlot), ends, share);
@@ -140,39 +141,22 @@ public final class FollowupTime {
                 .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
     }
 
-    /** Returns whether some client has more active tasks than its share. */
-    private boolean isCrowded() {
-        long[] count = answer.countActives(snapshot.clientCount());
-        long[] high = Shares.ofActives(snapshot).high();
-        return IntStream.range(0, count.length).anyMatch(c -> count[c] > high[c]);
-    }
-
     /** Lists the copies that clients restore, by client, the smallest first. */
     private List<Copy> listCopies() {
         List<Copy> copies = new ArrayList<>();
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            if (!snapshot.isLogged(t)) {
-                continue;
-            }
-            for (int c : Snapshot.and(answer.standby()[t], answer.active()[t])) {
-                add(copies, t, c, false);
-            }
-            for (int c : answer.warmup()[t]) {
-                add(copies, t, c, true);
+            int[] clients = Snapshot.and(answer.standby()[t], answer.active()[t]);
+            for (int c : Snapshot.and(clients, answer.warmup()[t])) {
+                boolean isSlot = answer.hasWarmup(t, c);
+                if (isSlot || ranks.rank(t, c) > 0) {
+                    boolean isAwaited = isSlot || plan.active()[t] == c;
+                    long underWayMs = previous.underWayMs(t, c, rates.elapsedMs());
+                    copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited, underWayMs));
+                }
             }
         }
         copies.sort(Comparator.comparingInt(Copy::client).thenComparingLong(Copy::offsets));
         return copies;
-    }
-
-    /** Adds the copy of a task on a client if it is a warm-up (a slot) or not caught up. */
-    private void add(List<Copy> copies, int t, int c, boolean isSlot) {
-        boolean isCold = ranks.rank(t, c) > 0;
-        if (isSlot || isCold) {
-            boolean isAwaited = isSlot || plan.active()[t] == c;
-            copies.add(new Copy(
-                    t, c, ranks.offsets(t, c), isSlot, isAwaited, previous.underWayMs(t, c, rates.elapsedMs())));
-        }
     }
 
     /** Estimates when each copy is restored, if the copies of a client share its rate equally. */

@@ -2,9 +2,9 @@ package io.github.optassign.step;
 
 import io.github.optassign.flow.MinCostFlow;
 import io.github.optassign.learn.Previous;
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
-import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.policy.GreedyPolicy;
@@ -35,7 +35,12 @@ public final class Offload {
     private final Placement answer;
     private final Timing.Prices prices;
 
-    private Offload(
+    /**
+     * Reads an answer without offload.
+     *
+     * @param answer with its warm-ups; {@link #offload} changes it
+     */
+    public Offload(
             Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Timing.Prices prices) {
         this.snapshot = snapshot;
         this.ranks = ranks;
@@ -48,44 +53,23 @@ public final class Offload {
     /**
      * Moves actives off clients with too many, where an excess active costs more than its moves.
      *
-     * @param answer the answer without offload, with its warm-ups; changed
      * @param toBalanceMs the expected time for which an excess active stays
      */
-    public static void offload(
-            Snapshot snapshot,
-            Ranks ranks,
-            Previous previous,
-            Placement plan,
-            Placement answer,
-            long toBalanceMs,
-            Timing.Prices prices) {
+    public void offload(long toBalanceMs) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
         // Where plans may exceed shares, numbers of tasks are no measure of load.
         if (isOff || snapshot.configs().looseBalance()) {
             return;
         }
-        long[] high = Shares.ofActives(snapshot).high();
-        long[] room = measureRoom(high, answer);
-        if (isAnyBelowZero(measureRoom(high, plan)) || !isAnyBelowZero(room)) {
+        long[] room = Balance.measureRoom(snapshot, answer);
+        if (isAnyBelowZero(Balance.measureRoom(snapshot, plan)) || !isAnyBelowZero(room)) {
             return;
         }
-        if (previous.isPlanBinding()) {
-            closeWithoutPlan(plan, room);
+        if (previous.isPlanBinding()) { // the service may know that clients without planned actives leave
+            long[] planned = plan.countActives(room.length);
+            Arrays.setAll(room, c -> planned[c] > 0 ? room[c] : Math.min(0, room[c]));
         }
-        long price = Math.min(toBalanceMs / 1_000, MOST_SECONDS - 1) * SECOND;
-        new Offload(snapshot, ranks, previous, plan, answer, prices).moveActives(room, price);
-    }
-
-    /** Closes clients to which the service's plan gives no active task: the service may know that they leave. */
-    private static void closeWithoutPlan(Placement plan, long[] room) {
-        long[] planned = plan.countActives(room.length);
-        Arrays.setAll(room, c -> planned[c] > 0 ? room[c] : Math.min(0, room[c]));
-    }
-
-    private static long[] measureRoom(long[] high, Placement placement) {
-        long[] count = placement.countActives(high.length);
-        Arrays.setAll(count, c -> high[c] - count[c]);
-        return count;
+        moveActives(room, Math.min(toBalanceMs / 1_000, MOST_SECONDS - 1) * SECOND);
     }
 
     private static boolean isAnyBelowZero(long[] numbers) {
@@ -100,13 +84,13 @@ public final class Offload {
      */
     private void moveActives(long[] room, long price) {
         MinCostFlow flow = new MinCostFlow();
-        int firstClient = flow.addNodes(room.length);
-        int pool = flow.addNodes(1);
-        int sink = flow.addNodes(1);
+        int[] clientNode = Arrays.stream(room).mapToInt(each -> flow.addNode(0)).toArray();
+        int pool = flow.addNode(0);
         int[][] options = new int[snapshot.taskCount()][];
         int[][] arcs = new int[options.length][];
         int[] toPool = new int[options.length];
         long[] free = room.clone();
+        int moving = 0;
         for (int t = 0; t < options.length; t++) {
             options[t] = findOptions(t);
             arcs[t] = new int[options[t].length];
@@ -114,17 +98,18 @@ public final class Offload {
             if (options[t].length > 0) {
                 free[answer.active()[t]]++;
                 int node = flow.addNode(1);
-                flow.addSupply(sink, -1);
+                moving++;
                 for (int i = 0; i < arcs[t].length; i++) {
-                    arcs[t][i] = flow.addArc(node, firstClient + options[t][i], 0, 1, weigh(t, options[t][i]));
+                    arcs[t][i] = flow.addArc(node, clientNode[options[t][i]], 0, 1, weigh(t, options[t][i]));
                 }
                 toPool[t] = isPooled(t) ? flow.addArc(node, pool, 0, 1, weigh(t, -1)) : -1;
             }
         }
+        int sink = flow.addNode(-moving);
         int[] fromPool = new int[room.length];
         for (int c = 0; c < room.length; c++) {
-            fromPool[c] = flow.addArc(pool, firstClient + c, 0, Integer.MAX_VALUE, 0);
-            addRoom(flow, firstClient + c, sink, free[c], price);
+            fromPool[c] = flow.addArc(pool, clientNode[c], 0, Integer.MAX_VALUE, 0);
+            addRoom(flow, clientNode[c], sink, free[c], price);
         }
         flow.solve(GreedyPolicy.FLOW_WORK);
         long[] taken = new long[room.length];

@@ -14,6 +14,22 @@ import java.util.Map;
  * get slots, the shortest first.
  */
 final class SlotOrder {
+    /** A copy that wants a slot. */
+    interface Copy {
+        int client();
+
+        /** Returns the seconds that the copy takes alone. */
+        double seconds();
+
+        /**
+         * Returns the weight: of clients that are done at the same time, the copy of the greatest weight comes first.
+         */
+        int weight();
+
+        /** Returns whether the last answer warmed the copy up. */
+        boolean isUnderWay();
+    }
+
     private final int slots;
     /**
      * Whether clients take turns by the seconds that their copies with slots take, rather than by the number of these.
@@ -31,14 +47,6 @@ final class SlotOrder {
     private double last = -1;
 
     /**
-     * A copy that wants a slot.
-     *
-     * @param weight copies of greater weight come first, among clients that are done at the same time
-     * @param place the position in the queue
-     */
-    record Copy(int client, double seconds, int weight, int place) {}
-
-    /**
      * Creates an order without copies.
      *
      * @param left per client the seconds that all of its queued copies take; not changed
@@ -49,60 +57,56 @@ final class SlotOrder {
         this.slots = slots;
         this.isTimed = isTimed;
         this.stage = stage;
-        this.left = left.clone();
+        this.left = left;
         share = Arrays.stream(left).sum() / Math.max(1, slots);
         used = new double[left.length];
     }
 
     /** Counts a copy that has a slot in any case. */
-    void take(int client, double seconds) {
-        used[client] += isTimed ? seconds : 1;
-        last = Math.max(last, seconds);
+    void take(Copy copy) {
+        used[copy.client()] += isTimed ? copy.seconds() : 1;
+        last = Math.max(last, copy.seconds());
     }
 
-    /** Returns the positions of copies in their new order. Copies without a slot follow in their old order. */
-    List<Integer> order(List<Copy> copies) {
+    /** Returns copies in their new order; those without a slot follow in their old order. */
+    <C extends Copy> List<C> order(List<C> copies) {
         double[] open = left.clone();
-        List<Copy> waiting = new ArrayList<>(copies);
-        List<Integer> order = new ArrayList<>();
-        while (order.size() < slots && !waiting.isEmpty()) {
-            Copy next = choose(
-                    stage < WarmupStage.NONE
-                            ? waiting.stream().filter(this::isInStage).toList()
-                            : waiting,
-                    open);
+        List<C> waiting = new ArrayList<>(copies);
+        List<C> order = new ArrayList<>();
+        while (order.size() < slots) {
+            C next = choose(waiting.stream().filter(this::isInStage).toList(), open);
             if (next == null) {
                 break;
             }
-            waiting.removeIf(copy -> copy == next);
-            order.add(next.place);
-            take(next.client, next.seconds);
-            open[next.client] -= next.seconds;
+            waiting.remove(next);
+            order.add(next);
+            take(next);
+            open[next.client()] -= next.seconds();
         }
-        waiting.forEach(copy -> order.add(copy.place));
+        order.addAll(waiting);
         return order;
     }
 
     private boolean isInStage(Copy copy) {
-        double before = used[copy.client];
-        return before == 0 || before + (isTimed ? copy.seconds : 1) <= stage * WarmupPolicy.STAGE_FITS;
+        double before = used[copy.client()];
+        return before == 0 || before + copy.seconds() <= stage * WarmupPolicy.STAGE_FITS;
     }
 
     /** Returns the copy for the next slot, or null if there is none. */
-    private Copy choose(List<Copy> waiting, double[] open) {
+    private <C extends Copy> C choose(List<C> waiting, double[] open) {
         double soonest =
-                waiting.stream().mapToDouble(copy -> used[copy.client]).min().orElse(0);
-        List<Copy> near =
-                waiting.stream().filter(copy -> used[copy.client] == soonest).toList();
+                waiting.stream().mapToDouble(copy -> used[copy.client()]).min().orElse(0);
+        List<C> near =
+                waiting.stream().filter(copy -> used[copy.client()] == soonest).toList();
         int weight = near.stream().mapToInt(Copy::weight).max().orElse(0);
-        near = near.stream().filter(copy -> copy.weight == weight).toList();
+        near = near.stream().filter(copy -> copy.weight() == weight).toList();
         int top = -1;
-        for (Copy copy : near) {
-            top = top < 0 || open[copy.client] > open[top] ? copy.client : top;
+        for (C copy : near) {
+            top = top < 0 || open[copy.client()] > open[top] ? copy.client() : top;
         }
         if (top >= 0 && (last < 0 || open[top] >= share)) {
             int only = top;
-            near = near.stream().filter(copy -> copy.client == only).toList();
+            near = near.stream().filter(copy -> copy.client() == only).toList();
         }
         return stage < WarmupStage.NONE
                 ? near.stream().min(Comparator.comparingDouble(Copy::seconds)).orElse(null)
@@ -110,37 +114,32 @@ final class SlotOrder {
     }
 
     /** Returns a copy that takes about as long as the longest with a slot, so that one follow-up serves both. */
-    private Copy findFitting(List<Copy> copies, double[] open) {
+    private <C extends Copy> C findFitting(List<C> copies, double[] open) {
         double least = copies.stream()
-                .mapToDouble(copy -> Math.abs(copy.seconds - last))
+                .mapToDouble(copy -> Math.abs(copy.seconds() - last))
                 .min()
                 .orElse(0);
-        Copy best = null;
-        for (Copy copy : copies) {
-            boolean fits = last < 0 || Math.abs(copy.seconds - last) <= Math.max(least, WarmupPolicy.TOGETHER * last);
-            if (fits && (best == null || (last >= 0 && open[copy.client] > open[best.client]))) {
+        C best = null;
+        for (C copy : copies) {
+            boolean fits = last < 0 || Math.abs(copy.seconds() - last) <= Math.max(least, WarmupPolicy.TOGETHER * last);
+            if (fits && (best == null || (last >= 0 && open[copy.client()] > open[best.client()]))) {
                 best = copy;
             }
         }
         return best;
     }
 
-    /**
-     * Returns which copies are in a stage: copies under way, one on each client, and copies that fit.
-     *
-     * @param copies in their order; weight 1 marks copies under way
-     */
-    static boolean[] findInStage(List<Copy> copies, double stage) {
+    /** Returns the copies that are in a stage: copies under way, one on each client, and in their order what fits. */
+    static <C extends Copy> List<C> listInStage(List<C> copies, double stage) {
         Map<Integer, Double> used = new HashMap<>();
-        boolean[] fits = new boolean[copies.size()];
-        for (int k = 0; k < fits.length; k++) {
-            Copy copy = copies.get(k);
-            Double before = used.get(copy.client);
-            fits[k] = copy.weight > 0 || before == null || before + copy.seconds <= stage * WarmupPolicy.STAGE_FITS;
-            if (fits[k]) {
-                used.merge(copy.client, copy.seconds, Double::sum);
+        List<C> found = new ArrayList<>();
+        for (C copy : copies) {
+            Double before = used.get(copy.client());
+            if (copy.isUnderWay() || before == null || before + copy.seconds() <= stage * WarmupPolicy.STAGE_FITS) {
+                used.merge(copy.client(), copy.seconds(), Double::sum);
+                found.add(copy);
             }
         }
-        return fits;
+        return found;
     }
 }

@@ -176,11 +176,6 @@ public final class ThisRebalance {
                 && Arrays.stream(unowned).allMatch(t -> ranks.leastRank(t) == 0);
     }
 
-    /** Compares the loads of clients per thread with one more copy. */
-    private int compareLoad(int a, int b) {
-        return snapshot.compareLoad(load[a], a, load[b], b);
-    }
-
     private void assignStandbys() {
         int wanted = snapshot.standbysPerTask();
         for (int t = 0; t < snapshot.taskCount() && wanted > 0; t++) {
@@ -198,7 +193,7 @@ public final class ThisRebalance {
 
     /**
      * Returns the first client by {@link #compareStandby}. Clients without state, plan and past differ by load alone,
-     * so they are compared only if all others come behind them.
+     * so they are compared only if no other client comes before them.
      */
     private int findStandby(int t) {
         int[] known = snapshot.columnsAnd(t, plan.active()[t]);
@@ -210,18 +205,14 @@ public final class ThisRebalance {
                 best = c;
             }
         }
-        for (int c = 0, place = 0; c < snapshot.clientCount(); c++) {
-            if (place < known.length && known[place] == c) {
-                place++;
-            } else if (!answer.hasCopy(t, c)) {
-                if (best >= 0 && compareState(t, best, c) < 0) {
-                    return best;
-                }
-                int order = best < 0 ? -1 : compareStandby(t, c, best);
-                best = order < 0 || (order == 0 && c < best) ? c : best;
-            }
+        int[] taken = Snapshot.and(Snapshot.and(known, answer.active()[t]), answer.standby()[t]);
+        int[] other = snapshot.firstOthers(taken, 1);
+        if (other.length == 0 || (best >= 0 && compareState(t, best, other[0]) < 0)) {
+            return best;
         }
-        return best;
+        int emptiest = snapshot.findLeastLoaded(load, c -> Arrays.binarySearch(taken, c) < 0);
+        int order = best < 0 ? -1 : compareStandby(t, emptiest, best);
+        return order < 0 || (order == 0 && emptiest < best) ? emptiest : best;
     }
 
     private void assignStandby(int t, int c) {
@@ -252,7 +243,7 @@ public final class ThisRebalance {
      */
     private int compareStandby(int t, int a, int b) {
         int order = compareState(t, a, b);
-        return order != 0 ? order : compareLoad(a, b);
+        return order != 0 ? order : snapshot.compareLoad(load[a], a, load[b], b);
     }
 
     /** Compares clients for a standby as {@link #compareStandby}, without their loads. */

@@ -3,16 +3,20 @@ package io.github.optassign.step;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.Balance;
+import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
-import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -39,19 +43,72 @@ import java.util.stream.Stream;
  * the missing ones sooner ({@link WarmupStage}).
  */
 public final class WarmupQueue {
-    /**
-     * A planned copy that is not caught up, or has no place in the answer.
-     *
-     * @param offsets offsets left to replay
-     * @param idleAnswers the number of answers over which the lag has not fallen
-     * @param toLose offsets of partial state that Kafka's clean-up would delete
-     * @param overload the actives per thread by which the task's present client exceeds its share; -1 for a standby
-     * @param reluctance the class of the copy in the order, least first
-     */
-    private record Waiting(
-            int task, int client, long offsets, int idleAnswers, long toLose, double overload, int reluctance) {
+    /** A planned copy that is not caught up, or has no place in the answer. */
+    private final class Waiting implements SlotOrder.Copy {
+        private final int task;
+        private final int client;
+        /** Offsets left to replay. */
+        private final long offsets;
+        /** The number of answers over which the lag has not fallen. */
+        private final int idleAnswers;
+        /** Offsets of partial state that Kafka's clean-up would delete. */
+        private final long toLose;
+        /** The actives per thread by which the task's present client exceeds its share; -1 for a standby. */
+        private final double overload;
+        /** Whether a draining client has a copy of the task. */
+        private final boolean isLeaving;
+
+        private final boolean isCaughtUp;
+
+        Waiting(int t, int c) {
+            task = t;
+            client = c;
+            offsets = ranks.offsets(t, c);
+            idleAnswers = countIdleAnswers(t, c);
+            toLose = ranks.partialState(t, c);
+            overload = plan.active()[t] == c ? over[answer.active()[t]] : -1;
+            isLeaving = snapshot.isDraining(answer.active()[t])
+                    || Arrays.stream(answer.standby()[t]).anyMatch(snapshot::isDraining);
+            isCaughtUp = ranks.rank(t, c) == 0;
+        }
+
+        @Override
+        public int client() {
+            return client;
+        }
+
+        /** Returns the seconds, or the offsets if no rate is known. */
+        @Override
+        public double seconds() {
+            return offsets / (perSecond == null ? 1 : perSecond[client]);
+        }
+
+        @Override
+        public int weight() {
+            return (toLose > 0 ? 2 : 0) + (overload >= 0 ? 1 : 0);
+        }
+
+        @Override
+        public boolean isUnderWay() {
+            return previous.hadWarmup(task, client);
+        }
+
         boolean isIdle() {
             return idleAnswers >= WarmupPolicy.PATIENCE;
+        }
+
+        /** Returns whether the copy restores, and its place in the queue is open. */
+        boolean isOpen() {
+            return !isUnderWay() && !isIdle() && !isCaughtUp;
+        }
+
+        Answer.Progress toProgress() {
+            return new Answer.Progress(
+                    snapshot.taskName(task),
+                    snapshot.clientName(client),
+                    snapshot.lag(task, client) == Snapshot.UNKNOWN ? -1 : offsets,
+                    idleAnswers,
+                    previous.underWayMs(task, client, rates.elapsedMs()));
         }
     }
 
@@ -97,7 +154,9 @@ public final class WarmupQueue {
         this.rates = rates;
         countsIdle = rates.countsIdle() && !previous.isAnyInTransit();
         perSecond = rates.perSecond();
-        over = measureOver();
+        long[] room = Balance.measureRoom(snapshot, answer);
+        over = new double[room.length];
+        Arrays.setAll(over, c -> (double) Math.max(0, -room[c]) / snapshot.threads(c));
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (snapshot.isLogged(t)) {
                 add(t, plan.active()[t]);
@@ -108,141 +167,78 @@ public final class WarmupQueue {
         }
         double atRisk = queue.stream()
                 .filter(copy -> copy.toLose > 0)
-                .mapToDouble(this::measureSeconds)
+                .mapToDouble(Waiting::seconds)
                 .sum();
         boolean isSoon = isTimed
                 || (perSecond != null
                         && atRisk <= WarmupPolicy.SOON_S * snapshot.configs().maxWarmupReplicas());
-        double[] left = new double[snapshot.clientCount()];
-        queue.forEach(copy -> left[copy.client] += measureSeconds(copy));
+        served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
         double stage = isTimed ? findStage() : WarmupStage.NONE;
-        queue.sort(Comparator.comparingInt(Waiting::reluctance)
+        double[] left = new double[over.length];
+        queue.forEach(copy -> left[copy.client] += copy.seconds());
+        SlotOrder order = new SlotOrder(served, left, isTimed, stage);
+        queue.sort(Comparator.comparing((Waiting copy) -> copy.isCaughtUp)
+                .thenComparing(Waiting::isIdle)
+                .thenComparing(copy -> !copy.isUnderWay())
+                .thenComparing(copy -> !copy.isLeaving)
                 .thenComparingLong(copy -> isSoon ? -Long.signum(copy.toLose) : -copy.toLose)
                 .thenComparing(copy -> copy.overload < 0)
                 .thenComparingDouble(copy -> -copy.overload)
-                .thenComparingLong(Waiting::offsets)
-                .thenComparingInt(Waiting::task)
-                .thenComparingInt(Waiting::client));
-        served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
+                .thenComparingLong(copy -> copy.offsets)
+                .thenComparingInt(copy -> copy.task)
+                .thenComparingInt(copy -> copy.client));
         boolean isInStage = stage < WarmupStage.NONE;
         if (isInStage || served < queue.size()) { // otherwise all have a slot, in any order
-            int ordered = isInStage ? queue.size() : served;
-            setClientsApart(isSoon, ordered, new SlotOrder(served, left, isTimed, stage));
+            setClientsApart(isSoon, isInStage ? queue.size() : served, order);
         }
-        if (isInStage) {
-            keepToStage(stage);
+        if (isInStage) { // copies that do not fit come behind the others, without a slot
+            Set<Waiting> inStage = Set.copyOf(SlotOrder.listInStage(queue, stage));
+            queue.sort(Comparator.comparing(copy -> !inStage.contains(copy)));
+            served = Math.min(served, inStage.size());
         }
     }
 
-    /** Puts copies that do not fit into the stage behind the others, without a slot. */
-    private void keepToStage(double stage) {
-        boolean[] fits = SlotOrder.findInStage(listCopies(), stage);
-        List<Waiting> before = List.copyOf(queue);
-        queue.clear();
-        IntStream.range(0, fits.length).filter(k -> fits[k]).forEach(k -> queue.add(before.get(k)));
-        served = Math.min(served, queue.size());
-        IntStream.range(0, fits.length).filter(k -> !fits[k]).forEach(k -> queue.add(before.get(k)));
+    private void add(int t, int c) {
+        if (!answer.hasCopy(t, c)) {
+            queue.add(new Waiting(t, c));
+        } else if (ranks.rank(t, c) > 0) {
+            restoring.add(new Waiting(t, c));
+        }
     }
 
     /** Finds the stage, or none while the rate of a client that lacks active tasks is not steady. */
     private double findStage() {
         List<Waiting> leads = queue.stream()
-                .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !isCaughtUp(copy))
+                .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !copy.isCaughtUp)
                 .toList();
         if (!leads.stream().allMatch(copy -> rates.isSteady(copy.client))) {
             return WarmupStage.NONE;
         }
-        Map<Integer, List<Double>> seconds = leads.stream()
-                .collect(Collectors.groupingBy(
-                        Waiting::client, Collectors.mapping(this::measureSeconds, Collectors.toList())));
-        return WarmupStage.find(snapshot, answer, seconds);
+        return WarmupStage.find(
+                snapshot,
+                answer,
+                leads.stream()
+                        .collect(Collectors.groupingBy(
+                                Waiting::client, Collectors.mapping(Waiting::seconds, Collectors.toList()))));
     }
 
-    private List<SlotOrder.Copy> listCopies() {
-        List<SlotOrder.Copy> copies = new ArrayList<>();
-        for (Waiting copy : queue) {
-            int weight = previous.hadWarmup(copy.task, copy.client) ? 1 : 0;
-            copies.add(new SlotOrder.Copy(copy.client, measureSeconds(copy), weight, copies.size()));
-        }
-        return copies;
-    }
-
-    private double[] measureOver() {
-        long[] count = answer.countActives(snapshot.clientCount());
-        long[] high = Shares.ofActives(snapshot).high();
-        double[] found = new double[count.length];
-        Arrays.setAll(found, c -> (double) Math.max(0, count[c] - high[c]) / snapshot.threads(c));
-        return found;
-    }
-
-    /** Returns whether a draining client has a copy of the task. */
-    private boolean isLeaving(int t) {
-        return snapshot.isDraining(answer.active()[t])
-                || Arrays.stream(answer.standby()[t]).anyMatch(snapshot::isDraining);
-    }
-
-    private boolean isCaughtUp(Waiting copy) {
-        return ranks.rank(copy.task, copy.client) == 0;
-    }
-
-    private double measureSeconds(Waiting copy) {
-        return copy.offsets / (perSecond == null ? 1 : perSecond[copy.client]);
-    }
-
-    /** Reorders copies that differ by client only, so that slots go to different clients. */
+    /** Reorders the first copies where they differ by client only, so that slots go to different clients. */
     private void setClientsApart(boolean isSoon, int ordered, SlotOrder order) {
-        for (Waiting copy : queue.subList(0, served)) {
-            if (!isOpen(copy)) {
-                order.take(copy.client, measureSeconds(copy));
-            }
-        }
-        List<Waiting> before = List.copyOf(queue);
+        queue.subList(0, served).stream().filter(copy -> !copy.isOpen()).forEach(order::take);
         for (int first = 0, end = 0; first < ordered; first = end) {
-            Waiting one = before.get(first);
-            List<SlotOrder.Copy> alike = new ArrayList<>();
-            while (end < before.size() && isAlike(one, before.get(end), isSoon)) {
-                Waiting copy = before.get(end);
-                if (isOpen(copy)) {
-                    int weight = (copy.toLose > 0 ? 2 : 0) + (copy.overload >= 0 ? 1 : 0);
-                    alike.add(new SlotOrder.Copy(copy.client, measureSeconds(copy), weight, end));
-                }
+            Waiting one = queue.get(first);
+            while (end < queue.size() && isAlike(one, queue.get(end), isSoon)) {
                 end++;
             }
-            List<Integer> places = order.order(alike);
-            for (int i = 0; i < places.size(); i++) {
-                queue.set(alike.get(i).place(), before.get(places.get(i)));
-            }
+            List<Waiting> alike = queue.subList(first, end);
+            Iterator<Waiting> apart =
+                    order.order(alike.stream().filter(Waiting::isOpen).toList()).iterator();
+            alike.replaceAll(copy -> copy.isOpen() ? apart.next() : copy);
         }
     }
 
-    /** Returns whether a copy restores, and its place in the queue is open. */
-    private boolean isOpen(Waiting copy) {
-        return !previous.hadWarmup(copy.task, copy.client) && !copy.isIdle() && !isCaughtUp(copy);
-    }
-
-    private boolean isAlike(Waiting one, Waiting other, boolean isSoon) {
-        return isLeaving(one.task) == isLeaving(other.task) && (isSoon || one.toLose == other.toLose);
-    }
-
-    private void add(int t, int c) {
-        long offsets = ranks.offsets(t, c);
-        boolean isThere = answer.hasCopy(t, c);
-        if (isThere && ranks.rank(t, c) == 0) {
-            return;
-        }
-        double overload = plan.active()[t] == c ? over[answer.active()[t]] : -1;
-        int idle = countIdleAnswers(t, c);
-        (isThere ? restoring : queue)
-                .add(new Waiting(
-                        t, c, offsets, idle, ranks.partialState(t, c), overload, measureReluctance(t, c, idle)));
-    }
-
-    /** Returns the class of a copy in the order, least first. */
-    private int measureReluctance(int t, int c, int idleAnswers) {
-        return (ranks.rank(t, c) == 0 ? 8 : 0)
-                + (idleAnswers >= WarmupPolicy.PATIENCE ? 4 : 0)
-                + (previous.hadWarmup(t, c) ? 0 : 2)
-                + (isLeaving(t) ? 0 : 1);
+    private static boolean isAlike(Waiting one, Waiting other, boolean isSoon) {
+        return one.isLeaving == other.isLeaving && (isSoon || one.toLose == other.toLose);
     }
 
     /**
@@ -251,11 +247,8 @@ public final class WarmupQueue {
      */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
-        if (before == null) {
-            return 0;
-        }
-        boolean hasFallen = before.lag() >= 0 && ranks.offsets(t, c) < before.lag();
-        if (hasFallen || ranks.rank(t, c) == 0) {
+        boolean hasFallen = before != null && before.lag() >= 0 && ranks.offsets(t, c) < before.lag();
+        if (before == null || hasFallen || ranks.rank(t, c) == 0) {
             return 0;
         }
         boolean counts = previous.hadAnyCopy(t, c) && countsIdle;
@@ -265,16 +258,6 @@ public final class WarmupQueue {
     /** Warms up the first copies of the queue. */
     public void assignWarmups() {
         queue.subList(0, served).forEach(copy -> answer.addWarmup(copy.task, copy.client));
-    }
-
-    private Answer.Progress toProgress(Waiting copy) {
-        long lag = snapshot.lag(copy.task, copy.client) == Snapshot.UNKNOWN ? -1 : copy.offsets;
-        return new Answer.Progress(
-                snapshot.taskName(copy.task),
-                snapshot.clientName(copy.client),
-                lag,
-                copy.idleAnswers,
-                previous.underWayMs(copy.task, copy.client, rates.elapsedMs()));
     }
 
     /** Returns whether any copy of the plan is not there, or not caught up. */
@@ -287,12 +270,55 @@ public final class WarmupQueue {
         return queue.size() - served;
     }
 
+    /**
+     * Estimates the time until the plan is reached, by which offload is judged (docs/reference/rules.md, "Temporary
+     * offload"): what disks and slots take, and what each batch costs.
+     *
+     * @return milliseconds, or -1 if times are not known or the plan is reached
+     */
+    public long estimateMs(Timing timing) {
+        if (timing.takenAtMs() < 0 || !isAnyWaiting()) {
+            return -1;
+        }
+        int slots = snapshot.configs().maxWarmupReplicas();
+        long lagging = queue.stream().filter(copy -> !copy.isCaughtUp).count();
+        long batches = Math.max(1, (lagging + slots - 1L) / slots);
+        if (timing.isByInterval()) {
+            return batches * FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+        }
+        if (perSecond == null) {
+            return batches * FollowupPolicy.BATCH_MS;
+        }
+        double[] onDisk = new double[over.length];
+        double[] inSlots = new double[over.length];
+        boolean[] isAwaited = new boolean[over.length];
+        for (Waiting copy : queue) {
+            onDisk[copy.client] += copy.offsets;
+            inSlots[copy.client] += copy.isCaughtUp ? 0 : copy.offsets;
+            isAwaited[copy.client] |= !copy.isCaughtUp || answer.hasWarmup(copy.task, copy.client);
+        }
+        for (Waiting copy : restoring) {
+            onDisk[copy.client] += copy.offsets;
+            isAwaited[copy.client] |= plan.active()[copy.task] == copy.client;
+        }
+        double longest = batches * FollowupPolicy.REBALANCE_MS;
+        double together = 0;
+        for (int c = 0; c < onDisk.length; c++) {
+            longest = Math.max(longest, isAwaited[c] ? onDisk[c] * 1_000.0 / perSecond[c] : 0);
+            together += inSlots[c] * 1_000.0 / perSecond[c];
+        }
+        longest = Math.max(longest, together / slots);
+        return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupPolicy.BATCH_MS);
+    }
+
     /** Returns the copies that the answer waits for: the next answer compares lags with these. */
     public List<Answer.Progress> progress() {
         Stream<Waiting> inQueue = IntStream.range(0, queue.size())
                 .filter(i -> i < served || queue.get(i).isIdle())
                 .mapToObj(queue::get);
-        return Stream.concat(inQueue, restoring.stream()).map(this::toProgress).toList();
+        return Stream.concat(inQueue, restoring.stream())
+                .map(Waiting::toProgress)
+                .toList();
     }
 
     /** Returns whether each copy that is waited for had its turn without progress: another rebalance would not help. */

@@ -1,5 +1,6 @@
 package io.github.optassign.step;
 
+import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
@@ -80,34 +82,21 @@ final class WarmupStage {
      * on the clients that lack most; no client lacks any while none has too many.
      */
     private static long[] countLacking(Snapshot snapshot, Placement answer) {
-        Shares shares = Shares.ofActives(snapshot);
-        long[] count = answer.countActives(snapshot.clientCount());
-        long[] lack = shares.low().clone();
-        long stateless = 0;
+        long[] lack = new long[snapshot.clientCount()];
+        if (Arrays.stream(Balance.measureRoom(snapshot, answer)).allMatch(room -> room >= 0)) {
+            return lack;
+        }
+        long[] low = Shares.ofActives(snapshot).low();
+        int[] stateful = new int[lack.length];
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            lack[answer.active()[t]] -= snapshot.isStateful(t) ? 1 : 0;
-            stateless += snapshot.isStateful(t) ? 0 : 1;
+            stateful[answer.active()[t]] += snapshot.isStateful(t) ? 1 : 0;
         }
-        boolean isAnyCrowded = false;
-        for (int c = 0; c < count.length; c++) {
-            lack[c] = Math.max(0, lack[c]);
-            isAnyCrowded |= count[c] > shares.high()[c];
+        Arrays.setAll(lack, c -> Math.max(0, low[c] - stateful[c]));
+        long stateless = snapshot.taskCount() - Arrays.stream(stateful).sum();
+        for (long left = Math.min(stateless, Arrays.stream(lack).sum()); left > 0; left--) {
+            int most = IntStream.range(0, lack.length).reduce(0, (one, other) -> lack[other] > lack[one] ? other : one);
+            lack[most]--;
         }
-        if (!isAnyCrowded) {
-            return new long[count.length];
-        }
-        lower(lack, Math.min(stateless, Arrays.stream(lack).sum()));
         return lack;
-    }
-
-    /** Lowers the greatest number by 1 repeatedly; the first of equal numbers. */
-    private static void lower(long[] lack, long times) {
-        for (long k = 0; k < times; k++) {
-            int greatest = 0;
-            for (int c = 1; c < lack.length; c++) {
-                greatest = lack[c] > lack[greatest] ? c : greatest;
-            }
-            lack[greatest]--;
-        }
     }
 }

@@ -64,10 +64,11 @@ class MinCostFlowTest {
     void theWorkIsBounded() {
         MinCostFlow flow = new MinCostFlow();
         int side = 40;
-        int first = flow.addNodes(side * side);
-        flow.addSupply(first, 10);
-        flow.addSupply(first + side * side - 1, -10);
-        for (int node = 0; node < side * side; node++) {
+        int last = side * side - 1;
+        for (int node = 0; node <= last; node++) {
+            flow.addNode(node == 0 ? 10 : node == last ? -10 : 0);
+        }
+        for (int node = 0; node <= last; node++) {
             if (node % side < side - 1) {
                 flow.addArc(node, node + 1, 0, 7, node * 31 % 17);
             }

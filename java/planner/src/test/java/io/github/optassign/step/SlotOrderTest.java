@@ -14,8 +14,19 @@ import org.junit.jupiter.api.Test;
 
 /** Which copies get the slots there are (docs/reference/rules.md, "Warm-ups"). */
 class SlotOrderTest {
-    private static SlotOrder.Copy copy(int client, double seconds, int place) {
-        return new SlotOrder.Copy(client, seconds, 0, place);
+    private record Copy(int client, double seconds, int place, boolean isUnderWay) implements SlotOrder.Copy {
+        @Override
+        public int weight() {
+            return 0;
+        }
+    }
+
+    private static Copy copy(int client, double seconds, int place) {
+        return new Copy(client, seconds, place, false);
+    }
+
+    private static List<Integer> listPlaces(List<Copy> copies) {
+        return copies.stream().map(Copy::place).toList();
     }
 
     @Test
@@ -23,14 +34,14 @@ class SlotOrderTest {
         SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
         assertEquals(
                 List.of(0, 3, 1, 2),
-                order.order(List.of(copy(0, 10, 0), copy(0, 10, 1), copy(0, 10, 2), copy(1, 10, 3))));
+                listPlaces(order.order(List.of(copy(0, 10, 0), copy(0, 10, 1), copy(0, 10, 2), copy(1, 10, 3)))));
     }
 
     @Test
     void whoHasASlotAlreadyComesLater() {
         SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
-        order.take(0, 10);
-        assertEquals(List.of(3, 1), order.order(List.of(copy(0, 10, 1), copy(1, 10, 3))));
+        order.take(copy(0, 10, 0));
+        assertEquals(List.of(3, 1), listPlaces(order.order(List.of(copy(0, 10, 1), copy(1, 10, 3)))));
     }
 
     @Test
@@ -38,14 +49,15 @@ class SlotOrderTest {
         SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5}, false, WarmupStage.NONE);
         assertEquals(
                 List.of(0, 2, 1, 3),
-                order.order(List.of(copy(0, 10, 0), copy(1, 8, 1), copy(1, 10, 2), copy(2, 5, 3))));
+                listPlaces(order.order(List.of(copy(0, 10, 0), copy(1, 8, 1), copy(1, 10, 2), copy(2, 5, 3)))));
     }
 
     @Test
     void whoIsDoneSoonestComesFirst() {
         SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true, WarmupStage.NONE);
-        order.take(0, 60);
-        assertEquals(List.of(1, 2, 0), order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2))));
+        order.take(copy(0, 60, 3));
+        assertEquals(
+                List.of(1, 2, 0), listPlaces(order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2)))));
     }
 
     @Test
@@ -53,14 +65,15 @@ class SlotOrderTest {
         SlotOrder order = new SlotOrder(4, new double[] {75, 70}, true, 30);
         assertEquals(
                 List.of(1, 3, 2, 0, 4),
-                order.order(List.of(copy(0, 40, 0), copy(0, 10, 1), copy(0, 15, 2), copy(1, 35, 3), copy(1, 35, 4))));
+                listPlaces(order.order(
+                        List.of(copy(0, 40, 0), copy(0, 10, 1), copy(0, 15, 2), copy(1, 35, 3), copy(1, 35, 4)))));
     }
 
     @Test
     void oneOnEachClientIsInAStageAndWhatGoesOn() {
-        SlotOrder.Copy goesOn = new SlotOrder.Copy(0, 50, 1, 2);
-        List<SlotOrder.Copy> copies = List.of(copy(0, 40, 0), copy(1, 40, 1), goesOn, copy(0, 1, 3), copy(2, 1, 4));
-        assertArrayEquals(new boolean[] {true, true, true, false, true}, SlotOrder.findInStage(copies, 30));
+        Copy goesOn = new Copy(0, 50, 2, true);
+        List<Copy> copies = List.of(copy(0, 40, 0), copy(1, 40, 1), goesOn, copy(0, 1, 3), copy(2, 1, 4));
+        assertEquals(List.of(0, 1, 2, 4), listPlaces(SlotOrder.listInStage(copies, 30)));
     }
 
     /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
