@@ -53,6 +53,7 @@ final class LoadPlacer {
         Arrays.fill(all, true);
         int[] active = placer.trade(placer.active, dealt, level);
         active = placer.trade(active, all, level);
+        active = placer.trade(active, all, level); // tasks return to clients that handed them over, if there is room
         return placer.trade(active, dealt, LoadPolicy.EVEN_LOAD);
     }
 

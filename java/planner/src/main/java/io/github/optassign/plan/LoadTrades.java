@@ -176,7 +176,7 @@ final class LoadTrades implements Trades.Objective {
     }
 
     private boolean mayGo(int t, int c) {
-        return c != active[t] && loads.isOpen(c) && fitsThread(t, c);
+        return c != active[t] && !hasEscaped[c] && loads.isOpen(c) && fitsThread(t, c);
     }
 
     /** Returns whether a thread of the client can run the task at the level, or at no greater load than now. */
