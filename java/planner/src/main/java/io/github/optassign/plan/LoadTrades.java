@@ -22,8 +22,13 @@ final class LoadTrades implements Trades.Objective {
         double of(int t, int c);
     }
 
-    private static final int HAND_OVER = 0;
-    private static final int OVERFILL = 2;
+    /** The trades that are allowed; each kind includes those before it. */
+    private enum Allowed {
+        HAND_OVER,
+        EXCHANGE,
+        /** A client may take tasks beyond the level. */
+        OVERFILL
+    }
 
     private final Snapshot snapshot;
     private final Loads loads;
@@ -41,8 +46,8 @@ final class LoadTrades implements Trades.Objective {
     private final int[] number;
     /** Per client the tasks that may move, lightest first. */
     private final List<List<Integer>> tasks = new ArrayList<>();
-    /** Which trades are allowed: tasks are handed over; from 1, they are exchanged; from 2, clients are overfilled. */
-    private int stage = HAND_OVER;
+
+    private Allowed allowed = Allowed.HAND_OVER;
     /** The clients that may have actives, the least loaded first, as of the beginning of the round. */
     private int[] byLoad = {};
     /** The least loaded clients, which take tasks in this round. */
@@ -157,7 +162,7 @@ final class LoadTrades implements Trades.Objective {
      * Returns whether a task's client is beyond the level; once clients are overfilled, only the most loaded counts.
      */
     private boolean isLeaving(int t) {
-        return isBeyond(t) && (stage < OVERFILL || active[t] == findMostLoaded());
+        return isBeyond(t) && (allowed != Allowed.OVERFILL || active[t] == findMostLoaded());
     }
 
     private int findMostLoaded() {
@@ -169,7 +174,7 @@ final class LoadTrades implements Trades.Objective {
      */
     private double findLeastPrice(int t) {
         return Arrays.stream(snapshot.columnsAnd(t, targets))
-                .filter(c -> mayGo(t, c) && (stage > HAND_OVER || measureRoom(c) >= loads.weight[t]))
+                .filter(c -> mayGo(t, c) && (allowed != Allowed.HAND_OVER || measureRoom(c) >= loads.weight[t]))
                 .mapToDouble(c -> prices.of(t, c))
                 .min()
                 .orElse(Double.POSITIVE_INFINITY);
@@ -188,7 +193,7 @@ final class LoadTrades implements Trades.Objective {
     @Override
     public int[] listPartners(int seeker) {
         int here = client(seeker);
-        limit = stage < OVERFILL ? level : Math.max(level, load(here));
+        limit = allowed != Allowed.OVERFILL ? level : Math.max(level, load(here));
         if (isFree(seeker)) {
             return number[here] >= loads.leastNumber[here]
                     ? new int[0]
@@ -209,13 +214,13 @@ final class LoadTrades implements Trades.Objective {
     private double measureTransfer(int here, int there) {
         double toEqual = (sums[here] * loads.size[there] - sums[there] * loads.size[here])
                 / (loads.size[here] + loads.size[there]);
-        double most = Math.max(measureRoom(there), stage < OVERFILL ? 0 : toEqual);
+        double most = Math.max(measureRoom(there), allowed != Allowed.OVERFILL ? 0 : toEqual);
         return Math.min(most, Math.max(0, -measureRoom(here)));
     }
 
     /** Returns the free place of a client and, if tasks may be exchanged, up to two tasks of nearly a weight. */
     private IntStream listPlaces(int c, double weight) {
-        List<Integer> theirs = stage == HAND_OVER ? List.of() : tasks.get(c);
+        List<Integer> theirs = allowed == Allowed.HAND_OVER ? List.of() : tasks.get(c);
         int place = countLighter(theirs, weight);
         List<Integer> near = theirs.subList(Math.max(0, place - 1), Math.min(theirs.size(), place + 1));
         return IntStream.concat(IntStream.of(active.length + c), near.stream().mapToInt(t -> t));
@@ -276,18 +281,21 @@ final class LoadTrades implements Trades.Objective {
 
     @Override
     public int countInThrees() {
-        return stage < OVERFILL ? 0 : LoadPolicy.PARTNERS;
+        return allowed != Allowed.OVERFILL ? 0 : LoadPolicy.PARTNERS;
     }
 
     @Override
     public boolean escape() {
-        stage++;
-        return stage <= OVERFILL || handOver();
+        if (allowed == Allowed.OVERFILL) {
+            return handOver();
+        }
+        allowed = Allowed.values()[allowed.ordinal() + 1];
+        return true;
     }
 
     /**
      * Hands the lightest task of the most loaded client to the least loaded one, which may trade on with many others;
-     * the first then takes none back. So many clients together take what none of them could.
+     * the first then takes none back. Many clients together can take what one cannot.
      */
     private boolean handOver() {
         int giver = findMostLoaded();
