@@ -52,6 +52,8 @@ final class LoadTrades implements Trades.Objective {
     private int[] byLoad = {};
     /** The least loaded clients, which take tasks in this round. */
     private int[] targets = {};
+    /** Per task its least price on any client. */
+    private final double[] cheapest;
     /** Per task how much more than now it costs on its cheapest other client. */
     private final double[] moreElsewhere;
     /** The load up to which clients take tasks for those of the present seeker. */
@@ -73,6 +75,7 @@ final class LoadTrades implements Trades.Objective {
         sums = loads.sumUp(active);
         number = new int[sums.length];
         hasEscaped = new boolean[sums.length];
+        cheapest = new double[active.length];
         moreElsewhere = new double[active.length];
         Stream.generate(() -> new ArrayList<Integer>()).limit(sums.length).forEach(tasks::add);
         double dearest = LoadPolicy.MOVE_OFFSETS;
@@ -81,7 +84,9 @@ final class LoadTrades implements Trades.Objective {
             if (mayMove(t)) {
                 tasks.get(active[t]).add(t);
             }
+            cheapest[t] = Double.POSITIVE_INFINITY;
             for (int c : snapshot.columnsAnd(t, snapshot.poolClient(t), active[t])) {
+                cheapest[t] = Math.min(cheapest[t], prices.of(t, c));
                 dearest = Math.max(dearest, prices.of(t, c));
             }
         }
@@ -139,7 +144,7 @@ final class LoadTrades implements Trades.Objective {
                 .toArray();
         for (int t = 0; t < active.length; t++) {
             double now = prices.of(t, active[t]);
-            moreElsewhere[t] = mayMove(t) && (now > 0 || isLeaving(t)) ? findLeastPrice(t) - now : 0;
+            moreElsewhere[t] = mayMove(t) && (now > cheapest[t] || isLeaving(t)) ? findLeastPrice(t) - now : 0;
         }
         IntStream leaving = IntStream.range(0, active.length)
                 .filter(t -> mayMove(t) && (isLeaving(t) || moreElsewhere[t] < 0))

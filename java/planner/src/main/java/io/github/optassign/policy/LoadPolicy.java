@@ -12,7 +12,7 @@ public final class LoadPolicy {
     /** The greatest number of moves and exchanges between threads of one process, in its tasks. [times] */
     public static final int THREAD_STEPS = 4;
     /** The greatest number of rounds of trades. [rounds] */
-    public static final int TRADES = 300;
+    public static final int TRADES = 3_000;
     /** The offsets that an active task counts that moves to a caught-up copy. [offsets] */
     public static final double MOVE_OFFSETS = 0.5;
     /** The greatest load in even spreads that counts as even. [times] */
