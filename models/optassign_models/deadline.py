@@ -24,5 +24,5 @@ class Deadline:
         return max(0.0, self.at - time.monotonic())
 
     def less(self, seconds: float) -> Deadline:
-        """So much earlier."""
+        """Return the deadline that is this many seconds earlier."""
         return Deadline(self.at - seconds)

@@ -62,7 +62,7 @@ def prepare(problem: Problem) -> tuple[Problem, Forced]:
 
 
 def find_forced(problem: Problem) -> Forced:
-    """See `Forced`. Pools must not be mandatory (`prepare` sees to it)."""
+    """Return what R3 to R5 force. No pool may be mandatory, which `prepare` ensures."""
     logged, task = problem.logged, problem.col_task
     threshold, least = _threshold(problem), _least_rank(problem)
     column_logged = logged[task]
@@ -109,7 +109,7 @@ def keeps_r3_to_r5(problem: Problem, forced: Forced, answer: Placement) -> bool:
 
 
 def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
-    """Σ `values` (n,) × `times` (n,) without overflow."""
+    """Return Σ `values` (n,) × `times` (n,) without overflow."""
     if times is None:
         times = np.ones_like(values)
     used = (values != 0) & (times != 0)

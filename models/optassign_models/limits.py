@@ -39,17 +39,17 @@ class PlacementLimit:
     tasks: BoolArray
     """(T,) the tasks that it is about."""
     clients: BoolArray
-    """(C,) the clients that it is about."""
+    """(C,) whether the limit concerns the client."""
     most: int = 0
-    """Of MOST."""
+    """The greatest weight of MOST."""
     weight: IntArray | None = None
     """(T,) of MOST: what a copy of each task weighs; 1 for a number of copies, offsets for state."""
     counts_warmups: bool = False
-    """For MOST in an answer: they fill the disk like other copies."""
+    """Whether warm-ups count in an answer, since they fill the disk like other copies. Only for MOST."""
 
     @property
     def can_bind(self) -> bool:
-        """Whether some placement does not keep it."""
+        """Whether some placement breaks the limit."""
         if self.kind is Kind.PIN:
             return bool(self.tasks.any() and not self.clients.all())
         if self.kind is Kind.FORBID:
@@ -85,7 +85,7 @@ def list_broken(limits: Sequence[PlacementLimit], placed: Placement) -> list[Pla
 
 
 def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
-    """The items that can hold together, each in its turn where those before it leave room: the last named give way first."""
+    """Return items that can hold together. Each in its turn is kept if the items kept before allow it."""
     if is_possible(items):
         return list(items)
     kept: list[Item] = []
@@ -109,7 +109,7 @@ def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]],
 
 
 def mend(problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimit], placed: Placement) -> Placement:
-    """Change the placement by single moves until it keeps the limits, if they suffice. R1, R2 and R4 stay as they are."""
+    """Return the placement after single moves towards the limits. R1, R2 and R4 hold as before; some limit may stay broken."""
     if not list_broken(limits, placed):
         return placed
     work = _Mending(problem, shares, limits, placed)
@@ -137,7 +137,7 @@ class _Mending:
 
     @property
     def placement(self) -> Placement:
-        """The placement as it is now."""
+        """The present placement."""
         C = self._problem.C
         keys = [task * C + client for task, (_, *standbys) in enumerate(self._copies) for client in standbys]
         return make_placement(np.array([copies[0] for copies in self._copies]), np.array(keys, dtype=np.int64), C)
@@ -204,7 +204,10 @@ class _Mending:
         return may, leads
 
     def _choose(self, task: int, may: BoolArray, without: list[int], *, lead: bool, only_with_room: bool = False) -> int | None:
-        """The client that suits best: with room in limits, then in shares, cheap, with few copies. None where none may."""
+        """Return the client that suits a copy best, None if no client may have the copy.
+
+        The criteria: room in the limits, not draining, room in the shares, restore cost, number of copies for its size.
+        """
         problem, may = self._problem, may.copy()
         may[without] = False
         room = np.ones(problem.C, dtype=np.bool_)

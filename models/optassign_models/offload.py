@@ -79,7 +79,10 @@ def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
 def find_offload_options(
     problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool
 ) -> OffloadOptions:
-    """The options of offload for an answer, as it would be without; `may_stay`: who would go home to the plan may wait."""
+    """Return the options of offload for an answer without offload.
+
+    `may_stay`: actives that the answer returns to their planned clients may stay where they are.
+    """
     T, C = problem.T, problem.C
     task = np.arange(T)
     standby_keys = answer.standby_keys(C)
@@ -100,9 +103,11 @@ def find_offload_options(
 
 
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
-    """(A,) caught-up standbys that may lead: any, of logged tasks whose owner leads now and is caught up too. For tasks that
-    would go home to their plan (T,), to one that is caught up, the owner itself may lead: they were offloaded before, and may
-    stay."""
+    """Return (A,) which caught-up standbys may become active.
+
+    They may if the task's owner is active in the answer and caught up. Of a task that `goes_home` (T,), which was offloaded
+    before, the owner may stay active.
+    """
     ready = forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
     stays = problem.logged & goes_home & problem.flag_of(here, ready)

@@ -23,7 +23,7 @@ _Forbidden = dict[int, set[int]]
 
 
 def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden, clients: int) -> list[int] | None:
-    """Gives each task `need` different clients so that client c is used `places[c]` times.
+    """Give each task `need` different clients so that client c is used `places[c]` times.
 
     The outcome depends on nothing but the arguments. Ties go to the client whose last turn is the longest ago, then to the
     least index.
@@ -48,7 +48,7 @@ def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: _For
 def _deal_greedily(
     tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden
 ) -> tuple[dict[int, set[int]], list[int], list[int]]:
-    """The clients given to each task, the tasks that lack a client (once for each), and the clients of the places left."""
+    """Return the clients of each task, the tasks that lack a client (once for each), and the clients of the places left."""
     most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
     heapq.heapify(most_places_first)
     given: dict[int, set[int]] = {}
@@ -66,7 +66,7 @@ def _deal_greedily(
 def _take_clients(
     most_places_first: list[tuple[int, int, int]], wanted: int, forbidden: Collection[int], turn: int
 ) -> set[int]:
-    """Takes one place each from up to `wanted` clients of the heap of (−places, last turn, client)."""
+    """Take one place each from up to `wanted` clients of the heap of (−places, last turn, client)."""
     taken: set[int] = set()
     put_back: list[tuple[int, int, int]] = []
     while most_places_first and len(taken) < wanted:
@@ -83,7 +83,7 @@ def _take_clients(
 
 
 def _swap_for_a_place(task: int, given: dict[int, set[int]], left: list[int], forbidden: _Forbidden) -> bool:
-    """Gives a place that is left to another task and one of that task's clients to this one; False if no swap is allowed."""
+    """Give another task a place that is left, and this task one of the other's clients. Return whether a swap was allowed."""
     own, not_here = given[task], forbidden.get(task, set())
     for place in list(left):
         for other, theirs in given.items():

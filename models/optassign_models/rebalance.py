@@ -73,7 +73,7 @@ def rebalance(
 
 
 def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:
-    """Goals (i) to (iv) of an answer."""
+    """Return goals (i) to (iv) of an answer → value."""
     C, unlogged = problem.C, ~problem.logged
     mine, planned = answer.copy_keys(C, problem.logged), plan.copy_keys(C, problem.logged)
     led_by_plan = answer.active == plan.active
@@ -102,7 +102,10 @@ def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArra
 
 
 def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
-    """Whether all tied clients of a task cost the same. They do, except for lags of 1 or 2 next to unknown ones (forced.py)."""
+    """Return whether all tied clients of each task cost the same.
+
+    They do, except for lags of 1 or 2 next to unknown ones (forced.py).
+    """
     task, cost = problem.col_task[forced.tied], problem.col_cost[forced.tied]
     least = np.where(forced.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
     most = np.where(forced.pool_tied, problem.pool_cost, 0)
@@ -129,7 +132,10 @@ def _best_tied(
 
 
 def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntArray) -> IntArray:
-    """Slots that no column fills go to the clients with the fewest copies; rare, since plans fill their ties first."""
+    """Return keys of copies for slots (T,) that no column fills, on the clients with fewest copies.
+
+    Such slots are rare, since plans fill their ties first.
+    """
     C = problem.C
     load = np.bincount(keys % C, minlength=C) + np.bincount(active[problem.logged], minlength=C)
     given: list[int] = []

@@ -22,7 +22,7 @@ from optassign_models.problem import LOGGED, STATELESS, IntArray, Placement, Pro
 
 
 def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int]:
-    """Splits the copies of a task among clients in proportion to their units, at most one copy each (R2).
+    """Split the copies of a task among clients in proportion to their units, at most one copy each (R2).
 
     This is water filling: a client whose proportional share would pass one copy holds exactly one, and what that cuts off
     goes to the others in proportion, until no share passes one.
@@ -52,7 +52,7 @@ def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int
 
 
 def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], total: int) -> tuple[IntArray, IntArray]:
-    """Narrow floors and ceilings of shares to the nearest counts that sum up to `total`.
+    """Return floors and ceilings of shares, narrowed to the nearest counts that sum up to `total`.
 
     The greatest fractions go up and the least go down until all is shared out; equal ones may do either if not all of them go
     up.
@@ -89,7 +89,7 @@ class ShareBounds:
         return bool(np.all((count >= self.low) & (count <= self.high)))
 
     def imbalance(self, count: IntArray) -> int:
-        """Sum of e (e + 1) / 2 over all counts (of the shape of `low`), e being a count's distance from its share."""
+        """Return Σ e (e + 1) / 2 over counts of the shape of `low`, where e is a count's distance from its share."""
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
         return int(np.sum(away * (away + 1) // 2))
 
@@ -121,7 +121,7 @@ class ShareFamilies(NamedTuple):
         return all(share.holds(count) for share, count in zip(self, counts, strict=True))
 
     def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
-        """Imbalance of each family, in order."""
+        """Return the imbalance of each family, in order."""
         return tuple(share.imbalance(count) for share, count in zip(self, counts, strict=True))
 
 
@@ -159,7 +159,7 @@ def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
 
 
 def compute_imbalance(problem: Problem, shares: ShareFamilies, placed: Placement) -> tuple[int, ...]:
-    """Imbalance of each family of an assignment, in order."""
+    """Return the imbalance of each family in a placement, in order."""
     return shares.imbalance(count_copies(problem, placed))
 
 

@@ -71,8 +71,11 @@ def find_lost(problem: Problem) -> BoolArray:
 
 
 def _are_alike(sizes: IntArray, speed: FloatArray, number: IntArray, *, has_others: bool) -> bool:
-    """Whether no exchange gains: lost tasks are of one size, and there are no others to exchange places with, or clients are of
-    one speed and each has as many of them as any other or one more."""
+    """Return whether no exchange gains.
+
+    None does if lost tasks are of one size and either there are no others to exchange places with, or clients are of one speed
+    and their numbers of lost tasks differ by at most one.
+    """
     return bool(np.ptp(sizes) == 0 and (not has_others or (np.ptp(speed) == 0 and np.ptp(number) <= 1)))
 
 
@@ -95,7 +98,7 @@ class _LostTrades:
         """(C, n) of each, and at least one zero, for which nothing waits: there is room."""
 
     def exchange(self, t: int) -> bool:
-        """Lost task t and that with which it best exchanges places do so; whether there is one."""
+        """Exchange places of lost task t and the task with which that gains most. Return whether one gains."""
         here, size, speed = int(self.active[t]), self._size[t], self._speed
         others = self._cold[self._problem.group[t]]
         others = others[self._find_soonest(others, t)]
@@ -115,7 +118,7 @@ class _LostTrades:
         return True
 
     def _find_soonest(self, others: IntArray, t: int) -> IntArray:
-        """Which of the tasks are on other clients, and leave both clients soonest done if they exchange places with task t."""
+        """Return positions in `others` of tasks whose exchange with task t leaves both clients done soonest."""
         here, there = self.active[t], self.active[others]
         more = self._size[t] - self._size[others]
         ends = np.maximum((self._load[there] + more) / self._speed[there], (self._load[here] - more) / self._speed[here])
@@ -126,7 +129,7 @@ class _LostTrades:
         return np.flatnonzero((ends <= last) & (ends < np.inf))[:LOST_CANDIDATES]
 
     def _may_exchange(self, t: int, others: IntArray) -> BoolArray:
-        """Whether each would begin with nothing in the other's place, like all of its pool, and no standby is in the way."""
+        """Return (n,) whether t and each of `others` would have no state and no standby in the other's place."""
         C = self._problem.C
         keys = np.concatenate([t * C + self.active[others], others * C + self.active[t]])
         # Sorted, so that looking all of them up takes no longer where there are many.
@@ -163,7 +166,7 @@ def _replace(rows: FloatArray, old: FloatArray, new: FloatArray | float) -> Floa
 
 
 def _sum_cubes(sizes: FloatArray, speed: FloatArray) -> FloatArray:
-    """(n,) sums of the cubes of the times after which copies of (n, k) sizes are restored that share a disk's speed evenly."""
+    """Return (n,) Σ seconds³ until copies are restored. Copies of (n, k) sizes share the speed (n,) of a disk evenly."""
     sizes = np.sort(sizes, axis=1)
     still = np.arange(sizes.shape[1] - 1, -1, -1)
     seconds = (np.cumsum(sizes, axis=1) + still * sizes) / speed[:, None]
@@ -171,8 +174,10 @@ def _sum_cubes(sizes: FloatArray, speed: FloatArray) -> FloatArray:
 
 
 def spread_failover(problem: Problem, placed: Placement) -> Placement:
-    """The placement with standbys where the sum over pairs of clients (a, b) of n² ÷ size of b is less, n being the tasks that
-    are active on a and have a standby on b; every goal is as it was."""
+    """Return the placement with standbys spread for failover. Every goal keeps its value.
+
+    The sum over pairs of clients (a, b) of n² ÷ size of b falls; n is the number of tasks active on a with a standby on b.
+    """
     C, task, client = problem.C, placed.standby_task, placed.standby_client.copy()
     if C < 3 or (problem.T + 8 * C) * C > FAILOVER_MOST_BYTES or np.any(placed.active < 0):
         return placed
@@ -214,7 +219,7 @@ class _StandbyTrades:
         self.groups = np.split(slots[order], np.flatnonzero(np.diff(group[order])) + 1)
 
     def turn(self) -> bool:
-        """Exchange each surplus standby of its pair of clients; tell whether any was."""
+        """Exchange each surplus standby of its pair of clients. Return whether any was exchanged."""
         moved, most = False, FAILOVER_CANDIDATES
         for slots in self.groups:
             for k, slot in enumerate(slots.tolist()):
@@ -224,7 +229,7 @@ class _StandbyTrades:
         return moved
 
     def _exchange(self, slot: int, others: IntArray) -> bool:
-        """Exchange places with the one with which it gains most."""
+        """Exchange a standby with the one of `others` with which that gains most. Return whether one gains."""
         a, b, t = self.active[slot], self.client[slot], self.task[slot]
         other_a, other_b = self.active[others], self.client[others]
         allowed = ~self.closed[t, other_b] & ~self.closed[self.task[others], b] & (other_a != a)
@@ -236,7 +241,7 @@ class _StandbyTrades:
         return True
 
     def _rotate(self, slot: int, others: IntArray) -> bool:
-        """Let three change places in a circle: of three clients that are each other's, no two can."""
+        """Have three standbys change places in a circle, where no two can exchange theirs. Return whether a circle gains."""
         a, b, t = self.active[slot], self.client[slot], self.task[slot]
         task, other_a, other_b = self.task[others], self.active[others], self.client[others]
         first = ~self.closed[t, other_b] & (other_a != a)
@@ -258,8 +263,10 @@ class _StandbyTrades:
     def _measure_rise(
         self, active: IntArray | np.int64, old: IntArray | np.int64, new: IntArray | np.int64
     ) -> npt.NDArray[np.float64]:
-        """By how much half of the sum rises if a standby goes from one client to another, of actives, old and new clients of
-        shapes that go together; no two of an exchange are of the same pair, so rises add up."""
+        """Return by how much half of the sum rises if a standby goes from an old to a new client. The shapes broadcast.
+
+        No two standbys of an exchange belong to the same pair of clients, so rises add up.
+        """
         up = self.per_unit[new] * (self.count[active, new] + 0.5)
         down = self.per_unit[old] * (self.count[active, old] - 0.5)
         return np.asarray(up - down)

@@ -63,7 +63,7 @@ class Queue:
 
 @dataclass(frozen=True, eq=False)
 class RestorePace:
-    """What is known of the time that copies take."""
+    """The rates at which clients restore, as far as they are known."""
 
     rates: IntArray | None = None
     """(C,) offsets per second that clients restore; None where no rate is known."""
@@ -293,7 +293,7 @@ def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Plac
 def admit(
     problem: Problem, line: Queue, room: Room, under_way: IntArray, progress: Progress, *, is_restoring: bool
 ) -> tuple[Queue, IntArray, IntArray]:
-    """Slots for the copies of the queue that there is room for, as many as the queue serves.
+    """Return the queue with slots only for copies that there is room for, as many as the queue serves.
 
     A warm-up under way keeps its slot, as its state is there. If no copy with a slot can get any further, and no other copy
     restores either, room will never come: then the copy goes first that exceeds a limit by least.

@@ -21,7 +21,10 @@ _TAG = 1 << 20
 
 
 def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, now: bool) -> Placement:
-    """The placement with copies moved and swapped; with `now` only between clients of one rank, so that R3 and R5 are kept."""
+    """Return the placement with copies moved and swapped towards more values of tags and less rack traffic.
+
+    With `now`, copies change places only between clients of one rank, so that R3 and R5 are kept.
+    """
     tags, racks = problem.data_of(TAG_SPREAD.name, Tags), problem.data_of(RACK_TRAFFIC.name, Racks)
     if (tags is None and racks is None) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
@@ -58,7 +61,7 @@ class _Search:
         return self._task * self._problem.C + self.client
 
     def improve_all(self) -> bool:
-        """Change each copy once that can gain; whether any was changed, and there is effort left."""
+        """Change each copy once that can gain. Return whether any was changed and effort is left."""
         wants = np.zeros(len(self._task), dtype=np.bool_)
         for value, number in zip(self._values, self._number, strict=True):
             alone = (value[self.client] >= 0) & (number[self._task, value[self.client]] < 2)
@@ -104,7 +107,7 @@ class _Search:
         return bool(change)
 
     def _change_roles(self, at: int, best: int, others: IntArray) -> bool:
-        """Change roles between an active and the best of the actives `others`; whether that gains more than `best`."""
+        """Exchange roles of an active and the best of the actives `others`. Return whether that gains more than `best`."""
         assert self._racks is not None
         task, here, rack = int(self._task[at]), int(self.client[at]), self._racks.rack_of
         theirs, there = self._task[others], self.client[others]

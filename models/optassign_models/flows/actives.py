@@ -38,8 +38,10 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
 
 
 def find_offload(options: OffloadOptions, shares: ShareFamilies, plan_active: IntArray, price: Price) -> tuple[IntArray, int]:
-    """Actives (T,) of the least value, and a bound of it; of equals most actives where the plan (T,) has them, then fewest
-    moves, then least imbalance."""
+    """Return the actives (T,) of least value, and a bound of the value.
+
+    Ties go to most actives where the plan (T,) has them, then to fewest moves, then to least imbalance.
+    """
     problem = options.problem
     off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
     costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), _price_moves(problem), None)
@@ -147,6 +149,6 @@ def _add_soft_share(
 
 
 def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:
-    """One element for each unit of each row: the row, and how many units of the row stand before it."""
+    """Return for each unit of each row the row, and the number of the row's units before it."""
     rows = np.repeat(np.arange(len(number)), number)
     return rows, np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)

@@ -19,7 +19,7 @@ __all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
 
 
 def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:
-    """Goal → value of a plan, in the order of `goals`; all are the better the less."""
+    """Return goal → value of a plan, in the order of `goals`. Less is better for all of them."""
     placed = EvaluatedPlan(problem, forced, plan)
     return {goal.name: goal.evaluate(placed) for goal in goals}
 

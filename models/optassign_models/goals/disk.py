@@ -21,7 +21,7 @@ _EVEN = 10**6
 
 
 def list_sizes(p: Problem) -> IntArray:
-    """(T,) what a copy of each task adds to a client's state, in millionths of an even spread over the clients that stay."""
+    """Return (T,) the state of a copy of each task, in millionths of an even spread over the clients that stay."""
     staying = p.C if p.draining.all() else int(np.sum(~p.draining))
     size = np.where(p.logged, p.end, 0)
     total = max(1, exact_sum(size, np.ones(p.T, dtype=np.int64)) * (p.standbys + 1))
@@ -42,7 +42,8 @@ GOALS = (DISK,)
 
 
 def bound_state(problem: Problem) -> int:
-    """A lower bound of every plan: an even spread over all clients, the largest state, the two that have to share a client."""
+    """Return a lower bound of every plan: the greatest of an even spread, the largest state and the least state of two copies
+    that have to share a client."""
     sizes = np.sort(np.repeat(list_sizes(problem)[problem.logged], problem.standbys + 1))[::-1]
     if not len(sizes):
         return 0
@@ -83,7 +84,7 @@ class _Trades:
 
     @property
     def placement(self) -> Placement:
-        """As it is now."""
+        """The present placement."""
         active = self._placed.active.copy()
         active[self._task[: self._actives]] = self._client[: self._actives]
         keys = self._task[self._actives :] * self._problem.C + self._client[self._actives :]

@@ -64,7 +64,7 @@ class PairCosts:
 
     @classmethod
     def nothing(cls, problem: Problem) -> PairCosts:
-        """No copy costs anything."""
+        """Return costs of 0 for all copies."""
         return cls(np.zeros(len(problem.col_task), dtype=np.int64), np.zeros(problem.T, dtype=np.int64))
 
     def plus(self, other: PairCosts, times: int) -> PairCosts:
@@ -134,8 +134,8 @@ class GoalModel:
     cost_per_standby: Callable[[Problem], PairCosts] | None = None
     """The cost of a standby; None where the goal is no sum over standbys."""
     forced_costs: Callable[[Forced], tuple[IntArray, int]] | None = None
-    """What R3 to R5 force of the sum over copies in this answer; None where `cost_per_copy` is: (T,) the cost of a further copy
-    on one of the task's cold tied clients, and the cost of the answer under any choice."""
+    """The part of the sum that R3 to R5 force in this answer, None with `cost_per_copy`: (T,) the cost of a further copy on one
+    of the task's cold tied clients, and the cost of the answer under any choice."""
     tells_apart: Callable[[Problem], IntArray] | None = None
     """(C,) the class of each client, 0 to K − 1, where what a copy costs in a pool depends on it."""
     reaches: Callable[[Problem], tuple[Reached, ...]] | None = None

@@ -26,7 +26,7 @@ class Tags:
 
     @property
     def tell_apart(self) -> bool:
-        """Whether clients differ in any of them; by a tag of one value everywhere nothing is placed."""
+        """Whether clients differ in the value of some tag. Tags of a single value place nothing."""
         return any(bool(np.ptp(values)) for values in self.values)
 
 
@@ -49,7 +49,7 @@ def _list_values(problem: Problem) -> tuple[IntArray, ...]:
 
 
 def count_reachable(problem: Problem, values: IntArray) -> int:
-    """Distinct values of one tag (C,) that the numbers of copies and of values alone would allow."""
+    """Return the number of distinct values of a tag (C,) that the numbers of copies and values alone would allow."""
     known = len(np.unique(values[values >= 0]))
     return int(problem.logged.sum()) * min(problem.standbys + 1, known)
 

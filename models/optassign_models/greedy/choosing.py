@@ -29,7 +29,7 @@ class Level:
     counted: BoolArray
     """(G,) subtopologies that count."""
     weight: int
-    """As in `Network.add_arcs`."""
+    """The weight of the bounds, as in `Network.add_arcs`."""
 
 
 @dataclass(frozen=True, eq=False)

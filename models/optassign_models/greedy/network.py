@@ -82,7 +82,7 @@ class _Filling:
         self.starts = np.searchsorted(self.source[self.order], np.arange(len(supply) + 1))
 
     def run(self) -> bool:
-        """Route the supply, and widen bounds weight by weight if necessary. Return whether all of it was routed."""
+        """Route the supply, widening bounds weight by weight if necessary. Return whether all supply was routed."""
         for weight in np.unique(self.weight):
             for width in (0, *WIDTHS, FAR) if weight else (0,):
                 gives_way = (self.weight > 0) & (self.weight <= weight)
@@ -94,7 +94,7 @@ class _Filling:
         return False
 
     def _fill(self, low: IntArray, high: IntArray) -> bool:
-        """Route the supply within these bounds; return whether all of it was routed."""
+        """Route the supply within these bounds. Return whether all supply was routed."""
         self.flow = np.clip(self.flow, low, high)
         spare = self.supply.copy()
         np.subtract.at(spare, self.source[: self.m], self.flow)
@@ -104,7 +104,7 @@ class _Filling:
         return not spare.any()
 
     def _bring_nearer(self, spare: IntArray, low: IntArray, high: IntArray) -> bool:
-        """Route spare units along shortest paths to nodes with `spare` < 0, in place; return whether any arrived.
+        """Route spare units along shortest paths to nodes with `spare` < 0, in place. Return whether any arrived.
 
         If more nodes lack units than have spare ones, their deficits travel against the arcs instead.
         """

@@ -114,7 +114,7 @@ def _want_copies(
     pools: BoolArray,
     gives_way: int,
 ) -> Wanted:
-    """Describe the choice of standbys + 1 clients for each logged task.
+    """Return the choice of standbys + 1 clients for each logged task.
 
     `gives_way`: `_STRICT`, `_TOGETHER` or `_IN_ORDER`; other parameters are fields of `Wanted`.
     """

@@ -188,9 +188,9 @@ class _Trades:
         return np.union1d(least, self._random.choice(others, PARTNERS, replace=False))
 
     def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
-        """Hand the giver's lightest copy to the least loaded client, which trades on; the giver takes part no more.
+        """Hand the giver's lightest copy to the least loaded client. Return that client, or −1 if there is none.
 
-        So what is too much for any single partner is spread over many. Returns the partner, or −1 if there is none.
+        The giver takes part in no further trade. Many clients together can take what one cannot.
         """
         loads = self._loads
         if not left[giver] or not self._on[giver] or self._number[giver] <= loads.least_number[giver]:
@@ -282,7 +282,7 @@ class _Trades:
         return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
-        """Sums (k,) of up to two (of few: three) movable copies of a client, ascending, and the copies (k, 3), −1 for none.
+        """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
 
         Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. Threes are for few copies and few
         clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.

@@ -149,7 +149,7 @@ class LoadArrays:
         return float(np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0)).max(initial=0.0))
 
     def measure_room(self, level: float) -> FloatArray:
-        """(C,) the greatest sum that clients carry at this load; 0 for a draining client, even if `level` is infinite."""
+        """Return (C,) the greatest weight of each client at this load; 0 if it drains, even if `level` is infinite."""
         room: FloatArray = np.multiply(self.size, level, out=np.zeros(self.C), where=self.size > 0)
         return room * (1 + ROUNDING)
 
@@ -186,8 +186,8 @@ def read_loads(problem: Problem) -> LoadArrays:
 def _set_oversized_apart(
     weight: FloatArray, copies: FloatArray, threads: IntArray, capacity: FloatArray
 ) -> tuple[BoolArray, float, float]:
-    """(T,) which tasks are oversized tasks; the even spread of the others (weight per fastest thread); the slowest oversized
-    task's capacity.
+    """Return (T,) whether each task is oversized, the even spread of the others (weight per fastest thread), and the capacity
+    of the slowest thread with an oversized task.
 
     `copies`: (T,) the weight of all copies of each task.
     """

@@ -91,7 +91,7 @@ class Neighbourhoods:
         return make_placement(self._active, keys, self._problem.C)
 
     def _find_missing(self) -> tuple[IntArray, IntArray]:
-        """(m,) columns that lack a copy which is dearer elsewhere, and (m,) what the dearest copy of the task costs more."""
+        """Return (m,) columns without a copy of a task that has a dearer copy elsewhere, and (m,) how much dearer it is."""
         problem, copy = self._problem, self._copy_cost
         held = np.concatenate([np.arange(problem.T) * problem.C + self._active, self._task * problem.C + self._client])
         held = held[problem.logged[held // problem.C]]
@@ -104,7 +104,7 @@ class Neighbourhoods:
         return self._cheap[kept], loss[kept]
 
     def _choose_clients(self, centre: int, missing: IntArray, loss: IntArray) -> IntArray:
-        """The centre, clients that have the copies which it lacks, that share tasks with it, and that have room, ascending."""
+        """Return the centre and clients that have copies it lacks, share tasks with it, or have room; ascending."""
         problem, loads, half = self._problem, self._loads, NEIGHBOURHOOD_CLIENTS // 2
         own = problem.col_client[missing] == centre
         lacked = problem.col_task[missing[own]][np.argsort(-loss[own], kind="stable")]

@@ -199,9 +199,9 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
 def choose_least_loaded(
     loads: LoadArrays, problem: Problem, shares: ShareFamilies, columns: BoolArray
 ) -> tuple[IntArray, None]:
-    """For each task one of its `columns` (A,), on the least loaded client if there are several; the heaviest choose first.
+    """Return the actives (T,), each on the least loaded client of the task's `columns` (A,), and no bound.
 
-    The actives (T,), and no bound.
+    The heaviest tasks choose first.
     """
     number = np.bincount(problem.col_task[columns], minlength=problem.T)
     active = np.full(problem.T, -1, dtype=np.int64)

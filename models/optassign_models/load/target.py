@@ -16,7 +16,7 @@ from optassign_models.problem import Placement, Problem
 
 @dataclass(frozen=True, eq=False)
 class LoadTarget:
-    """What is demanded of loads, and a placement that reaches it."""
+    """The greatest load to allow, and a placement that keeps it."""
 
     loads: LoadArrays
     copies: Copies
@@ -31,7 +31,7 @@ class LoadTarget:
 
     @classmethod
     def of(cls, problem: Problem, tolerance: float) -> LoadTarget:
-        """Demand loads within the tolerance of the bound or, where that is not reached, what is."""
+        """Return the demand that loads are within the tolerance of the bound, or no greater than dealing reaches."""
         loads = read_loads(problem)
         copies, least = Copies.of(problem, loads), bound_greatest_load(loads)
         every, most = np.ones(len(copies.task), dtype=np.bool_), least * (1 + tolerance)
@@ -66,6 +66,6 @@ class LoadTarget:
         return self.loads.greatest_of(placed), self.loads.count_idle(placed.active)
 
     def widen_to(self, placed: Placement) -> LoadTarget:
-        """Demand no more than the placement has."""
+        """Return a demand that the placement meets."""
         greatest, idle = self.measure(placed)
         return replace(self, most=max(self.most, greatest), idle=max(self.idle, idle))

@@ -64,7 +64,7 @@ def make_question_under_load(
 
 
 def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, ProvedBy, IntArray] | None:
-    """The first goal of a question of `make_question_under_load` of many pairs, relaxed; None if the deadline came first.
+    """Relax the first goal of a question of `make_question_under_load` with many pairs. None if the deadline comes first.
 
     Copies in pools are alike within a class of weights, and weigh as the lightest of it.
 
@@ -94,7 +94,10 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
 
 
 def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:
-    """The problem with a subtopology for each kind of tasks and class of weights: under load no share counts subtopologies."""
+    """Return the problem with a subtopology for each kind of tasks and class of weights.
+
+    Under load no share counts subtopologies.
+    """
     weight = np.maximum(loads.weight, 1e-12)
     grade = np.floor(np.log(weight / weight.min()) / math.log(CLASS_RATIO)).astype(np.int64)
     kind = problem.kind[problem.group]

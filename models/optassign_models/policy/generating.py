@@ -137,7 +137,7 @@ def _read_text(place: str, table: dict[str, Any], key: str) -> str:
 
 
 def list_outputs(text: str, python: Path, java: Path) -> dict[Path, str]:
-    """File → its text: a module in the folder `python`, classes in modules of `java`. PolicyError as for `read_policy`."""
+    """Return file → text: a module in the folder `python`, classes in modules of `java`. PolicyError as for `read_policy`."""
     sections = read_policy(text)
     outputs = {python / "constants.py": _write_module(sections)}
     for section in sections:

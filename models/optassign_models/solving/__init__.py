@@ -1,1 +1,1 @@
-"""One rebalance in arrays, one way down: situation, plan by a method, step with warm-ups and offload, follow-up."""
+"""One rebalance in arrays: situation, plan by a method, step with warm-ups and offload, follow-up."""

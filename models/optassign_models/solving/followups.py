@@ -153,7 +153,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
 
 
 def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
-    """Keys of the copies that a follow-up is for: those in slots, and cold planned actives that the answer holds already.
+    """Return keys of the copies that a follow-up waits for: copies in slots, and planned actives that restore in place.
 
     A standby in its place restores by itself, and nothing follows when it has, unless a warm-up waits for room.
     """

@@ -61,7 +61,10 @@ class GreedyMethod(Method):
         return find_greedy_offload(options, case.shares, price), None
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """Decide as for the default order, unless one plan has copies in more zones: a missed deadline must not cost a zone."""
+        """Return whether to keep the remembered plan: if it has copies in more zones, or in as many and by the default order.
+
+        A missed deadline must not cost a zone.
+        """
         mine, theirs = (self._count_missing_zones(case, plan) for plan in (own, found))
         return mine < theirs or (mine == theirs and super().keeps_remembered(case, own, found))
 

@@ -130,9 +130,9 @@ class RequestedOrder:
     is_weighted: bool
     """One weighted sum is asked for in place of an order."""
     weights: tuple[int, int, int]
-    """Of instance balance, subtopology balance and stickiness in that sum, in units of"""
+    """Weights of instance balance, subtopology balance and stickiness in that sum, in multiples of `weight_unit`."""
     weight_unit: Fraction
-    """this much: they are the least whole numbers of their ratio."""
+    """The unit with which weights are the least whole numbers of their ratio."""
     asked_for: tuple[str, ...]
     """The goals that go beyond the default order: an assignor that does not serve one says so."""
 
@@ -146,14 +146,14 @@ class RequestedLimits:
     most_moves: int | None = None
     """Active moves of a rebalance: the least of those limits."""
     words: Mapping[str, str] | None = None
-    """Name -> the limit in words, of all that are given; None where none is."""
+    """Name → the limit in words, for all limits of the snapshot; None if it has none."""
     given_way: Mapping[str, str] = field(default_factory=dict)
     """Limits that were left out as they cannot hold, and why, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """What an operator asks for, of the goals and of the group."""
+    """The requests of an operator: goals, limits and actions."""
 
     order: RequestedOrder
     goal_data: Mapping[str, object]
@@ -188,7 +188,7 @@ class Requests:
 
 @dataclass(frozen=True, eq=False)
 class RememberedPace:
-    """What the remembered answer's report tells of rates, and how much time has passed since; C clients."""
+    """Rates of C clients by the report of the remembered answer, and the time since."""
 
     elapsed_ms: int
     """Since the snapshot that it is from."""

@@ -73,7 +73,7 @@ class LoadMethod(Method):
         return idle <= load.idle and greatest - load.loads.greatest_of(case.search_rough().whole) < self._min_gain
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Name the goals asked for in addition to load and the default order."""
+        """Return the goals asked for in addition to load and the default order → why this method does not serve them."""
         known = "the load, then goals (b) to (f) in their default order"
         then = dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped")
         return explain_unserved([goal for goal in self.order.asked_for if goal != LOAD.name], known, then)
@@ -97,7 +97,10 @@ def place_under_load(case: Case, preferred: IntArray | None = None) -> Placement
 
 
 def _add_standbys(case: Case, load: LoadTarget, active: IntArray) -> Placement:
-    """These actives (T,) and their standbys; where standbys weigh something, copies are traded, or all dealt anew."""
+    """Return the actives (T,) with standbys.
+
+    If standbys have weight, copies are traded; if loads are too great then, all copies are dealt anew.
+    """
     problem, copies = case.problem, load.copies
     placed = place_standbys(problem, case.forced, load.loads, active, load.most)
     if load.loads.standby is None:

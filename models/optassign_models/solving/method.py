@@ -131,7 +131,7 @@ class Case:
         return int(moved.sum()) <= self.limits.most_moves or not free.any()
 
     def allows_offload(self, options: OffloadOptions, active: IntArray) -> bool:
-        """Whether temporary offload to these actives (T,) keeps that limit, or adds nothing to what R3 forces beyond it."""
+        """Return whether offload to these actives (T,) keeps the limit on moves, or moves no more than R3 forces."""
         most = self.limits.most_moves
         if most is None:
             return True
@@ -156,7 +156,7 @@ def is_within_a_little(mine: float, theirs: float) -> bool:
 
 
 def explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, str]) -> dict[str, str]:
-    """Goal → why a method that knows the goals `known` does not serve it; `then`: what it does for a goal afterwards."""
+    """Return goal → why a method with the goals `known` does not serve it. `then`: goal → what the method does afterwards."""
     return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
@@ -197,7 +197,7 @@ class Method(ABC):
         return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=found.limited)
 
     def prepare_case(self, problem: Problem) -> Case:
-        """The problem with as many pairs of the pools written out as columns as the method wants, and what it demands."""
+        """Return the case, with as many pairs of the pools written out as columns as the method wants."""
         problem, forced = prepare(problem)
         shares = compute_shares(problem)
         return Case(problem, forced, shares, shares, method=self)
@@ -270,7 +270,7 @@ class Method(ABC):
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
-        """Actives (T,) that lessen what clients have too many, and a bound of the goal's value; None: it is not served."""
+        """Return actives (T,) with fewer beyond clients' shares, and a bound of the goal's value. None if it is not served."""
         return None
 
     def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
@@ -311,5 +311,5 @@ class Method(ABC):
         return False
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Parts of the snapshot's requests (`RequestedOrder.asked_for`) that this plan does not serve, and why."""
+        """Return the requests of the snapshot (`RequestedOrder.asked_for`) that this plan does not serve → why."""
         return {}

@@ -115,7 +115,7 @@ class ClientRates:
 def learn_rates(
     problem: Problem, requests: Requests, memory: RememberedAnswer, before: RememberedPace | None, taken_at: str | None
 ) -> ClientRates:
-    """Bring the remembered rates up to date with what clients restored since.
+    """Return the remembered rates with what clients restored since.
 
     A second pass teaches nothing: its lags may be as old as the answer before it.
 

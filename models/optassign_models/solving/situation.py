@@ -174,8 +174,11 @@ def _looks_like_second_pass(problem: Problem) -> bool:
 
 
 def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) -> Placement | None:
-    """Find the assignment before (R7): owners as listed, a task in transit as remembered; standbys as remembered, otherwise the
-    listed ones, dropped copies among them, of least lag, then of least id."""
+    """Return the assignment before (R7), None unless every task has an owner and each logged one all its standbys.
+
+    A task in transit has its remembered owner, others the listed one. Standbys are the remembered ones, otherwise the listed
+    ones, dropped copies among them, of least lag, then of least id.
+    """
     C, (lag, _) = inventory.C, _tell_lags(inventory, keys)
     at = np.flatnonzero(np.isin(keys, inventory.owned))
     task = keys[at] // C

@@ -121,7 +121,7 @@ def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
 
 
 def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
-    """The better placement that the next rebalance would find if the group came to rest by an answer; None: it finds none.
+    """Return the better placement that the next rebalance finds if the group rests by an answer, or None if it finds none.
 
     later: the case of that rebalance.
     """

@@ -93,7 +93,7 @@ class Step:
 
     answer: Placement
     plan: Placement | None
-    """None: the answer is its own plan."""
+    """The plan of the answer; None if the answer is its own plan."""
     reason: Reason
     found_by: str
     """The stage or the baseline that found it."""
@@ -108,7 +108,7 @@ class Step:
     limited: bool = False
     """A limit ended some search whose outcome decided something."""
     to_balance_ms: int | None = None
-    """Until the plan is likely to be reached; None: nothing is waited for, or nothing is known of times."""
+    """Expected time until the plan is reached; None if nothing is under way, or no rate is known. [ms]"""
     is_over_share: bool = False
     """On the way to the plan some client has more active tasks than its share allows."""
     notes: tuple[str, ...] = ()

@@ -208,8 +208,10 @@ def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntAr
 
 
 def spread_ties(situation: Situation, placed: Placement) -> Placement:
-    """The same to every goal, but for lost tasks and for what goes on where after a death. Configured goals tell copies apart
-    that are alike otherwise: under these nothing changes, nor where a limit would be broken."""
+    """Return a placement of the same value in every goal, with lost tasks spread, and tasks spread after a client's death.
+
+    Configured goals and limits may tell such copies apart: the placement is returned unchanged then.
+    """
     problem, requests = situation.problem, situation.requests
     tags = problem.data_of(TAG_SPREAD.name, Tags)
     alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
@@ -293,7 +295,7 @@ def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Fou
 
 
 def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
-    """The step with slots for the plan's copies that its answer does not hold, and with its follow-up where one is due."""
+    """Return the step with warm-up slots for planned copies that its answer does not hold, and with its follow-up."""
     plan, answer, problem = step.plan, step.answer, case.problem
     assert plan is not None
     C = problem.C
@@ -353,7 +355,7 @@ def _note_room(situation: Situation, room: Room, over_limit: IntArray, kept_back
 
 
 def _offload(situation: Situation, case: Case, step: Step) -> Step:
-    """The step with tasks active elsewhere for a while, where that lessens imbalance for long enough to be worth the moves."""
+    """Return the step with temporary offload, if it reduces imbalance for long enough to be worth the moves."""
     plan, answer = step.plan, step.answer
     assert plan is not None
     # Under goal load a task is worth its weight, and numbers of tasks say nothing.

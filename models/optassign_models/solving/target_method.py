@@ -67,10 +67,9 @@ class TargetMethod(Method):
         return replace(found, bounds={ACTIVE_MOVES.name: found.bounds[ACTIVE_MOVES.name]} if is_bounded else {})
 
     def search_plan(self, case: Case) -> Found:
-        """The best plan in the goals that are asked for; one of the default order without a solver, where it has no answer.
+        """Return the best plan in the goals asked for; if the solver has none, a plan of the default order without a solver.
 
-        The question has the limits. The plan in the other goals, with copies traded for `disk`, is the start where goals are
-        sums of what copies weigh.
+        Goals that are greatest sums begin with the best plan in the other goals, with copies traded for `disk`.
         """
         question = self.make_question(case)
         excess = explain_excess(question.problem, self.order.weights) if self.order.is_weighted else None
@@ -126,7 +125,7 @@ class TargetMethod(Method):
         return replace(self.effort, deadline=self.effort.deadline.less(expect_seconds_without_solver(problem)))
 
     def _find_greedy_plan(self, case: Case, found: Found) -> Found:
-        """The plan of the default order without a solver, if it keeps shares and limits; the bounds of the first goal hold."""
+        """Return greedy's plan of the default order, if it keeps shares and limits, and the bound of the first goal."""
         by_shares = case.shares if self.order.is_weighted else case.target
         placed = mend(case.problem, by_shares, case.limits.placements, find_greedy_plan(case.problem, case.forced, by_shares))
         bounds = dict(list(found.bounds.items())[:1])
@@ -154,7 +153,7 @@ class TargetMethod(Method):
     def find_offload(
         self, case: Case, options: OffloadOptions, plan: Placement, price: Price
     ) -> tuple[IntArray, int | None] | None:
-        """Actives (T,) and a bound of the goal's value in seconds, by one flow; none where imbalance is a cost among others."""
+        """Return actives (T,) and a bound of the goal's value in seconds, by one flow. None if imbalance is a weighted cost."""
         return None if self.order.is_weighted else find_offload(options, case.shares, plan.active, price)
 
     def _evaluate(self, case: Case, placed: Placement, goals: Sequence[GoalModel] | None = None) -> dict[str, int]:
@@ -170,7 +169,10 @@ class TargetMethod(Method):
         return True, case.search_plan().bounds.get(WEIGHTED_COST)
 
     def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """Decide as for the default order if the remembered plan is as good in goals (a); another order by its first goal."""
+        """Return whether to keep the remembered plan: if it is as good in goals (a), and in the first of the other goals.
+
+        In a default order the rule of R11 decides on the other goals.
+        """
         if self.order.is_weighted:
             return is_within_a_little(self._weigh(case, own), self._weigh(case, found))
         if case.search_plan().default_reason is not None or not self.order.asked_for:
@@ -208,7 +210,7 @@ class TargetMethod(Method):
         return self._evaluate(case, placed, find_goals(self.order.configured))
 
     def _bound_by_numbers(self, case: Case) -> dict[str, int]:
-        """Bound goals (a) by numbers alone: 0, or all values of the tags."""
+        """Return bounds of goals (a) by numbers alone: 0, or all values of the tags."""
         bounds = dict.fromkeys(self.order.configured, 0)
         if TAG_SPREAD.name in bounds:
             bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
@@ -224,7 +226,7 @@ class TargetMethod(Method):
 
 
 def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
-    """The answer as the result of a search, with the bounds that hold for it: each given the goals before at their bounds.
+    """Return the answer as the result of a search. A bound holds if the goals before it are at their bounds.
 
     The program rounds loads up, so it bounds neither the load nor what comes after it.
     """

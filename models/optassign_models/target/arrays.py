@@ -49,7 +49,7 @@ class Program:
         return np.arange(first, self.rows, dtype=np.int64)
 
     def add_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray | int) -> None:
-        """Coefficients, (n,) or one, for n pairs (row, variable), two (n,) arrays; no pair may come twice."""
+        """Add coefficients, (n,) or one for all, of n pairs of row and variable, (n,) each. No pair may come twice."""
         self._entries.append((rows, variables, np.broadcast_to(np.asarray(coefficients, dtype=np.int64), len(rows))))
 
     def finish(self) -> Matrix:

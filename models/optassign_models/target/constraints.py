@@ -39,7 +39,7 @@ class ShareRows:
 
 
 def require_standby_number(program: Program, v: TargetVariables) -> None:
-    """R4: Σ y + p is the number of copies of each logged task."""
+    """Add R4: Σ y + p is the number of copies of each logged task."""
     problem = v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
     rows = program.add_rows(number, number)
@@ -54,7 +54,7 @@ def require_pooled_copies_to_add_up(program: Program, v: TargetVariables) -> Non
 
 
 def require_one_active(program: Program, v: TargetVariables) -> None:
-    """R1: Σ a + pa is one for each task."""
+    """Add R1: Σ a + pa is one for each task."""
     one = np.ones(v.scope.problem.T, dtype=np.int64)
     rows = program.add_rows(one, one)
     program.add_entries(rows[v.scope.problem.col_task[v.a_column]], v.a, 1)
@@ -81,7 +81,11 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """(j,) new variables, and (j,) the task of each: copies on its cold tied clients beyond those that R3 to R5 force."""
+    """Add variables that count copies on cold tied clients beyond those that R3 to R5 force.
+
+    Returns:
+        (j,) variables, and (j,) their tasks.
+    """
     problem, forced = v.scope.problem, v.scope.question.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)
@@ -100,7 +104,11 @@ def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, I
 
 
 def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> IntArray:
-    """(logged tasks × values,) new variables, 1 where a copy of the task is on a client of that value (C,), −1 for none."""
+    """Add variables that are 1 if a copy of a task is on a client of a value (C,), −1 for none.
+
+    Returns:
+        (logged tasks × values,) variables.
+    """
     tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
     nothing, one = np.zeros(tasks * values, dtype=np.int64), np.ones(tasks * values, dtype=np.int64)
     reached = program.add_variables(nothing, one)
@@ -111,7 +119,7 @@ def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> 
 
 
 def require_most_values(program: Program, v: TargetVariables, of_client: IntArray) -> int:
-    """Rows: each logged task's copies reach as many values (C,), −1 for none, as the numbers of both allow; how many that is.
+    """Require that each logged task's copies reach as many values (C,), −1 for none, as numbers allow. Return the sum of them.
 
     Either no two copies are on clients of one value and none on a client without, or each value has a copy.
     """
@@ -175,7 +183,7 @@ def require_shares_of_actives(program: Program, v: TargetVariables) -> tuple[Sha
 
 
 def _add_equations(program: Program, number: int) -> IntArray:
-    """Rows that are zero."""
+    """Add rows of equations with 0, and return them."""
     nothing = np.zeros(number, dtype=np.int64)
     return program.add_rows(nothing, nothing)
 
@@ -194,7 +202,7 @@ def _add_pools(
 
 
 def _require_merged_to_add_up(program: Program, scope: Scope, rows: IntArray, merged: MergedPlaces) -> None:
-    """Merged places are part of their pools, whose `rows` (G × Z,) these are, and add up in each zone."""
+    """Require that merged places are part of their pools, whose `rows` (G × Z,) count them, and add up in each zone."""
     zones = scope.zones
     program.add_entries(rows[merged.pool], merged.of_pool, -1)
     together = _add_equations(program, zones.number)
@@ -212,8 +220,10 @@ def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tupl
 
 
 def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) -> None:
-    """Rows: what the copies on each client of the limit weigh. Pooled copies count as the lightest task of their subtopology,
-    so the rows bar nothing that the limit allows; where tasks weigh the same, they say all of it.
+    """Require that copies on each client of the limit weigh no more than it allows.
+
+    Pooled copies count as the lightest task of their subtopology, so that the rows allow all that the limit allows. They allow
+    more only if tasks of a subtopology differ in weight.
 
     Weights without room in 62 bits count in greater units, rounded down. A weight above the limit counts as one unit above it.
     """
@@ -265,7 +275,10 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
         program.add_entries(rows[client[counts]], variables[counts], weight[counts])
 
     def add_both(copies: tuple[IntArray, IntArray, IntArray], actives: tuple[IntArray, IntArray, IntArray]) -> None:
-        """`copies`, `actives`: variables, task and client of each; the first actives are among the copies, the others alone."""
+        """Add what copies and actives weigh.
+
+        `copies`, `actives`: variables, task and client of each. The first actives count as copies, too.
+        """
         add(copies[0], copies[2], carried.by_standby(copies[1], copies[2]))
         weight = carried.by_active(actives[1], actives[2])
         weight[: len(copies[0])] -= carried.by_standby(copies[1], copies[2])
@@ -306,7 +319,7 @@ class ImbalanceStep:
 def extend_where_short(
     numbers: StepNumbers, steps: Sequence[ImbalanceStep], values: FloatArray, cost: IntArray
 ) -> StepNumbers | None:
-    """More steps where a last one that costs has more than one copy in `values` (variables,); None where the cost is exact.
+    """Return more steps if a last step that costs has more than one copy in `values` (variables,). None if costs are exact.
 
     Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's share
     often go to another client as soon as they cost more there. So all clients get as many steps as one needs.

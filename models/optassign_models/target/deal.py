@@ -110,10 +110,10 @@ def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArra
 def _transport(
     merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """(k,) copies on each of the merged places, as many as each pool and client has; and the places of pools without the room.
+    """Return (k,) the copies on each merged place, as many as each pool and client has, and the places of pools without room.
 
-    `most` (k,): what each place can take beyond its room. _NoRoomError where that is not enough either: the places of those
-    pools, or of those clients, that a least cut says are short of room.
+    `most` (k,): what each place can take beyond its room. _NoRoomError if that does not suffice, with the places of the pools
+    or clients that a least cut shows to be short of room.
     """
     copies = np.zeros(len(merged.cell), dtype=np.int64)
     wanted = int(of_pool.sum())
@@ -141,7 +141,7 @@ def _transport(
 def _transport_beyond(
     merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
 ) -> IntArray | None:
-    """(k,) as `_transport`, with few copies beyond the room, up to `most` on each place; None where that is not enough."""
+    """Return (k,) as `_transport`, with few copies beyond the room, at most `most` per place. None if that does not suffice."""
     clients, row = len(of_client), merged.row
     head = len(merged.pool) + merged.cell % clients
     used = (of_pool[row] > 0) & (of_client[merged.cell % clients] > 0)
@@ -161,10 +161,10 @@ def _transport_beyond(
 
 
 def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
-    """(k,) places of the pools on the clients that are on the near side of a least cut: of the narrowest and the widest one.
+    """Return (k,) places of pools and clients on the source side of a least cut, the narrowest or the widest one.
 
-    Those pools have more than these clients take and their other places have room for. The program knows that room, but not
-    what these clients take of these pools. If no client is on the near side: all places of those pools.
+    Those pools have more copies than these clients and their other places take. The program knows the room of places, but not
+    what these clients take of these pools. If no client is on the source side, all places of those pools are short.
     """
     pools, client = len(merged.pool), merged.cell % clients
     narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)
@@ -206,7 +206,7 @@ def _deal(
 def _deal_anyway(
     tasks: IntArray, need: IntArray, places: IntArray, closed: dict[int, set[int]], clients: IntArray
 ) -> list[int]:
-    """As many of the places (C,) as can be, and otherwise other `clients` of the zone: keys of the pairs."""
+    """Return keys of pairs: as many on the places (C,) as possible, the others on other `clients` of the zone."""
     number, C = len(tasks), len(places)
     is_open = np.zeros((number, C), dtype=np.bool_)
     is_open[:, clients] = True

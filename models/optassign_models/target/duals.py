@@ -12,7 +12,7 @@ from optassign_models.problem import IntArray
 from optassign_models.target.arrays import FloatArray, Matrix
 
 _FINE_PARTS = 1 << 12
-"""If twelfths leave a gap, as in sums of goals with odd weights."""
+"""The parts of one to which duals are rounded if twelfths leave a gap, as in sums of goals with odd weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Proof:
 
 
 def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = DUAL_PARTS) -> Proof:
-    """The bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each at its lesser product.
+    """Return the bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each the lesser product.
 
     Duals are rounded to `parts` parts of one: only the bound's sharpness depends on that.
     """
@@ -52,7 +52,7 @@ def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof
 
 
 def fix_to_optima(matrix: Matrix, proof: Proof) -> Matrix:
-    """The bounds that leave exactly what costs no more than the proven bound, if something does (complementary slackness)."""
+    """Return the matrix with bounds that leave exactly the points of proven least cost, if any (complementary slackness)."""
 
     def fix(low: IntArray, high: IntArray, sign: IntArray) -> tuple[IntArray, IntArray]:
         return np.where(sign < 0, high, low), np.where(sign > 0, low, high)

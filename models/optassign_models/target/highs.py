@@ -120,7 +120,7 @@ def _try(
 
 
 def _write(matrix: Matrix, cost: Numbers, *, whole: bool) -> model_pb2.ModelProto:
-    """Minimise `cost` (n,) in the rows and bounds of a matrix, in whole numbers if `whole`."""
+    """Return the model that minimises `cost` (n,) in the rows and bounds of a matrix, in whole numbers if `whole`."""
     number = len(matrix.low)
     model = model_pb2.ModelProto()
     model.variables.ids.extend(range(number))

@@ -57,7 +57,7 @@ def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]
 
 
 def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
-    """(variables,) what the goal costs per active, and per standby (a copy that is not active); and what it counts itself."""
+    """Return (variables,) the goal's cost per active, per standby (a copy that is not active), and of what it counts itself."""
     v, scope = program.v, program.v.scope
     problem = scope.problem
     cost = np.zeros(len(program.matrix.low), dtype=np.int64)

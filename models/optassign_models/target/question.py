@@ -41,12 +41,12 @@ class Objective:
 
 
 def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
-    """One objective for each goal."""
+    """Return an objective for each goal."""
     return tuple(Objective(goal.name, ((goal, 1),)) for goal in goals)
 
 
 def list_families() -> tuple[Objective, ...]:
-    """One objective for the imbalance of each family of shares, most important first."""
+    """Return an objective for the imbalance of each family of shares, most important first."""
     return tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
 
 
@@ -61,7 +61,7 @@ class Question:
     shares_bind: bool = True
     """Counts must be inside their shares; otherwise they may be anywhere, and the objectives say what that costs."""
     limits: tuple[PlacementLimit, ...] = ()
-    """That the placement has to keep."""
+    """Limits that the placement must keep."""
     is_now: bool = False
     """R3 to R5 bind, as in this very rebalance."""
     require: Callable[..., None] | None = None

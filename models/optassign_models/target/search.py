@@ -100,7 +100,7 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
 
 
 def _look(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
-    """Rounds, until one proves its placement or nothing more can be told apart."""
+    """Solve in rounds, until one proves its placement or no further places can be told apart. Return the best answer."""
     scope = replace(Scope.of(question), has_most_values=has_most_values)
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):

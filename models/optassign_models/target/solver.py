@@ -248,7 +248,7 @@ class _Step:
     """The matrix that is left for the objectives after it."""
     values: FloatArray
     bounds: tuple[int, ...]
-    """In the units of each form."""
+    """Bounds of the objectives, in the units of their forms."""
     longer: StepNumbers | None = None
     """The steps that the program needs for the solution; None where it has enough of them."""
 
@@ -279,7 +279,7 @@ def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[Line
 
 
 def _relax_one(program: TargetProgram, matrix: Matrix, cost: IntArray, effort: Effort, *, is_last: bool) -> _Step | None:
-    """One objective; None where nothing is left, or found in time."""
+    """Minimise one objective by the relaxation. None if nothing is left, or found in time."""
     solved = relax(matrix, cost, effort.deadline)
     if solved is None:
         return None

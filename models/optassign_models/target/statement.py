@@ -42,7 +42,7 @@ class TargetProgram:
     beyond_task: IntArray
     """(j,) that task."""
     steps: Sequence[ImbalanceStep]
-    """Of the counts beyond the shares, if they are a cost."""
+    """The steps that price counts beyond shares; none if these cost nothing."""
     reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
     """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
     gained: Mapping[str, int] = field(default_factory=dict)

@@ -30,7 +30,7 @@ def weigh(weights: tuple[int, int, int]) -> Objective:
 
 
 def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
-    """Restore costs in hundredths of the mean whole changelog of the logged tasks, rounded up per copy."""
+    """Return the problem with restore costs in hundredths of the logged tasks' mean changelog, rounded up per copy."""
     number = int(problem.logged.sum())
     total = exact_sum(problem.end, problem.logged.astype(np.int64))
     if total < number or not number:  # the mean is at least one offset
@@ -44,7 +44,7 @@ def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
 
 
 def explain_excess(problem: Problem, weights: tuple[int, int, int]) -> str | None:
-    """Why the weights are refused: sums of so many copies would not be exact; None if all of them are.
+    """Return why the weights are refused, since sums of so many copies would not be exact. None if all sums are exact.
 
     problem: with restore costs in hundredths (`express_in_changelogs`).
     """
