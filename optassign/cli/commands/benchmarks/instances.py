@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of `benchmark instances`."""
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="score on these instances, as --list names them (default: by size and family)")
-    add("--assignors", metavar="A,B,…", help="score these assignors (default: cp-sat, greedy and those of --register)")
+    add("--assignors", metavar="A,B,…", help="score only these assignors (default: cp-sat, greedy and those of --register)")
     add_register(parser)
     add("--size", choices=SIZES, action="append", help="tiny: 12 tasks; huge: 10,000 (repeatable; default: all but huge)")
     add("--family", choices=FAMILIES, action="append", help="instances of this family only (repeatable)")
