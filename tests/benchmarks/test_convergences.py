@@ -13,7 +13,7 @@ from optassign_benchmarks.results import to_markdown
 from optassign_benchmarks.runner import StudyCase, StudyRow, run
 from optassign_benchmarks.studies import convergences as study
 
-SPEC = Spec("scale-out", 40, 5, seed=3, memory=True)
+SPEC = Spec("scale-out", 24, 4, seed=3, memory=True)
 
 
 @pytest.mark.parametrize("memory", [True, False])

@@ -10,19 +10,15 @@ from optassign_benchmarks.studies.lost_tasks import Loss
 from optassign_benchmarks.studies.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, Forgetful, TimedGroup
 
 
-def test_who_knows_rates_brings_tasks_back_sooner_but_not_before_the_bound() -> None:
-    """Over two losses: without rates the largest changelog may be on the slowest client."""
-    sums = {True: 0.0, False: 0.0}
-    for seed in (102, 103):
-        unknown, known = (study.play(("medium", knows, seed))["loss"] for knows in (False, True))
-        for loss in (unknown, known):
-            assert 0 < loss.bound_s < loss.longest_s
-            assert loss.down_s < loss.kafka_down_s
-        assert unknown.kafka_longest_s == known.kafka_longest_s
-        assert known.bound_s == unknown.bound_s
-        sums[False] += unknown.down_s
-        sums[True] += known.down_s
-    assert sums[True] < sums[False]
+def test_known_rates_bring_tasks_back_sooner_but_not_before_the_bound() -> None:
+    """Without rates the largest changelog may be on the slowest client."""
+    unknown, known = (study.play(("medium", knows, 102))["loss"] for knows in (False, True))
+    for loss in (unknown, known):
+        assert 0 < loss.bound_s < loss.longest_s
+        assert loss.down_s < loss.kafka_down_s
+    assert unknown.kafka_longest_s == known.kafka_longest_s
+    assert known.bound_s == unknown.bound_s
+    assert known.down_s < unknown.down_s
 
 
 def test_the_bound_holds_for_whoever_assigns() -> None:

@@ -2,12 +2,14 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from pages import record_more_than_a_page
 from playwright.sync_api import Browser, sync_playwright
+
+from optassign.service.demo import record_day
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,7 @@ def axe() -> str:
 
 @pytest.fixture(scope="session")
 def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """Return the recordings of the demonstration and older ones for a second page, and their end in seconds since 1970."""
-    folder = tmp_path_factory.mktemp("day")
-    return folder, record_more_than_a_page(folder)
+    """Return the recordings of the demonstration, and their end in seconds since 1970: recording takes a while."""
+    folder, end = tmp_path_factory.mktemp("day"), datetime.now(UTC)
+    record_day(folder, end)
+    return folder, end.timestamp()

@@ -47,6 +47,17 @@ FOUND = {"rest": (653, 1506, 11324, 50163, 60270, 60517, 60657), "changes": (193
 under load the default order of goals spelt out, and capacities doubled."""
 
 
-@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in FOUND.items() for seed in seeds])
+LONG = (20701,)
+"""The seeds of cases that take half a minute."""
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        pytest.param(name, seed, marks=pytest.mark.long if seed in LONG else ())
+        for name, seeds in FOUND.items()
+        for seed in seeds
+    ],
+)
 def test_what_was_wrong_once_stays_right(name: str, seed: int) -> None:
     assert KINDS[name].check(KINDS[name].make(Random(f"{name} {seed}"))) is None

@@ -42,19 +42,19 @@ def test_a_plan_reaches_what_a_balanced_plan_can() -> None:
 def test_so_it_does_without_cp_sat_and_proves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     without_cp_sat(monkeypatch)
     looked = 0
-    for kind, state in islice(make_snapshots(40), 30):
+    for kind, state in islice(make_snapshots(40), 18):
         if kind != "a tag, large":
             given = assign(state)
             assert validate(state, given) == []
             assert reached_by(state, given) == find_most(state), f"{kind}, {state.application}"
             assert rows_of(given)["tag_spread"].proven, f"{kind}, {state.application}"
             looked += 1
-    assert looked >= 10
+    assert looked >= 6
 
 
 def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """What either proves is not beaten by the other: also where places of tied clients are priced one by one."""
-    states = [state for kind, state in islice(make_snapshots(40), 30) if kind != "a tag, large"]
+    states = [state for kind, state in islice(make_snapshots(40), 18) if kind != "a tag, large"]
     joint = [rows_of(assign(state)) for state in states]
     without_cp_sat(monkeypatch)
     compared = 0
@@ -67,7 +67,7 @@ def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch
                 compared += 1
             if not mine.proven:
                 break
-    assert compared >= 40
+    assert compared >= 25
 
 
 @pytest.mark.parametrize("crossing", [True, False])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pages import OPERATOR, READER, record_hostile, record_more_than_a_page
+from pages import OPERATOR, READER, record_hostile
 from serving import Running, Service, run_service
 from serving_here import run_service_here
 
@@ -46,15 +46,6 @@ def copied_day(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("day") / "copied"
     shutil.copytree(day, folder, ignore=shutil.ignore_patterns(".*"))
     return folder
-
-
-@pytest.fixture(scope="session")
-def two_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Yield a service whose application `orders` has more rebalances than a page lists; it has no token."""
-    folder = tmp_path_factory.mktemp("two_pages")
-    record_more_than_a_page(folder)
-    with run_service_here("--workers", "1", "--recordings", str(folder)) as started:
-        yield started
 
 
 @pytest.fixture(scope="session")

@@ -181,11 +181,11 @@ def test_who_holds_what(service: Running) -> None:
     assert about[0].startswith(f"client {holders[0]['process_id']} ")
 
 
-def test_older_rebalances(two_pages: Running) -> None:
-    first = two_pages.client.get("/v1/history/orders").json()
-    then = two_pages.client.get("/v1/history/orders", params={"before": first["older"]}).json()
+def test_older_rebalances(service: Running) -> None:
+    first = service.client.get("/v1/history/orders").json()
+    then = service.client.get("/v1/history/orders", params={"before": first["older"]}).json()
     listed = [row["at"] for row in (*first["rebalances"], *then["rebalances"])]
-    assert len(first["rebalances"]) == REBALANCES_ON_A_PAGE
+    assert len(first["rebalances"]) == REBALANCES_ON_A_PAGE, "the day of the demonstration fills more than a page"
     assert len(listed) == len(set(listed)) == len(first["timeline"]["at"])
     assert listed == sorted(listed, reverse=True)
 
@@ -196,19 +196,19 @@ def find_join(service: Running) -> str:
     return found.replace("/", "/rebalances/", 1)
 
 
-def test_which_rebalance_moved_a_task(two_pages: Running) -> None:
-    task = two_pages.client.get(f"/v1/history/{find_join(two_pages)}").json()["moves"][0]["task"]
-    view = two_pages.client.get("/v1/history/orders", params={"task": task}).json()["task"]
+def test_which_rebalance_moved_a_task(service: Running) -> None:
+    task = service.client.get(f"/v1/history/{find_join(service)}").json()["moves"][0]["task"]
+    view = service.client.get("/v1/history/orders", params={"task": task}).json()["task"]
     assert view["looked_at"] > REBALANCES_ON_A_PAGE
     assert len(view["moves"]) > 1
     for newer, older in zip(view["moves"], view["moves"][1:], strict=False):
         place = newer["id"].replace("/", "/rebalances/", 1)
-        about = two_pages.client.get(f"/v1/history/{place}", params={"task": task}).json()["about"]
+        about = service.client.get(f"/v1/history/{place}", params={"task": task}).json()["about"]
         assert newer["client"] in about[1]
         assert newer["client"] != older["client"]
-    page = two_pages.client.get(f"/applications/orders?task={task}", headers=HTML).text
+    page = service.client.get(f"/applications/orders?task={task}", headers=HTML).text
     assert f"{view['moves'][0]['id'].split('/')[-1]}?task={task}#why" in page
-    assert 'role="alert"' in two_pages.client.get("/applications/orders?task=9_9", headers=HTML).text
+    assert 'role="alert"' in service.client.get("/applications/orders?task=9_9", headers=HTML).text
 
 
 def test_a_rebalance_and_why(service: Running) -> None:

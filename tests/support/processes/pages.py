@@ -13,7 +13,6 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
-from optassign.service.demo import record_day
 
 OPERATOR, READER = "a-token-for-everything", "a-token-for-harmless"
 OWNER = "a-token-that-may-operate-0123456789"
@@ -42,19 +41,6 @@ def record_hostile(folder: Path) -> None:
             client["host"] = f"{SCRIPT}:{len(client['process_id'])}"
             client["process_id"] = names[client["process_id"]]
         write_recording(folder, ApplicationState.model_validate(data), datetime.now(UTC) - timedelta(minutes=5), why=SCRIPT)
-
-
-def record_more_than_a_page(folder: Path) -> float:
-    """Record the demonstration's day, and earlier copies of it until `orders` has a second page of rebalances.
-
-    Returns:
-        The end of the day in seconds since 1970. Recording takes minutes on a busy machine, so a service needs that clock.
-    """
-    now = end = datetime.now(UTC)
-    while len(list((folder / "orders").rglob("*.json.gz"))) <= REBALANCES_ON_A_PAGE:
-        record_day(folder, end)
-        end -= timedelta(days=1)
-    return now.timestamp()
 
 
 def write_recording(folder: Path, state: ApplicationState, at: datetime, why: str = "", assignor: str = "greedy") -> Path:
