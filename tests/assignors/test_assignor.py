@@ -1,4 +1,4 @@
-"""The assignors by name, `assign`, and what the package shows to its users."""
+"""Tests of the registry of assignors, of `assign`, and of the names that the package exports."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from optassign.utilities import AssignmentError
 
 
 class AllToTheFirst:
-    """The simplest assignor there is, which notes what it is told."""
+    """An assignor that gives all tasks to the first client and records its inputs."""
 
     def __init__(self, time_limit: float) -> None:
         self.time_limit = time_limit
@@ -78,13 +78,13 @@ def test_a_registered_assignor_is_created_and_used(state: ApplicationState) -> N
     assert len(made) == 2, "each call has its own assignor"
 
 
-def test_an_assignor_of_ones_own_needs_no_name(state: ApplicationState) -> None:
+def test_an_assignor_object_needs_no_name(state: ApplicationState) -> None:
     own = AllToTheFirst(1)
     assert isinstance(own, TaskAssignor)
     assert assign(state, own).assignor == "first"
 
 
-def test_it_may_be_named_by_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_assignor_may_be_named_by_module_and_class(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "some_module", SimpleNamespace(Some=AllToTheFirst))
     register("lazy", "some_module:Some")
     assert isinstance(create("lazy", time_limit=3), AllToTheFirst)
@@ -97,12 +97,12 @@ def test_an_answer_that_kafka_would_refuse_is_an_error(state: ApplicationState) 
     assert own.told[-1] is AssignmentError.MISSING_PROCESS_ID
 
 
-def test_an_unknown_name_is_told_with_those_there_are() -> None:
+def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"found 'cp_sat'; allowed: .*cp-sat.*greedy"):
         create("cp_sat")
 
 
-def test_names_are_taken_once() -> None:
+def test_a_name_cannot_be_registered_twice() -> None:
     with pytest.raises(ValueError, match="'greedy' is already registered"):
         register("greedy", AllToTheFirst)
     with pytest.raises(ValueError, match="needs a name"):
@@ -118,7 +118,7 @@ def test_bad_time_limits(limit: float) -> None:
         create("first", time_limit=limit)
 
 
-def test_what_the_package_shows() -> None:
+def test_the_package_exports_these_names() -> None:
     for name in optassign.__all__:
         assert getattr(optassign, name) is not None
         assert name in dir(optassign)

@@ -1,4 +1,4 @@
-"""KIP-924's utilities for racks: against all ways to trade, on groups small enough to list them."""
+"""Tests of KIP-924's rack utilities against enumeration of all trades in small groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RACKS = ("r1", "r2", "r3")
 
 
 def make_state(rng: random.Random, strategy: str = "min_traffic", **configs: Any) -> ApplicationState:
-    """Six tasks of two subtopologies on four clients, each partition on one rack."""
+    """Draw six tasks of two subtopologies on four clients, each partition on one rack."""
 
     def place(kind: str) -> dict[str, Any]:
         return {"topic": kind, "changelog": kind == "changelog", "racks": [rng.choice(RACKS)]}
@@ -35,7 +35,7 @@ def make_state(rng: random.Random, strategy: str = "min_traffic", **configs: Any
 
 
 def deal(rng: random.Random, state: ApplicationState, *, standbys: bool) -> dict[str, KafkaStreamsAssignment]:
-    """Each task active somewhere, and a standby on another client."""
+    """Draw an assignment: each task active on a client, and with `standbys` a standby on another one."""
     active: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     standby: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     for task in state.tasks:
@@ -47,7 +47,7 @@ def deal(rng: random.Random, state: ApplicationState, *, standbys: bool) -> dict
 
 
 def price(state: ApplicationState, where: dict[str, str], before: dict[str, str], kinds: tuple[str, ...]) -> int:
-    """What an assignment of one role costs: 10 for each partition across racks, 1 for each task that is elsewhere."""
+    """Return the cost of an assignment of one role: 10 per partition read across racks, and 1 per moved task."""
     racks = {client.process_id: client.rack for client in state.clients}
     read = {task.id: [p for p in task.partitions if p.topic in kinds] for task in state.tasks}
     crossed = sum(racks[client] not in p.racks for task, client in where.items() for p in read[task])
@@ -90,8 +90,8 @@ def test_standbys_are_traded_for_the_least(seed: int, tags: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_subtopology_stays_spread_where_it_shall(seed: int) -> None:
-    """Three tasks of each subtopology: no client gets more than its part of all six, rounded up."""
+def test_balance_subtopology_keeps_subtopologies_spread(seed: int) -> None:
+    """With three tasks of each subtopology, no client gets more than its share of both, rounded up."""
     rng = random.Random(seed)
     state = make_state(rng, "balance_subtopology")
     names = [task.id for task in state.tasks]
@@ -120,7 +120,7 @@ def test_a_client_with_a_standby_of_the_task_does_not_get_it() -> None:
         {"rack_aware_non_overlap_cost": None},
     ],
 )
-def test_what_is_not_configured_changes_nothing(configs: dict[str, Any]) -> None:
+def test_nothing_changes_if_racks_are_not_configured(configs: dict[str, Any]) -> None:
     state = make_state(random.Random(1), **configs)
     before = deal(random.Random(2), state, standbys=True)
     assert optimize_rack_aware_active_tasks(state, before) == before

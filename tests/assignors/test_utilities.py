@@ -1,4 +1,4 @@
-"""KIP-924's utilities, on small cases that can be checked by hand."""
+"""Tests of KIP-924's utilities on small cases that can be checked by hand."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from optassign.utilities import (
 
 
 def state(threads: dict[str, int], standbys: int = 1, **clients: dict[str, Any]) -> ApplicationState:
-    """Logged tasks 0_0 to 0_3, unlogged 1_0, stateless 2_0."""
+    """Return a snapshot with logged tasks 0_0 to 0_3, unlogged 1_0 and stateless 2_0."""
     return ApplicationState.model_validate(
         {
             "format": 1,
@@ -59,7 +59,7 @@ def test_validate_task_assignment(error: AssignmentError, clients: list[KafkaStr
     assert validate_task_assignment(state({"a": 1, "b": 1}), answer(*clients)) is error
 
 
-def test_identity_assignment_keeps_what_was() -> None:
+def test_identity_assignment_keeps_the_previous_tasks() -> None:
     was = state(
         {"b": 1, "a": 1},
         b={"previous_active": ["0_1", "0_0", "9_9"], "previous_standby": ["0_3"]},
@@ -72,7 +72,7 @@ class TestDefaultStandbyTaskAssignment:
     def test_goes_to_the_least_loaded_per_thread(self) -> None:
         given = {"a": gets("a", active="0_0 0_1"), "b": gets("b", active="0_2 0_3"), "c": gets("c", active="2_0 1_0")}
         result = default_standby_task_assignment(state({"a": 2, "b": 4, "c": 1}), given)
-        # Per thread 1, 1/2 and 2 at first: 0_0 and 0_1 to b (then 3/4 and 1), 0_2 and 0_3, which b has, to a (then 2).
+        # Per thread 1, 1/2 and 2 at first: b gets 0_0 and 0_1 (then 3/4 and 1). It has 0_2 and 0_3; a gets these (then 2).
         assert result["b"] == gets("b", active="0_2 0_3", standby="0_0 0_1")
         assert result["a"] == gets("a", active="0_0 0_1", standby="0_2 0_3")
         assert result["c"] == given["c"]

@@ -1,4 +1,4 @@
-"""Targets of assignors in the broker: the model of Kafka's `balanced`, and what is judged of a target."""
+"""Tests of assignors' targets in the broker: the model of Kafka's `balanced`, and the checks of a target."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from optassign_benchmarks.studies.load import make_group
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_balanced_places_as_kafkas_default_does_where_no_instance_has_state(seed: int) -> None:
+def test_balanced_places_as_kafkas_default_if_no_instance_has_state(seed: int) -> None:
     state = generate("cold", 40, 6, 1, seed=seed)
     expected = create("high-availability").assign(state)
     found = BalancedTarget().assign(state)
     assert TaskPlacement.of(state, found) == TaskPlacement.of(state, expected)
 
 
-def test_balanced_looks_at_no_earlier_owner() -> None:
-    """The same tasks and instances have the same target, whoever ran what."""
+def test_balanced_ignores_previous_owners() -> None:
+    """The target depends on tasks and instances, not on previous owners."""
     state = make_group("scale-out", 40, 10, 1, "lognormal", 1)
     assert _place(state) == _place(_forget(state))
 

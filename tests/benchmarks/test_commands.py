@@ -1,4 +1,4 @@
-"""The commands of the benchmarks: the studies that they list, the machine that they describe, the answers that they guard."""
+"""Tests of the benchmarks' commands: the list of studies, the description of the machine, the digests of answers."""
 
 import os
 import subprocess
@@ -90,7 +90,7 @@ def test_listing_the_studies_imports_none() -> None:
     ("present", "usable", "told"),
     [(1, 1, ", 1 core,"), (4, 4, ", 4 cores,"), (64, 2, ", 2 of 64 cores,")],
 )
-def test_the_machine_is_described_as_it_is(present: int, usable: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_is_described(present: int, usable: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: present)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(usable)), raising=False)
     monkeypatch.setattr(os, "getloadavg", lambda: (0.26, 1.0, 2.0))

@@ -1,4 +1,4 @@
-"""The records of convergences: what comes of one snapshot, and what of it is not as it should be."""
+"""Tests of the records of convergences: how a case is played, and which rows count as wrong."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def test_rows_come_in_the_order_of_cases_and_assignors_also_from_several_process
     assert [{**row, "seconds": 0} for row in one] == [{**row, "seconds": 0} for row in two]
 
 
-def test_where_there_is_no_group_nothing_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_case_is_played_without_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Spec) -> ApplicationState:
         raise NotBalancedError
 
@@ -77,7 +77,7 @@ def make_row(assignor: str = "cp-sat", shape: str = "scale-out", **changed: Any)
         ("sticky", "scale-out", {"violations": {"R3": 1}, "rests": False}, ""),
     ],
 )
-def test_what_is_not_as_it_should_be(assignor: str, shape: str, changed: dict[str, Any], said: str) -> None:
+def test_a_wrong_row_is_reported(assignor: str, shape: str, changed: dict[str, Any], said: str) -> None:
     lines = list(study.MOVES.demands([make_row(assignor, shape, **changed)]))
     assert len(lines) == bool(said)
     assert said in "".join(lines)

@@ -1,4 +1,4 @@
-"""The rows and demands of the study `in-time`, from runs as they are kept."""
+"""Tests of the rows and demands of the study `in-time`, from recorded runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DISKS = 20.0
 
 
 def run(even: float | None, restored: float | None, **other: object) -> Run:
-    """A run in which the group noticed the event after 5 s and all else is as demanded."""
+    """Return a run in which the group noticed the event after 5 s and which meets all demands by default."""
     figures: dict[str, object] = {
         "load": 0.5,
         "noticed_s": 5.0,
@@ -38,7 +38,7 @@ def run(even: float | None, restored: float | None, **other: object) -> Run:
 
 
 def tell(**runs: Sequence[Run]) -> dict[str, PlayedRow]:
-    """The rows of the jar and of Kafka's default, by `jar` and `default`."""
+    """Return the rows of the plug-in and of Kafka's default, by `jar` and `default`."""
     names = {"jar": _JAR, "default": _DEFAULT}
     played: list[tuple[RepeatedCase, Sequence[Run]]] = [(_CASES[names[name]], each) for name, each in runs.items()]
     return dict(zip(runs, summarise(played), strict=True))
@@ -51,8 +51,8 @@ def test_a_row_has_medians_and_worst_of_its_runs() -> None:
     assert (cells["worst latency of a record, s"], cells["state read, records"], cells["rebalances"]) == (2.0, 1000, 6)
 
 
-def test_all_as_demanded_is_no_fault() -> None:
-    """Disks need 20 s, one step two heartbeats: 36 s in the median and 46 at worst, after the 5 s until it was noticed."""
+def test_runs_that_meet_all_demands_have_no_faults() -> None:
+    """Disks need 20 s and a step two heartbeats: 36 s is allowed in the median and 46 s at worst, after 5 s of notice."""
     rows = tell(jar=[run(40, 41), run(41, 41), run(50, 51)], default=[run(70, 70)])
     assert [row.faults for row in rows.values()] == [(), ()]
 
@@ -84,7 +84,7 @@ def test_the_same_number_of_warm_ups_is_faster_than_under_kafkas_default() -> No
     assert rows["default"].faults == (), "no targets are set for Kafka's default"
 
 
-def test_disks_need_the_least_that_any_row_of_the_event_took() -> None:
+def test_disk_time_is_the_least_of_all_rows_of_the_event() -> None:
     rows = tell(jar=[run(30, 30)], default=[run(34, 34, restoring_s=12.0)])
     assert {row.cells["disks need, s"] for row in rows.values()} == {12.0}
 

@@ -1,4 +1,4 @@
-"""The instances with best-known values: the same snapshots each time, honest scores, refusals by name."""
+"""Tests of the instances with best-known values: reproducible snapshots, correct scores, refusals by name."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def test_cp_sat_still_finds_the_best_known_target(instance: Instance) -> None:
 
 @pytest.mark.parametrize("name", ["counts-partial-100x10x1", "zones-partial-36x6x1", "counts-restart-100x10x1"])
 def test_a_target_is_scored_by_the_goals_of_the_rules(name: str) -> None:
-    """Copies that R3 to R5 force count, whichever an answer chooses: the report and the exported model say the same."""
+    """Copies that R3 to R5 force count in every answer: the report and the exported model agree."""
     state = next(each for each in list_instances() if each.name == name).make()
     answer = assign(state)
     stage = "plan" if any(goal.stage == "plan" for goal in answer.report.goals) else "now"
@@ -87,7 +87,7 @@ def test_one_instance_is_scored_by_its_name(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_better_answers_are_kept_with_the_bounds_that_hold(tmp_path: Path) -> None:
-    """The known value is made worse in a copy of the table, so that the answer of cp-sat is better."""
+    """A copy of the table has a worse known value, so that cp-sat's answer improves on it."""
     instance = next(each for each in TINY if each.name == "counts-scale-out-12x3x1")
     worse = json.loads(KNOWN[instance.name].model_dump_json())
     work = next(value for value in worse["values"] if value["name"] == "restore_work")
@@ -177,7 +177,7 @@ def test_an_assignor_that_fails_has_a_row() -> None:
     assert score.refused.startswith("no answer: RuntimeError: broken")
 
 
-def test_the_leaderboard_names_what_is_refused() -> None:
+def test_the_leaderboard_names_refused_answers() -> None:
     pinned = [each.name for each in list_instances() if each.variant == "pin" and each.tasks == 36]
     scores = [Score(pinned[0], "mine", 0.1, {}, None, "limit pin (number 1): found task 0_0 active on a; allowed: zone r1")]
     scores += [Score(pinned[1], "mine", 0.1, {}, None, "limit pin (number 1): found task 0_1 active on b; allowed: zone r1")]

@@ -1,4 +1,4 @@
-"""A link passes on, waits, and is cut."""
+"""Tests that a link forwards, delays and cuts connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optassign_benchmarks.kafka.processes import find_free_ports
 
 @pytest.fixture
 def link() -> Iterator[Link]:
-    """A link to a server that sends back what it gets."""
+    """Yield a link to an echo server."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

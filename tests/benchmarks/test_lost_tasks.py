@@ -1,4 +1,4 @@
-"""The study of lost tasks: what it knows, what it bounds, and what it calls worse."""
+"""Tests of the study of lost tasks: its inputs, its bounds, and the rows that it calls worse."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def test_known_rates_bring_tasks_back_sooner_but_not_before_the_bound() -> None:
     assert known.down_s < unknown.down_s
 
 
-def test_the_bound_holds_for_whoever_assigns() -> None:
+def test_the_bound_holds_for_any_assignor() -> None:
     scenario = TimedGroup("loss", 100, 10, 2, "small", 3).make_scenario(KAFKA_INTERVAL_MS, 600.0)
     watched = Forgetful(KAFKA, 10.0)
     longest = simulate(scenario, watched).felt.longest_down_s

@@ -1,4 +1,4 @@
-"""An instance of ROADEF/EURO 2012 as a snapshot: a tiny one written here, as theirs are not part of the repository."""
+"""Tests of instances of ROADEF/EURO 2012 as snapshots, with a tiny one written here; theirs are not in the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign_benchmarks.machine_reassignment import ReassignmentInstance, main, make_snapshot, read_instance
 
-# Two resources; machines of 20 and 10 (safe: 16 and 8 of the first, 12 and 6 of the second); one service; four processes.
+# Two resources; two machines with capacities 20 and 10 (safe: 16 and 8, 12 and 6); one service; four processes.
 MODEL = """2
 0 10
 1 20
@@ -42,7 +42,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return model, assignment
 
 
-def test_what_is_read(files: tuple[Path, Path]) -> None:
+def test_an_instance_is_read(files: tuple[Path, Path]) -> None:
     assert read_instance(*files) == INSTANCE
     second = read_instance(*files, resource=1)
     assert (second.capacity, second.need) == ((12, 6), (1, 2, 3, 4))
@@ -97,7 +97,7 @@ def test_the_command_prints_values_beside_bounds_and_writes_the_snapshot(
         ("é", "1 1 0 1", "model.txt: found a file that is no text of numbers; allowed: a model file"),
     ],
 )
-def test_files_that_are_not_right(tmp_path: Path, model: str | None, assignment: str | None, said: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, model: str | None, assignment: str | None, said: str) -> None:
     paths = tmp_path / "model.txt", tmp_path / "assignment.txt"
     for path, text in zip(paths, (model, assignment), strict=True):
         if text is not None:

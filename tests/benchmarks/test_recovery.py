@@ -1,4 +1,4 @@
-"""The figures of an event, read from logs and samples of an application."""
+"""Tests of the figures of an event, computed from logs and samples of an application."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ required.
 
 
 def status(active: str, standby: str = "", target_ms: int = -1, **lags: int) -> Status:
-    """Lags are of stores `big_0`, `big_1` and `little_0`; 0 if not given."""
+    """Return a status; `lags` are those of stores `big_0`, `big_1` and `little_0`, by default 0."""
     known = {**_FULL, **{name.replace("_", "/"): lag for name, lag in lags.items()}}
     return Status(
         state="RUNNING",
@@ -40,7 +40,7 @@ def sample(at: float, a: Status, b: Status, c: Status | None = None) -> Sample:
 
 
 A, B, C = status("0_0", "1_0"), status("0_1", "0_0"), status("1_0", "0_1")
-"""All is even and restored."""
+"""Statuses of a balanced and restored application."""
 
 
 def test_an_assignment_is_read_with_what_the_plug_in_asked_for() -> None:
@@ -49,8 +49,8 @@ def test_an_assignment_is_read_with_what_the_plug_in_asked_for() -> None:
     assert second == LoggedAnswer(1767225604.25, 6, "a", True), "Kafka's own assignor logs no line of the plug-in"
 
 
-def test_even_and_restored_count_from_when_they_last() -> None:
-    """At 1 s it is even, but not for good; at 3 s a copy is behind; at 4 s a follow-up is due; at 5 s all is done."""
+def test_balance_and_restoration_count_once_they_last() -> None:
+    """At 1 s balance does not last; at 3 s a copy is behind; at 4 s a follow-up is due; at 5 s the recovery is complete."""
     behind = status("1_0", "0_1", big_1=11)
     samples = [
         sample(101, A, B, C),
@@ -92,7 +92,7 @@ def test_a_wait_is_held_against_the_time_under_way_of_the_oldest_copy() -> None:
     assert found.waits == (
         Wait(1.5, 2, 0),
         Wait(5.5, 60, 3.5),
-        Wait(7, 9, 5),  # it caught up less than a heartbeat ago, which the assignor cannot know
+        Wait(7, 9, 5),  # the copy caught up less than a heartbeat ago, which the assignor cannot know
         Wait(12, 30, 0),
     )
 
@@ -105,7 +105,7 @@ def test_a_copy_that_is_restored_twice_is_under_way_from_its_second_time_on() ->
 
 
 def test_an_expectation_counts_from_the_second_step_on() -> None:
-    """The status at 105.5 s may be of before the answer at 105 s."""
+    """The status at 105.5 s may be older than the answer at 105 s."""
 
     def expecting(at: float, target_ms: int) -> Sample:
         return sample(at, status("0_0", "1_0", target_ms), B, C if at > 119 else status("1_0", "0_1", big_1=99))

@@ -1,4 +1,4 @@
-"""Studies of several runs a row: rows are chosen, and what has been played is not played again."""
+"""Tests of studies with several runs per row: rows can be chosen, and recorded runs are not repeated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optassign_benchmarks.runner import PlayedRow
 
 
 class Counted:
-    """A study whose runs are numbered."""
+    """A study whose runs count up."""
 
     def __init__(self) -> None:
         self.played: list[str] = []
@@ -51,7 +51,7 @@ def test_rounds_of_all_rows_are_played_and_shown_in_the_order_of_cases(tmp_path:
     assert not wrong
 
 
-def test_a_study_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+def test_an_interrupted_study_continues(tmp_path: Path) -> None:
     first = Counted()
     first.study.run(choice=RunChoice(["there, 16", "here,2"], 1, tmp_path))
     assert first.played == ["here, 2", "there, 16"]
@@ -62,7 +62,7 @@ def test_a_study_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert wrong == ["many", "many"]
 
 
-def test_runs_of_other_code_are_left_out_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_other_code_are_left_out_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = RunFile(tmp_path / "deep" / "runs.jsonl", {"here, 2": "before"})
     file.append("here, 2", {"number": 1})
     counted = Counted()
@@ -77,7 +77,7 @@ def test_a_choice_without_rows_says_what_is_allowed(tmp_path: Path) -> None:
         Counted().study.run(choice=RunChoice(["here", "here, 4"], folder=tmp_path))
 
 
-def test_a_line_that_is_no_run_is_told_with_its_place(tmp_path: Path) -> None:
+def test_the_error_for_an_invalid_line_names_its_place(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text("{}x\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"runs.jsonl, line 1: found '{}x'; allowed: a run as JSON"):
         RunFile(tmp_path / "runs.jsonl", {}).read()

@@ -1,4 +1,4 @@
-"""What studies play on: folders of recordings, busy cores, samples of an application, random actions."""
+"""Tests of the test beds of studies: folders of recordings, busy cores, samples of an application, random actions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_cores_are_busy_until_the_end(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def make_group(*active: str) -> Any:
-    """An application whose instances have these tasks, each with its state."""
+    """Return an application whose instances run these tasks, each with its state."""
     instances = {}
     for number, tasks in enumerate(active):
         lags = {f"store/{task[-1]}": 0 for task in tasks.split()}
@@ -73,7 +73,7 @@ def test_samples_tell_when_an_application_is_complete(tmp_path: Path, monkeypatc
 
 
 def play(seed: int, actions: int) -> tuple[Chaos, list[str]]:
-    """Random actions on a group and a service that only write down what is done to them."""
+    """Run random actions on a group and a service that only record their calls; return the actor and the calls."""
     done: list[str] = []
     instances: dict[str, Any] = {}
 

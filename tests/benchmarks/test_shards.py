@@ -1,4 +1,4 @@
-"""POP's experiment in small: what its rounds count, and that the generator is what the page says."""
+"""Tests of POP's experiment on a small scale: the figures of its rounds, and a generator that follows the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign_benchmarks.studies import shards
 
 
 def stay(state: ApplicationState) -> tuple[dict[str, str], None]:
-    """Move nothing."""
+    """Return the current assignment as the answer."""
     return {task: client.process_id for client in state.clients for task in client.previous_active}, None
 
 

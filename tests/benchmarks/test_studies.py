@@ -1,4 +1,4 @@
-"""Studies without tests of their own: what their cases are, how rows are worked out, and what they call wrong."""
+"""Tests of studies without a test file: their cases, their rows, and the results that they call wrong."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_arranged_group_rests_and_newcomers_are_empty() -> None:
     assert len(smaller.clients) == 2
 
 
-def test_each_death_of_a_client_is_measured_and_told_in_one_line() -> None:
+def test_each_loss_of_a_client_is_measured_and_has_one_line() -> None:
     case = StudyCase(lambda: (SPEC, 2), {"size": "12 × 3 × 1", "came": "2, then 3"})
     table = arrangements.FAILOVER.layouts[0].fill(run([case], ("greedy", "cp-sat"), arrangements.FAILOVER.parts))
     assert [row[:3] for row in table.rows] == [("12 × 3 × 1", "2, then 3", name) for name in ("greedy", "cp-sat")]
@@ -42,7 +42,7 @@ def test_each_death_of_a_client_is_measured_and_told_in_one_line() -> None:
 
 
 class Scripted:
-    """An assignor that gives the answers it was made with."""
+    """An assignor that returns prepared answers."""
 
     def __init__(self, *answers: TaskAssignment) -> None:
         self._answers = list(answers)
@@ -51,7 +51,7 @@ class Scripted:
         return self._answers.pop(0)
 
 
-def test_a_cold_start_is_a_task_whose_state_was_known_and_is_not_where_it_goes() -> None:
+def test_a_cold_start_is_a_task_that_leaves_its_known_state() -> None:
     on_disks: tuple[dict[str, Any], ...] = ({"a": {"0_0": 0}, "b": {}}, {"a": {}, "b": {}})
     states = [make_snapshot({"0_0": 100, "0_1": 100}, clients) for clients in on_disks]
     answers = [
@@ -133,7 +133,7 @@ def test_replies_without_an_answer_are_refused() -> None:
     assert (replies.refused, replies.p95) == (2, 0.2)
 
 
-def test_pages_are_described_by_what_is_recorded() -> None:
+def test_pages_are_described_by_their_recordings() -> None:
     specs = (Spec("scale-out", 1_000, 100),)
     assert pages._describe(specs, 500) == "500 of 1,000 × 100"
     assert pages._describe(specs * 50, 1_000_000) == "1,000,000 of 50 applications"

@@ -1,4 +1,4 @@
-"""The study of the time to balance: the limit that it measures against, and what it finds wrong."""
+"""Tests of the study of the time to balance: the bound that it compares with, and the results that it calls wrong."""
 
 import math
 from dataclasses import replace
@@ -39,7 +39,7 @@ def test_a_schedule_counts_disks_slots_passes_and_growth(copies: list[Copy], slo
     assert schedule_restoring(copies, RATES, slots, pass_s) == pytest.approx(seconds)
 
 
-def test_what_grows_faster_than_it_is_restored_has_no_limit() -> None:
+def test_a_copy_that_grows_faster_than_it_restores_has_no_limit() -> None:
     with pytest.raises(ValueError, match="faster"):
         schedule_restoring([copy("b", 1_000, growth=60.0)], RATES, 1, 1.0)
 
@@ -47,7 +47,7 @@ def test_what_grows_faster_than_it_is_restored_has_no_limit() -> None:
 def test_a_job_is_played_and_hardly_faster_than_its_limit() -> None:
     job = TimedGroup("scale-out", 20, 4, 2, "small", 7)
     found = study.play(job)["outcome"]
-    # The limit is a list schedule; another order of the copies may be a little shorter.
+    # The bound is a list schedule; another order of the copies may be a little shorter.
     assert 0.9 <= found.ratio < 10
     assert found.rebalances >= found.lock_step - 1
     assert found.balanced_s <= found.settled_s
@@ -55,9 +55,9 @@ def test_a_job_is_played_and_hardly_faster_than_its_limit() -> None:
     assert study.play(job)["outcome"] == found
 
 
-def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client has left, its standbys lead on one other client, and copies of what it lost are restored in their places."""
-    # All standbys of a client's tasks are on one other client, as where Kafka's default has arranged the group.
+def test_half_of_the_actives_move_before_the_others_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client has left. Its standbys lead on one other client, and the lost copies are restored elsewhere."""
+    # Disable the spreading of standbys, so that one client has all standbys of another, as under Kafka's default.
     for module in (solve, steps):
         monkeypatch.setattr(module, "spread_ties", lambda situation, placed: placed)
     job = TimedGroup("scale-in", 100, 10, 2, "medium", 105)
@@ -67,7 +67,7 @@ def test_half_of_the_actives_go_where_they_belong_before_the_others_can(monkeypa
     assert watched.first is not None
     limit, _ = find_limit(scenario, *watched.first)
     assert played.felt.balanced_since() - job.began_at < 0.6 * limit
-    # Two of the follow-ups are looks at a rate that is not steady yet.
+    # Two of the follow-ups observe a rate that is not steady yet.
     assert sum(event.get("reason") == "follow-up" for event in played.events) <= 5
 
 
@@ -84,12 +84,12 @@ ALLOWED = {"a": Share(2, 2), "b": Share(2, 2)}
         ({"0_0": "a", "0_1": "a", "0_2": "a", "0_3": "ab"}, 1, 0),
     ],
 )
-def test_the_least_imbalance_is_of_who_can_run_what(ready: dict[str, str], restored: int, least: int) -> None:
+def test_the_least_imbalance_depends_on_ready_clients(ready: dict[str, str], restored: int, least: int) -> None:
     on = {task: set(clients) for task, clients in ready.items()}
     assert find_least(ALLOWED, on, {"a": 0, "b": restored}) == least
 
 
-def test_a_task_that_is_nobodys_is_no_imbalance_of_its_owner() -> None:
+def test_an_unowned_task_counts_for_no_client() -> None:
     on = {f"0_{number}": {"a"} for number in range(4)}
     assert find_least(ALLOWED, on, {"a": 0, "b": 0}, may_rest=True) == 3
 
@@ -113,7 +113,7 @@ JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1)
         ({"down_s": 21}, "21 task-seconds"),
     ],
 )
-def test_what_is_not_as_it_should_be(changed: dict[str, float], said: str) -> None:
+def test_a_wrong_result_is_reported(changed: dict[str, float], said: str) -> None:
     row = StudyRow({**study.make_case(JOB).facts, "outcome": replace(GOOD, **changed)})  # type: ignore[arg-type]
     lines = list(study.find_missed([row]))
     assert bool(lines) == bool(said)

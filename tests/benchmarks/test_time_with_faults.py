@@ -1,4 +1,4 @@
-"""The study of the time to balance with faults: its limit, its runs, and what it finds wrong."""
+"""Tests of the study of the time to balance with faults: its bound, its runs, and the results that it calls wrong."""
 
 from __future__ import annotations
 

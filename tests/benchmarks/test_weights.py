@@ -1,4 +1,4 @@
-"""What a weight buys: the study proves each of its rows."""
+"""Tests that the study of weights proves each of its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real broker of Kafka 4.4.0 with optassign's assignor, shared by these tests; each test has its own simulated groups."""
+"""Fixtures: a real broker of Kafka 4.4.0 with optassign's assignor, shared by all tests; each test has its own groups."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def broker(folder: Path) -> Iterator[Broker]:
         group_streams_task_offset_interval_ms=1000,
         group_streams_min_task_offset_interval_ms=1000,
         group_streams_initial_rebalance_delay_ms=0,
-        group_streams_session_timeout_ms=15_000,  # so that no slow member is removed
+        group_streams_session_timeout_ms=15_000,  # so that the coordinator removes no slow member
     ) as broker:
         yield broker
 

@@ -1,4 +1,4 @@
-"""Applications of Kafka Streams 4.4.0, and of 4.3.1, which sends no offsets, on a broker of 4.4.0 that has our assignor."""
+"""Tests of applications of Kafka Streams 4.4.0, and of 4.3.1 (sends no offsets), on a broker with our assignor."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from optassign_benchmarks.kafka.scenario import OURS
 _PRELOAD = 3000
 """Records per partition before the first process starts: more than the acceptable lag, so that new copies warm up."""
 _RATE = 90
-"""Records per second over all input topics, written all the time."""
+"""Records per second over all input topics, written throughout."""
 _MOST_BETWEEN = 2
 
 
 def moved(before: TasksByInstance, after: TasksByInstance, among: str) -> set[str]:
-    """Tasks that have gone from one of these processes to another of them."""
+    """Return the tasks that moved between these processes."""
     return {task for one in among for other in among if one != other for task in before.active[one] & after.active[other]}
 
 
 def assert_stay(before: TasksByInstance, after: TasksByInstance, among: str) -> None:
-    """Only what a new process gets has moved.
+    """Check that hardly a task moved between old processes, and only to a caught-up standby.
 
-    Its threads join one after the other. A plan for the first of them alone may use caught-up standbys of the others.
+    The threads of a new process join one by one; a plan for the first thread alone may use standbys of old processes.
     """
     between = moved(before, after, among)
     assert len(between) <= _MOST_BETWEEN, between
@@ -38,7 +38,7 @@ def assert_stay(before: TasksByInstance, after: TasksByInstance, among: str) -> 
 
 
 def assert_hardly_moved(before: TasksByInstance, after: TasksByInstance, gone: str, among: str) -> None:
-    """Nothing has gone from one of the others to another that balance did not ask for, and what has had its standby there."""
+    """Check that tasks moved between the remaining processes only as far as balance requires, and only to their standbys."""
     own = {one: {task for task in before.active[one] if task.startswith("0_")} for one in before.active}
     taken = {one: own[gone] & before.standby[one] for one in among}
     most = math.ceil(PARTITIONS / len(among))
@@ -49,7 +49,7 @@ def assert_hardly_moved(before: TasksByInstance, after: TasksByInstance, gone: s
 
 
 def assert_standbys_take_over(before: TasksByInstance, after: TasksByInstance, gone: str, among: str, others: set[str]) -> None:
-    """Each task of the process that has gone runs where its standby was, or, where that is too many for balance, on old state.
+    """Check that each task of the lost process runs on its standby, or on older state if balance requires another process.
 
     `others`: tasks of which the other processes still have state on their disks.
     """
@@ -62,7 +62,7 @@ def assert_standbys_take_over(before: TasksByInstance, after: TasksByInstance, g
 
 
 def logged_copies(placement: TasksByInstance, name: str) -> set[str]:
-    """Tasks with a changelog of which a process has a copy."""
+    """Return the logged tasks of which a process has a copy."""
     return {task for task in placement.active[name] | placement.standby[name] if task.startswith("0_")}
 
 
@@ -129,7 +129,7 @@ def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted
 
 
 @pytest.mark.long
-def test_a_static_member_that_restarts_has_its_tasks_back_and_no_other_task_moves(broker: Broker, folder: Path) -> None:
+def test_a_restarted_static_member_gets_its_tasks_back_and_no_other_task_moves(broker: Broker, folder: Path) -> None:
     name = "static"
     with ExitStack() as stack:
         group = stack.enter_context(StreamsGroup(broker, name, folder, assignor=OURS, standbys=1, latest=True))

@@ -1,4 +1,4 @@
-"""An application of Kafka Streams 4.4.0 goes from the classic protocol to the streams protocol and back, with its state."""
+"""Tests that an application of Kafka Streams 4.4.0 changes from the classic to the streams protocol and back with its state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PRELOAD, _RATE = 3000, 90
 
 
 def count_restored(group: StreamsGroup) -> int:
-    """Records that the present instances have read from changelogs."""
+    """Return the number of records that the running instances have read from changelogs."""
     return sum(each.restored_active + each.restored_standby for each in group.read_statuses().values())
 
 

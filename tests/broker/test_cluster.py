@@ -1,4 +1,4 @@
-"""Faults of three brokers of Kafka 4.4.0 while tasks of simulated groups and of real applications move."""
+"""Tests of faults of three brokers of Kafka 4.4.0 while tasks of simulated groups and real applications move."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
 
 
 def count_warnings(cluster: ThreeBrokers) -> Counter[str]:
-    """The warnings of the assignor so far, by their text, but for the one that a broker warms up by itself."""
+    """Count the assignor's warnings so far by text, except the warning that a broker warms up by itself."""
     lines = (line for line in cluster.read_logs().splitlines() if "optassign: " in line and " WARN " in line)
     return Counter(line for line in lines if "this broker warms up by itself" not in line)
 

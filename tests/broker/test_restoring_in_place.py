@@ -1,4 +1,4 @@
-"""A task of a real application restores where it was, while its standby has the state: the watcher sees it."""
+"""Tests that the watcher moves a real application's task, whose state was wiped, to its standby until it is restored."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.long
 _PRELOAD = 4000
 """Records per partition: far more than the acceptable lag of 1000."""
 _SLOW = {"restore_consumer_max_partition_fetch_bytes": 2048, "restore_consumer_fetch_min_bytes": 10_000_000}
-"""Each answer to a request has 2 KiB of a changelog, and comes after `fetch.max.wait.ms`."""
+"""Each response has 2 KiB of a changelog, and comes after `fetch.max.wait.ms`."""
 _BATCH = 1024
-"""Bytes of a batch of records in a changelog, of which an answer has at least one."""
+"""Bytes of a batch of records in a changelog; a response has at least one batch."""
 
 
 def test_a_task_whose_state_is_wiped_runs_on_its_standby_until_the_state_is_back(broker: Broker, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The real service behind the assignor of a real broker: asked after assignments, and never missed."""
+"""Tests of a real broker's assignor that asks a real service after assignments, and works without it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def asking_broker(service: Service, tmp_path_factory: pytest.TempPathFactory) ->
         group_streams_task_offset_interval_ms=1000,
         group_streams_min_task_offset_interval_ms=1000,
         group_streams_initial_rebalance_delay_ms=0,
-        group_streams_session_timeout_ms=15_000,  # nobody is missed who is only slow
+        group_streams_session_timeout_ms=15_000,  # the coordinator removes no slow member
     ) as broker:
         yield broker
 
 
 def join(broker: Broker, folder: Path, name: str) -> None:
-    """A group of two processes that a third one joins, which must not be noticed by any task."""
+    """Run a group of two processes that a third joins, and check that no task is down or runs twice."""
     with ExitStack() as stack:
         tasks = (SimulatedSubtopology("0", 8, logged=True), SimulatedSubtopology("1", 4, logged=False))
         group = Observed(broker, folder, name, tasks, Restoring(20_000, 10_000), assignor=OURS, standbys=1)
@@ -68,7 +68,7 @@ def test_the_service_is_asked_by_the_name_of_the_tag(asking_broker: Broker, serv
 
 
 @pytest.mark.long
-def test_a_service_that_has_died_is_not_missed(asking_broker: Broker, service: Service, tmp_path: Path) -> None:
+def test_a_dead_service_disturbs_no_group(asking_broker: Broker, service: Service, tmp_path: Path) -> None:
     service.process.kill()
     service.process.wait()
     join(asking_broker, tmp_path, "alone")

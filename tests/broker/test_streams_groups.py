@@ -1,4 +1,4 @@
-"""What becomes of the tasks of a streams group when processes come and go, as the coordinator has it and as members live it."""
+"""Tests of streams groups in a real coordinator while processes join and leave: no task waits for its state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RETURN = GroupChange("return", "abc", killed="c", returns="c")
 
 
 def restored_as_active(events: list[CopyEvent]) -> set[str]:
-    """Tasks that somebody had to restore before it could process them."""
+    """Return the tasks that a member had to restore before it could process them."""
     return {event.task for event in events if event.role == "active" and event.state == "restoring"}
 
 
@@ -58,8 +58,8 @@ def test_members_that_send_no_offsets_are_balanced_at_once(new_group: Callable[.
 
 
 @pytest.mark.long
-def test_a_trigger_changes_nothing_where_nothing_is_to_be_done(new_group: Callable[..., Observed]) -> None:
-    group = new_group("triggered", standbys=1, watched=False)  # a look while members still join finds something to do
+def test_a_trigger_changes_nothing_in_a_group_at_rest(new_group: Callable[..., Observed]) -> None:
+    group = new_group("triggered", standbys=1, watched=False)  # a watcher that looks while members join would trigger, too
     play(group, GroupChange("nothing", "ab"), _LONGEST)
     before = len(group.members.events())
     epoch = group.members.describe()["epoch"]

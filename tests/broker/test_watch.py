@@ -1,4 +1,4 @@
-"""`optassign watch` beside a real broker: what it brings about, what it leaves, and what becomes of it when it is ended."""
+"""Tests of `optassign watch` with a real broker: when it triggers, which groups it leaves alone, how it ends."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LOOKS = "optassign_watch_looks_total"
 
 
 def tags_of(group: Observed) -> str | None:
-    """What the group itself has configured for tags of racks."""
+    """Return the group's own configuration of rack-aware tags, if any."""
     tags: str | None = group.members.describe()["configs"].get(_TAGS)
     return tags
 
 
 def warm_up(group: Observed) -> None:
-    """Have a third process join a group of two at rest, and wait until the coordinator knows of a warm-up that it is done."""
+    """Add a third process to a group of two at rest, and wait until the coordinator knows a caught-up warm-up."""
     play(group, GroupChange("rest", "ab"), _LONGEST)
     group.start("c")
     await_condition(
@@ -38,13 +38,13 @@ def warm_up(group: Observed) -> None:
 
 
 def await_looks(watcher: Watching, count: int) -> None:
-    """Wait until the watcher has looked so often more."""
+    """Wait until the watcher has looked `count` more times."""
     await_condition("metrics", lambda: _LOOKS in watcher.read(), logs=lambda: [watcher.process.log])
     before = watcher.read()[_LOOKS]
     await_condition("looks", lambda: watcher.read()[_LOOKS] >= before + count, logs=lambda: [watcher.process.log])
 
 
-def test_a_join_ends_in_balance_and_then_nothing_happens_any_more(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("watched", standbys=1, watched=False)
     group.members.configure(streams_rack_aware_assignment_tags="cell")
     with Watching(broker.address, "watched", folder) as watcher:
@@ -67,11 +67,11 @@ def test_a_join_ends_in_balance_and_then_nothing_happens_any_more(new_group: New
 
 @pytest.mark.long
 @pytest.mark.parametrize("end", ["kill", "stop"])
-def test_a_changed_config_is_put_back_whatever_ends_it(new_group: NewGroup, broker: Broker, folder: Path, end: str) -> None:
+def test_a_changed_config_is_restored_after_any_end(new_group: NewGroup, broker: Broker, folder: Path, end: str) -> None:
     name = f"ended-by-{end}"
     group = new_group(name, standbys=0, watched=False)
     warm_up(group)
-    # With such a pause it can do one thing only, and that is to touch.
+    # With this pause the watcher can act only once: it changes the config.
     with Watching(broker.address, name, folder, optassign_watch_pause_ms=3_600_000) as first:
         await_condition("config changed", lambda: tags_of(group) == "optassign", found=lambda: first.said)
         getattr(first.process, end)()
@@ -86,7 +86,7 @@ def test_a_changed_config_is_put_back_whatever_ends_it(new_group: NewGroup, brok
 
 
 @pytest.mark.long
-def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+def test_once_acts_once_and_a_dry_run_never(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("once", standbys=0, watched=False)
     warm_up(group)
     epoch = group.members.describe()["epoch"]
@@ -107,7 +107,7 @@ def test_once_acts_once_and_a_dry_run_not_at_all(new_group: NewGroup, broker: Br
 
 
 @pytest.mark.long
-def test_a_group_on_its_way_is_not_left_until_the_next_look_at_all(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+def test_a_moving_group_is_observed_more_often(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("on-its-way", standbys=1, watched=False)
     play(group, GroupChange("rest", "ab"), _LONGEST)
     group.start("c")
@@ -121,7 +121,7 @@ def test_a_group_on_its_way_is_not_left_until_the_next_look_at_all(new_group: Ne
 
 
 @pytest.mark.long
-def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+def test_a_group_of_another_assignor_is_left_alone(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("stickys", standbys=0, watched=False, assignor="sticky")
     group.start("a")
     group.members.configure(streams_rack_aware_assignment_tags="optassign")
@@ -132,7 +132,7 @@ def test_a_group_that_another_assignor_has_is_let_be(new_group: NewGroup, broker
 
 
 @pytest.mark.long
-def test_a_group_that_is_not_there_yet_is_waited_for(broker: Broker, folder: Path) -> None:
+def test_the_watcher_waits_for_a_group_to_appear(broker: Broker, folder: Path) -> None:
     with Watching(broker.address, "not-yet", folder) as watcher:
         await_looks(watcher, 5)
         assert watcher.said.count("group=not-yet cannot be described") == 1, "said once, not at every look"
@@ -151,7 +151,7 @@ _UNKNOWN = "configs of group=wrong cannot be described: org.apache.kafka.common.
         ("127.0.0.1:1", {"default_api_timeout_ms": 2000, "request_timeout_ms": 1000}, 1, _UNKNOWN),
     ],
 )
-def test_what_is_wrong_is_said(
+def test_errors_are_reported(
     broker: Broker, folder: Path, address: str, properties: dict[str, object], code: int, said: str
 ) -> None:
     watcher = Watching(address or broker.address, "wrong", folder, "--once", **properties)

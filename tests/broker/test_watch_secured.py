@@ -1,4 +1,4 @@
-"""`optassign watch` on a broker that lets clients in over TLS with a password, and gives them no right but those documented."""
+"""Tests of `optassign watch` on a broker with TLS, passwords and only the documented rights."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _RIGHTS = (
 
 @dataclass(frozen=True)
 class Secured:
-    """A broker whose simulated members come in as they are, and whose other clients need a password."""
+    """A broker whose simulated members connect without a password, and whose other clients need one."""
 
     broker: Broker
     address: str
-    """Where a password is needed."""
+    """The listener that requires a password."""
     authority: Path
 
     def watch(
         self, group: str, folder: Path, *options: str, password: str = "secret", authority: Path | None = None
     ) -> Watching:
-        """A watcher that trusts the authority and logs in with the password."""
+        """Return a watcher that trusts the authority and logs in with the password."""
         return Watching(
             self.address,
             group,
@@ -84,11 +84,11 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         listener_name_secured_ssl_keystore_type="PEM",
         listener_name_secured_ssl_keystore_location=write_key_store(authority, folder / "broker.pem"),
         authorizer_class_name="org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        super_users="User:ANONYMOUS",  # whoever comes in without a password: members, and the broker itself
+        super_users="User:ANONYMOUS",  # clients without a password: members, and the broker itself
         group_streams_task_offset_interval_ms=1000,
         group_streams_min_task_offset_interval_ms=1000,
         group_streams_initial_rebalance_delay_ms=0,
-        group_streams_session_timeout_ms=15_000,  # nobody is missed who is only slow
+        group_streams_session_timeout_ms=15_000,  # the coordinator removes no slow member
     ) as broker:
         admin = AdminClient({"bootstrap.servers": broker.address})
         granted = [
@@ -116,7 +116,7 @@ def test_a_join_ends_in_balance_with_the_documented_rights_alone(secured: Secure
 
 
 @pytest.mark.long
-def test_a_wrong_password_is_said_and_is_the_end_of_a_single_look(secured: Secured, tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported_and_ends_a_single_look(secured: Secured, tmp_path: Path) -> None:
     watcher = secured.watch("nobody", tmp_path, "--once", password="guessed")
     assert watcher.process.await_end() == 1
     assert "SaslAuthenticationException: Authentication failed" in watcher.said
@@ -124,7 +124,7 @@ def test_a_wrong_password_is_said_and_is_the_end_of_a_single_look(secured: Secur
 
 
 @pytest.mark.long
-def test_a_broker_of_another_authority_is_not_believed(secured: Secured, tmp_path: Path) -> None:
+def test_a_broker_of_another_authority_is_refused(secured: Secured, tmp_path: Path) -> None:
     stranger = write_certificate(trustme.CA(), tmp_path / "stranger.pem")
     watcher = secured.watch("nobody", tmp_path, "--once", authority=stranger)
     assert watcher.process.await_end() == 1

@@ -1,4 +1,4 @@
-"""Load in a real coordinator: actives are dealt by the sizes of their changelogs, over instances and their threads."""
+"""Tests of load in a real coordinator: actives are dealt to instances and their threads by the sizes of changelogs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_threads_are_loaded_evenly_by_the_sizes_of_changelogs(tmp_path: Path) ->
             last = time.monotonic()
 
             def measure() -> float:
-                """The greatest load of a thread, as a multiple of the even one."""
+                """Return the greatest load of a thread as a multiple of the mean; infinite until all tasks run."""
                 loads: dict[str, int] = defaultdict(int)
                 running = replay(group.members.events()).running()
                 for task, (copy, *_) in running.items():

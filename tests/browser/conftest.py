@@ -1,4 +1,4 @@
-"""Chromium of the Debian package, driven by Playwright."""
+"""Fixtures: Debian's Chromium, driven by Playwright."""
 
 import shutil
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from optassign.service.demo import record_day
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Yield a browser for one file: Playwright's event loop runs while it is open, and no test could start another one."""
+    """Yield a browser for one file: Playwright's event loop runs while it is open, so a second one could not start."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
     with sync_playwright() as playwright:
-        # Without its sandbox, which root in a container may lack; it opens only pages of this service.
+        # Root in a container may lack a sandbox; the browser opens only pages of this service.
         launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"], timeout=300_000)
         yield launched
         launched.close()

@@ -1,4 +1,4 @@
-"""Every page and every control in a real browser: in light and dark, wide and narrow, with scripts and without."""
+"""Tests of every page and control in a real browser: in light and dark, wide and narrow, with scripts and without."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from serving_here import run_service_here
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 _SECONDS = 300_000
-"""Milliseconds for whatever is waited for: generous, since the machine may be busy."""
+"""Milliseconds for each wait: generous, since the machine may be busy."""
 SCRIPTS_OR_NOT = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "without scripts"])
 SCRIPTS = pytest.mark.parametrize(
     "scripts", [True, pytest.param(False, marks=pytest.mark.long)], ids=["scripts", "without scripts"]
 )
-"""The same, and without scripts only in the second ring."""
-expect.set_options(timeout=_SECONDS)  # else five seconds, in which a busy machine has compared nothing
+"""Run a test with scripts, and without scripts only in the second ring."""
+expect.set_options(timeout=_SECONDS)  # by default five seconds, too few for a comparison on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def service(day: tuple[Path, float]) -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Hostile names, and two tokens, one of which may operate."""
+    """Yield a service with hostile names and two tokens, one of which may operate."""
     folder = tmp_path_factory.mktemp("hostile")
     record_hostile(folder)
     tokens = tmp_path_factory.mktemp("tokens") / "tokens"
@@ -44,7 +44,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @contextmanager
 def open_page(browser: Browser, service: Running, **options: Any) -> Iterator[Page]:
-    """A page of a browser that nobody has used. Whatever it complains of fails the test."""
+    """Yield a page of a new browser context. Its warnings, errors and requests to other hosts fail the test."""
     complaints: list[str] = []
     context = browser.new_context(base_url=str(service.client.base_url), **options)
     page = context.new_page()
@@ -64,8 +64,8 @@ def is_own(url: str, service: Running) -> bool:
 
 
 def find_serious(page: Page, axe: str) -> list[str]:
-    """What axe-core calls serious or critical."""
-    page.evaluate(axe)  # in the page's own world the policy forbids a script of ours
+    """Return the violations that axe-core calls serious or critical."""
+    page.evaluate(axe)  # in an isolated world: the page's policy forbids this script
     found = page.evaluate("axe.run()")
     return [
         f"{violation['id']}: {node['target']} {node.get('failureSummary', '')[:200]}"
@@ -89,7 +89,7 @@ def test_every_page(browser: Browser, service: Running, axe: str, colours: str, 
     with open_page(browser, service, color_scheme=colours, viewport=size) as page:
         for path in paths:
             if path == "/applications/nobody":
-                continue  # the console tells of its status; looked at in tests/pages
+                continue  # the console reports its status 404; tests/pages has the test
             page.goto(path)
             if "?standbys" in path:
                 page.locator("#timeline").wait_for()
@@ -110,7 +110,7 @@ def test_every_page_without_scripts(browser: Browser, service: Running, size: di
 
 @pytest.mark.long
 @SCRIPTS_OR_NOT
-def test_from_the_first_page_to_why(browser: Browser, service: Running, scripts: bool) -> None:
+def test_following_links_from_the_first_page_to_the_reasons(browser: Browser, service: Running, scripts: bool) -> None:
     with open_page(browser, service, java_script_enabled=scripts) as page:
         page.goto("/")
         page.get_by_role("link", name="orders", exact=True).click()
@@ -153,7 +153,7 @@ def test_trying_a_change(browser: Browser, service: Running, scripts: bool) -> N
 
 
 @pytest.mark.long
-def test_taking_snapshots_away(browser: Browser, service: Running) -> None:
+def test_downloading_snapshots(browser: Browser, service: Running) -> None:
     with open_page(browser, service) as page:
         page.goto("/applications/payments")
         page.locator("tbody th a").first.click()
@@ -169,13 +169,13 @@ def test_it_renews_itself_and_keeps_the_focus(browser: Browser, service: Running
         page.goto("/")
         page.locator("#a-2").focus()
         with page.expect_response(lambda response: response.request.headers.get("hx-request") == "true"):
-            pass  # it comes by itself, after ten seconds
+            pass  # the page renews itself after ten seconds
         page.wait_for_function("document.activeElement.id === 'a-2'")
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_no_column_of_the_first_page_is_cut(browser: Browser, service: Running, size: dict[str, int]) -> None:
-    """On a phone each application is a card, with all that a wide screen shows."""
+    """Each application is a card on a phone, with all columns of a wide screen."""
     with open_page(browser, service, viewport=size) as page:
         page.goto("/")
         beyond = page.evaluate("[...document.querySelectorAll('.wide')].map((one) => one.scrollWidth - one.clientWidth)")
@@ -241,7 +241,7 @@ def test_pausing_draining_and_replanning(browser: Browser, guarded: Running, axe
             if scripts:
                 assert find_serious(page, axe) == [], f"before {button}"
             page.get_by_role("button", name=button, exact=True).click()
-            page.locator("details.controls:not([open])").wait_for()  # the page has come anew
+            page.locator("details.controls:not([open])").wait_for()  # the page has been loaded again
 
         ask("Pause")
         expect(held).to_contain_text(["Paused by Grace (token Ada)"])
@@ -252,9 +252,9 @@ def test_pausing_draining_and_replanning(browser: Browser, guarded: Running, axe
             assert page.evaluate("window.hacked") is None
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for left, button in ((2, "Cancel the drain"), (1, "Keep the target assignment"), (0, "Resume")):
-            held.get_by_role("button", name=button, exact=True).click()  # where it stands, with nothing to type
+            held.get_by_role("button", name=button, exact=True).click()  # the button is in the list, and needs no input
             expect(held).to_have_count(left)
         page.get_by_text(CONTROLS).click()
-        page.get_by_role("button", name="Drain the client", exact=True).click()  # nobody is named: the browser asks for it
+        page.get_by_role("button", name="Drain the client", exact=True).click()  # no client is named: the browser asks for it
         expect(page.get_by_label("Client to drain")).to_be_focused()
         expect(held).to_have_count(0)

@@ -1,4 +1,4 @@
-"""`optassign demo`: what it shows, how much of it, and that it argues for what is measured. On the wheel, too."""
+"""Tests of `optassign demo`: it fits a screen, gives the simulator's figures, and works from a wheel."""
 
 import io
 import json
@@ -64,7 +64,7 @@ def test_its_snapshot_is_the_recorded_one_and_can_be_used(capsys: pytest.Capture
     assert run_here(capsys, "assign", str(path), "--assignor", "greedy")[0] == 0
 
 
-def test_without_colours_and_elsewhere_than_in_utf_8_it_can_still_be_printed() -> None:
+def test_it_can_be_printed_without_colours_and_utf_8() -> None:
     done = run_process("demo", NO_COLOR="1", PYTHONIOENCODING="ascii", COLUMNS="100")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\033" not in done.stdout

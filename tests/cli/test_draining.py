@@ -1,4 +1,4 @@
-"""`drain --wait`: it says what is awaited, and ends when the client may stop."""
+"""Tests of `drain --wait`: it reports the remaining wait, and ends when the client may stop."""
 
 from argparse import Namespace
 from typing import Any
@@ -33,7 +33,7 @@ def test_it_waits_until_the_client_may_stop(last: str | None, may_stop: bool) ->
     assert told == [f"the drain takes effect {effect}", f"tasks move as other clients catch up, the next ones {effect}"]
 
 
-def test_it_says_where_nothing_is_due_and_does_not_wait_for_ever() -> None:
+def test_it_reports_that_no_rebalance_is_due_and_ends() -> None:
     found, told, slept = wait([show("waiting", due=None)], seconds=60)
     assert not found
     assert told[0] == "the drain takes effect only at the next rebalance, and none is due"

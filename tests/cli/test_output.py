@@ -1,4 +1,4 @@
-"""Where output goes: terminals, files and devices, whatever the locale; progress; readers that have gone and interrupts."""
+"""Tests of output to terminals, files and devices in any locale; of progress; and of closed readers and interrupts."""
 
 import io
 import json
@@ -26,7 +26,7 @@ def test_a_terminal_gets_a_table_with_colours(snapshot: str) -> None:
     assert "share" in shown
     assert "\033[" in shown
     code, shown = run_in_terminal("assign", snapshot, "--assignor", "greedy", "--format", "json")
-    assert json.loads(shown.rpartition("\033[K")[2])["assignor"] == "greedy"  # progress, on a busy machine, is wiped out
+    assert json.loads(shown.rpartition("\033[K")[2])["assignor"] == "greedy"  # a busy machine also shows and erases progress
 
 
 def test_output_is_written_wholly_or_not_at_all(
@@ -70,7 +70,7 @@ def test_json_is_utf8_and_tables_survive_whatever_the_locale(tmp_path: Path) -> 
 
 
 def test_names_cannot_change_what_a_terminal_shows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nor end a line, where a reader of the lines takes U+2028 or U+0085 for one."""
+    """A name cannot end a line either, though some programs take U+2028 or U+0085 for line breaks."""
     text = generate("scale-out", 6, 3, 1, seed=1).model_dump_json()
     name = json.loads(text)["clients"][0]["process_id"]
     path = tmp_path / "named.json"
@@ -95,7 +95,7 @@ def test_names_cannot_change_what_a_terminal_shows(capsys: pytest.CaptureFixture
         ("assign SNAPSHOT --format table", ">&-", "1"),
     ],
 )
-def test_an_output_that_takes_nothing_is_one_line_and_an_error(snapshot: str, options: str, to: str, unbuffered: str) -> None:
+def test_an_unwritable_output_is_an_error_of_one_line(snapshot: str, options: str, to: str, unbuffered: str) -> None:
     command = f"exec {sys.executable} -m optassign.cli {options.replace('SNAPSHOT', snapshot)} {to}"
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, env=environment, check=False)
@@ -104,10 +104,10 @@ def test_an_output_that_takes_nothing_is_one_line_and_an_error(snapshot: str, op
     assert line.startswith("optassign: error: standard output: found that it cannot be written")
 
 
-# Progress and the ends that are nobody's fault
+# Progress, closed readers and interrupts
 
 
-def test_nothing_is_said_of_progress_elsewhere_than_on_a_terminal(
+def test_progress_is_shown_on_terminals_only(
     capsys: pytest.CaptureFixture[str], snapshot: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SlowAssignor, "wait", lambda: time.sleep(0.2), raising=False)
@@ -117,7 +117,7 @@ def test_nothing_is_said_of_progress_elsewhere_than_on_a_terminal(
     assert json.loads(out)["assignor"] == "keep"
 
 
-def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_on_a_terminal_is_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -134,7 +134,7 @@ def test_progress_on_a_terminal_is_wiped_out(monkeypatch: pytest.MonkeyPatch) ->
     assert shown.getvalue().endswith("\r\033[K")
 
 
-def test_rows_are_counted_on_a_terminal_once_a_second_and_lines_stay_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_counted_once_a_second_on_a_terminal_and_lines_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -153,7 +153,7 @@ def test_rows_are_counted_on_a_terminal_once_a_second_and_lines_stay_anywhere(mo
 
 
 @pytest.mark.parametrize("words", [["anonymise"], ["assign", "--assignor", "greedy"], ["compare", "--assignors", "sticky"]])
-def test_a_reader_that_has_gone_is_no_error(snapshot: str, words: list[str]) -> None:
+def test_a_closed_reader_is_no_error(snapshot: str, words: list[str]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     command = [sys.executable, "-m", "optassign.cli", *words, snapshot]
@@ -167,7 +167,7 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     command = [sys.executable, "-m", "optassign.cli", "anonymise", str(fifo)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with open(fifo, "wb"):  # opens once the other side does: the command is running and waits for more
+    with open(fifo, "wb"):  # returns once the command has opened the other side and waits for input
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out, leave_out_progress(err)) == (130, "", "")

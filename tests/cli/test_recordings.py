@@ -1,4 +1,4 @@
-"""Every command that takes a snapshot takes a recording too: its file, unpacked or not, standard input, or its id."""
+"""Tests that every command that takes a snapshot also takes a recording: a file, unpacked or not, standard input, or an id."""
 
 import gzip
 import io
@@ -24,12 +24,12 @@ COMMANDS = {
     "validate": ["--json"],
     "anonymise": [],
 }
-"""Each command, and what makes it quick."""
+"""Each command → arguments that make it quick."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A service's folder with one recording."""
+    """Return a service's folder with one recording."""
     path = tmp_path / "recordings" / f"{ID}.json.gz"
     path.parent.mkdir(parents=True)
     shutil.copy(RECORDED, path)
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def without_seconds(text: str) -> object:
-    """A result as JSON without what differs from run to run."""
+    """Return a result as JSON without times, which differ from run to run."""
     return _drop_seconds(json.loads(text))
 
 
@@ -48,7 +48,7 @@ def _drop_seconds(value: object) -> object:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_file_gzip_id_and_standard_input_are_the_same(
+def test_file_gzip_id_and_standard_input_give_the_same_result(
     command: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = folder.parent / "unpacked.json"
@@ -80,7 +80,7 @@ def test_the_folder_of_this_directory_needs_no_option(
 
 @pytest.fixture
 def altered(tmp_path: Path) -> Path:
-    """The recording with another answer than any assignor gives: everything stays, the new client gets nothing."""
+    """Return the path of the recording with an answer that no assignor gives: all tasks stay, and the new client gets none."""
     recording = read_recording(RECORDED)
     kept = [{"process_id": client.process_id, "active": client.previous_active} for client in recording.snapshot.clients]
     answer = TaskAssignment.model_validate({"assignor": "as-it-was", "clients": kept})
@@ -164,7 +164,7 @@ def test_bad_input(
     assert err.count("\n") == 1
 
 
-def test_a_snapshot_alone_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_snapshot_is_not_accepted_as_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(read_recording(RECORDED).snapshot.model_dump_json(), encoding="utf-8")
     for action in ("show", "export"):

@@ -1,4 +1,4 @@
-"""Assignors of one's own: by --register from a module in the folder, by the entry point of an installed package."""
+"""Tests of users' assignors: from a module by --register, or from an installed package by its entry point."""
 
 import json
 import os
@@ -79,7 +79,7 @@ NO_CLASS = 24
 
 
 def line_of(mark: str) -> int:
-    """The number of the line of the module with that comment."""
+    """Return the line number of the comment in the module."""
     return next(number for number, line in enumerate(MODULE.splitlines(), start=1) if line.endswith(f"# {mark}"))
 
 
@@ -93,7 +93,7 @@ COMMANDS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder as a user has it: a module and a snapshot."""
+    """Return a user's folder: a module and a snapshot."""
     (tmp_path / "mine.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "snapshot.json").write_text(generate("scale-out", 12, 3, 1, seed=1).model_dump_json(), encoding="utf-8")
     return tmp_path
@@ -104,16 +104,16 @@ RunHere = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run_in_folder(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[RunHere]:
-    """Runs a command in that folder, in this process: exit code, standard output, standard error."""
+    """Yield a function that runs a command in the folder, in this process, and returns exit code, output and errors."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield lambda command, *arguments: run_here(capsys, command, "snapshot.json", *arguments)
-    sys.modules.pop("mine", None)  # each test has a module of its own by that name
+    sys.modules.pop("mine", None)  # each test has its own module of this name
 
 
 def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error of the installed command in that folder."""
-    code = "import sys; sys.path.pop(0); from optassign.cli import main; sys.exit(main())"  # as a script has it: no folder
+    """Run the installed command in the folder; return exit code, standard output and standard error."""
+    code = "import sys; sys.path.pop(0); from optassign.cli import main; sys.exit(main())"  # as an installed script
     environment = {**{key: value for key, value in os.environ.items() if key != "PYTHONPATH"}, "COLUMNS": "160"}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
@@ -127,7 +127,7 @@ def run(folder: Path, command: str, *arguments: str, path: Path | None = None) -
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: RunHere) -> None:
     code, out, err = run_in_folder(command, "--register", "mine:Piles", *COMMANDS[command], "--json")
-    assert code == (1 if command == "converge" else 0), err  # one that piles up breaks rules as long as it plays
+    assert code == (1 if command == "converge" else 0), err  # this assignor breaks rules in every rebalance
     found = json.loads(out)
     if command == "assign":
         assert found["assignor"] == "piles"
@@ -140,7 +140,7 @@ def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: R
     ("place", "name"),
     [("mine:Piles", "piles"), ("other=mine:Piles", "other"), ("mine:make", "made")],
 )
-def test_the_name_is_given_or_the_attribute(place: str, name: str, run_in_folder: RunHere) -> None:
+def test_the_name_is_given_or_taken_from_the_attribute(place: str, name: str, run_in_folder: RunHere) -> None:
     code, out, err = run_in_folder("compare", "--register", place, "--assignors", f"greedy,{name}", "--json")
     assert (code, err) == (0, "")
     assert name in json.loads(out)["assignors"]
@@ -159,7 +159,7 @@ def test_the_name_is_given_or_the_attribute(place: str, name: str, run_in_folder
         ("cp-sat=mine:Piles", "found 'cp-sat', which is taken; allowed: a new name"),
     ],
 )
-def test_what_cannot_be_registered_is_one_line(place: str, said: str, run_in_folder: RunHere) -> None:
+def test_a_failed_registration_is_one_line(place: str, said: str, run_in_folder: RunHere) -> None:
     code, out, err = run_in_folder("compare", "--register", place)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("optassign compare: error: --register: found ")
@@ -183,7 +183,7 @@ FAILURES = {
 REGISTER = [part for name in ("Piles", "Fails", "Numbers", "Halves", "CannotBegin") for part in ("--register", f"mine:{name}")]
 
 
-def test_one_that_fails_is_one_line_in_its_column_and_the_others_answer(folder: Path) -> None:
+def test_a_failing_assignor_has_one_line_in_its_column(folder: Path) -> None:
     chosen = ("--assignors", ",".join(["piles", *FAILURES, "greedy"]))
     code, out, err = run(folder, "compare", *REGISTER, *chosen, "--json")
     found = json.loads(out)
@@ -203,7 +203,7 @@ def test_one_that_fails_is_one_line_in_its_column_and_the_others_answer(folder: 
 
 @pytest.mark.parametrize("name", FAILURES)
 @pytest.mark.parametrize("command", ["assign", "explain"])
-def test_alone_it_is_one_line(command: str, name: str, run_in_folder: RunHere) -> None:
+def test_a_failure_of_the_only_assignor_is_one_line(command: str, name: str, run_in_folder: RunHere) -> None:
     code, out, err = run_in_folder(command, *REGISTER, "--assignor", name)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert err.startswith(f"optassign {command}: error: ")
@@ -211,8 +211,8 @@ def test_alone_it_is_one_line(command: str, name: str, run_in_folder: RunHere) -
 
 
 @pytest.mark.parametrize("name", [name for name in FAILURES if name != "halves"])
-def test_in_a_convergence_it_is_one_line(name: str, run_in_folder: RunHere) -> None:
-    """What Kafka would refuse is counted there, as what other rules forbid."""
+def test_a_failure_in_a_convergence_is_one_line(name: str, run_in_folder: RunHere) -> None:
+    """A convergence counts answers that Kafka would refuse like other broken rules."""
     code, out, err = run_in_folder("converge", *REGISTER, "--assignor", name)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert FAILURES[name] in err
@@ -220,7 +220,7 @@ def test_in_a_convergence_it_is_one_line(name: str, run_in_folder: RunHere) -> N
 
 @pytest.fixture
 def installed(folder: Path) -> Path:
-    """A package with an entry point, as pip leaves it."""
+    """Return the folder of a package with entry points, as pip installs it."""
     site = folder / "site"
     about = site / "mine-1.0.dist-info"
     about.mkdir(parents=True)
@@ -243,7 +243,7 @@ def test_an_installed_package_makes_its_assignors_known(folder: Path, installed:
     assert "piles" in err.partition("allowed: ")[2], "listed among what is allowed"
 
 
-def test_one_that_cannot_be_loaded_does_not_end_compare(folder: Path, installed: Path) -> None:
+def test_compare_goes_on_without_an_assignor_that_cannot_be_loaded(folder: Path, installed: Path) -> None:
     code, out, _ = run(folder, "compare", "--assignors", "gone,fails,greedy", "--json", path=installed)
     found = json.loads(out)
     assert code == 1

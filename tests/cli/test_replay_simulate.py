@@ -1,4 +1,4 @@
-"""`optassign replay --simulate`: the simulator begins with real recordings; no Spark is needed."""
+"""Tests of `optassign replay --simulate`: the simulation starts from real recordings and needs no Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_figures_for_each_assignor(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "5 recordings, the first of 2026-11-21T10:17:50.726Z" in table
 
 
-def test_a_file_that_is_no_recording_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_file_that_is_no_recording_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shutil.copy(FOLDER / "at-rest.json.gz", tmp_path)
     (tmp_path / "other.json.gz").write_bytes(b"nothing")
     code, _, err = run_here(capsys, "replay", "--simulate", str(tmp_path), "--assignors", "greedy")
@@ -46,7 +46,7 @@ def test_a_file_that_is_no_recording_is_told(capsys: pytest.CaptureFixture[str],
         (("replay", "--simulate", str(FOLDER / "none")), "no recording"),
     ],
 )
-def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
     code, out, err = run_here(capsys, *arguments)
     assert (code, out) == (2, "")
     assert said in err

@@ -1,4 +1,4 @@
-"""`optassign simulate`: figures, events, a picture; and one line for what is wrong."""
+"""Tests of `optassign simulate`: figures, events and pictures; errors are one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`optassign simulate --suite`: the grade table as JSON, table and Markdown; and what is refused."""
+"""Tests of `optassign simulate --suite`: the grade table as JSON, table and Markdown; refused arguments."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_the_best_of_each_row_is_marked(capsys: pytest.CaptureFixture[str]) -> N
     assert all(f"| {column.label} |" in markdown for column in COLUMNS if "tag" not in column.key and column.per == "changes")
 
 
-def test_each_history_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_progress_names_each_history(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run_here(capsys, *SMALL, "--events", str(tmp_path / "each.jsonl"))
     lines = [json.loads(line) for line in (tmp_path / "each.jsonl").read_text().splitlines()]
     assert [(line["assignor"], line["seed"]) for line in lines] == [(a, n) for a in ("greedy", "sticky") for n in (1, 2, 3)]
     assert lines[0]["history"].startswith("small history 1: ")
 
 
-def test_one_that_promised_rules_and_breaks_them_ends_with_1(
+def test_a_broken_promise_ends_with_exit_code_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "from optassign.assignors.baselines.sticky import StickyAssignor\nclass Mine(StickyAssignor):\n    TRAITS = None\n"

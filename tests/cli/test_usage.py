@@ -1,4 +1,4 @@
-"""Help, and one clear line for whatever is wrong with arguments or input."""
+"""Tests of help texts, and of errors in arguments or input, which are one line each."""
 
 import re
 import shlex
@@ -62,7 +62,7 @@ def test_the_examples_can_be_parsed(example: str) -> None:
         (["assign", "S", "--format", "jsn"], "json"),
     ],
 )
-def test_a_slip_is_told_what_may_have_been_meant(capsys: pytest.CaptureFixture[str], arguments: list[str], meant: str) -> None:
+def test_a_misspelt_word_gets_a_suggestion(capsys: pytest.CaptureFixture[str], arguments: list[str], meant: str) -> None:
     code, out, err = run_here(capsys, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"did you mean {meant}?" in err
@@ -80,7 +80,7 @@ def test_completion_prints_code_for_the_shell(capsys: pytest.CaptureFixture[str]
     ("line", "found"),
     [("optassign ass", {"assign "}), ("optassign assign --js", {"--json "}), ("optassign completion f", {"fish "})],
 )
-def test_a_shell_that_asks_is_told_what_may_come_next(tmp_path: Path, line: str, found: set[str]) -> None:
+def test_completion_lists_the_next_words(tmp_path: Path, line: str, found: set[str]) -> None:
     answer = tmp_path / "answer"
     asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "_ARGCOMPLETE_IFS": "\n"}
     run_process(**asked, COMP_LINE=line, COMP_POINT=str(len(line)))
@@ -102,7 +102,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("optassign ")
 
 
-def test_shapes_are_those_that_can_be_generated() -> None:
+def test_the_help_lists_the_shapes_of_the_generator() -> None:
     assert SHAPES == GENERATED
 
 
@@ -130,7 +130,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         assert found == (2, "", f"optassign {command[0]}: error: {needed}\n")
 
 
-# What is wrong is said in one line
+# Errors are one line
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
         assert said in err
 
 
-def test_what_is_wrong_in_the_usage_is_told_in_a_line_that_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """`make fuzz --kind commands` found it."""
+def test_usage_errors_are_one_printable_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Found by `make fuzz --kind commands`."""
     code, _, error = run_here(capsys, "validate", "a.json", "b.json", "c\u2028d\u202e\x1b[31m")
     assert code == 2
     assert error.endswith("\n")

@@ -1,4 +1,4 @@
-"""`optassign watch` finds its jar and java, or says what is missing; what it then does, tests with a real broker say."""
+"""Tests that `optassign watch` finds its jar and java, or names the missing one; tests/broker tests the watcher itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from command_line import run_here
 
 @pytest.fixture
 def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A java that says its version, and else its arguments."""
+    """Return a java that prints its version or its arguments."""
     folder = tmp_path / "jdk" / "bin"
     folder.mkdir(parents=True)
     java = folder / "java"
@@ -39,7 +39,7 @@ def test_becomes_the_java_program(fake_java: Path, tmp_path: Path, capfd: pytest
     ]
 
 
-def test_finds_what_a_checkout_has_built(fake_java: Path, tmp_path: Path) -> None:
+def test_finds_the_jar_of_a_checkout(fake_java: Path, tmp_path: Path) -> None:
     from optassign.cli.commands.service.watch import _find_jar
 
     target = tmp_path / "sources" / "watch" / "target"
@@ -58,7 +58,7 @@ def test_finds_what_a_checkout_has_built(fake_java: Path, tmp_path: Path) -> Non
         (["--config", "x", "--interval", "soon"], "found 'soon'; allowed: seconds, or a duration"),
     ],
 )
-def test_what_is_missing_is_said(fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
+def test_missing_parts_are_reported(fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
     code, out, err = run_here(capsys, "watch", *options)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1

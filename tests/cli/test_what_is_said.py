@@ -1,4 +1,4 @@
-"""What tables say beyond numbers: clients by the names that people know, how far the plan is away, what is odd in the input."""
+"""Tests of the texts in tables: clients' names, the outlook of the plan, and remarks on odd input."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ COMMANDS = {
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    """Three clients of 20 tasks, the last of which has just come; the first two have names."""
+    """Return a snapshot of 20 tasks to which the last client has just joined; all clients have names, hosts and tags."""
     snapshot: dict[str, Any] = json.loads(generate("scale-out", 20, 4, 1, warmups=1, seed=1).model_dump_json())
     for number, client in enumerate(snapshot["clients"]):
         client |= {"client_id": f"orders-{number}", "host": f"box-{number}:8080", "tags": {"zone": f"eu-{number}"}}
@@ -35,7 +35,7 @@ def show(command: str, data: dict[str, Any], folder: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("width", ["80", "200"])
-def test_clients_have_their_names_beside_them(
+def test_tables_show_names_of_clients(
     width: str, data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
@@ -55,7 +55,7 @@ def test_a_long_name_is_cut_at_its_beginning(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Instances differ at the end of it."""
+    """The end of a long name stays, because instances differ there."""
     monkeypatch.setenv("COLUMNS", width)
     for number, client in enumerate(data["clients"]):
         client["client_id"] = f"a-very-long-name-of-an-application-of-some-team-{number}"
@@ -75,9 +75,7 @@ def test_explain_takes_any_name_of_a_client(
     )
 
 
-def test_a_name_that_several_clients_have_is_told(
-    data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ambiguous_name_is_an_error(data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     code, out, err = run_here(capsys, "explain", str(path), "--client", "orders-")
@@ -90,10 +88,10 @@ def test_a_name_that_several_clients_have_is_told(
 
 
 @pytest.mark.parametrize("command", ["assign", "explain"])
-def test_how_far_the_plan_is_away_is_said(
+def test_tables_show_the_outlook_of_the_plan(
     command: str, data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One slot, so one copy in ten minutes."""
+    """There is one slot, so one copy warms up in ten minutes."""
     out = " ".join(show(command, data, tmp_path, capsys).split())
     copies = int(out.partition(" copies to warm up, 1 at a time (max.warmup.replicas)")[0].rpartition(" ")[2])
     assert copies > 3
@@ -111,10 +109,10 @@ def test_converge_says_how_long_it_took(data: dict[str, Any], tmp_path: Path, ca
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_odd_input_is_said_by_name(
+def test_remarks_on_odd_input_name_clients(
     command: str, data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An unknown task among the previous ones, and a task that two clients own."""
+    """The snapshot has an unknown previous task, and a task that two clients claim."""
     monkeypatch.setenv("COLUMNS", "300")
     first, second = data["clients"][1:3]
     twice = first["previous_active"][0]

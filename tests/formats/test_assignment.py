@@ -1,4 +1,4 @@
-"""The types of the answer: their order, the JSON that is written, and the values that are refused."""
+"""Tests of the answer's types: their order, their JSON, and refused values."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ def test_is_sorted_and_written_with_all_fields() -> None:
     assert TaskAssignment.model_validate_json(answer.model_dump_json()) == answer
 
 
-def test_may_break_rules_but_not_its_form() -> None:
+def test_may_break_rules_but_not_the_format() -> None:
     both = KafkaStreamsAssignment(process_id="a", active=("0_0", "0_0"), standby=("0_0",))
     assert both.active == ("0_0", "0_0")
     wrongs: list[dict[str, Any]] = [{"active": ["zero"]}, {"process_id": ""}, {"followup_rebalance_ms": -1}, {"standby": [1]}]
@@ -43,7 +43,7 @@ def test_may_break_rules_but_not_its_form() -> None:
         TaskAssignment(assignor="x", clients=(both, both))
 
 
-def test_without_times_only_the_times_are_gone() -> None:
+def test_without_times_removes_times_only() -> None:
     quick = TaskAssignment(assignor="x", clients=(), report=Report(seconds={"plan": 0.1}, notes=("n",)))
     slow = quick.model_copy(update={"report": Report(seconds={"plan": 9}, notes=("n",))})
     assert quick != slow

@@ -1,4 +1,4 @@
-"""Durations as people write them."""
+"""Tests of durations as users write and read them."""
 
 import pytest
 
@@ -19,12 +19,12 @@ from optassign.formats.durations import format_duration, parse_duration
         ("7d", 604_800),
     ],
 )
-def test_what_people_write(text: str, seconds: float) -> None:
+def test_durations_are_parsed(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-5s", "5 weeks", "1h30", "nan", "inf", "s"])
-def test_what_is_no_duration(text: str) -> None:
+def test_invalid_durations_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="allowed: seconds, or a duration such as"):
         parse_duration(text)
 
@@ -32,5 +32,5 @@ def test_what_is_no_duration(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(46, "46 s"), (46.02, "46.0 s"), (90, "1.5 min"), (3600, "1 h"), (5400, "1.5 h"), (3601, "3,601 s")]
 )
-def test_what_people_read(seconds: float, text: str) -> None:
+def test_durations_are_formatted(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text

@@ -1,4 +1,4 @@
-"""What it takes to refuse an input grows no faster than its size, in processor time and in memory, whatever is wrong."""
+"""Tests that refusing an input takes processor time and memory in proportion to its size, whatever the error."""
 
 import subprocess
 import sys
@@ -44,8 +44,8 @@ except InputError as error:
         ("application last", 3, 300, "configs: found nothing"),
     ],
 )
-def test_what_is_wrong_costs_no_more_than_its_size(name: str, megabytes: int, room: int, found: str) -> None:
-    """Some 10 s of processor time and `room` MB, where it was minutes or gigabytes."""
+def test_refusing_an_input_stays_within_limits(name: str, megabytes: int, room: int, found: str) -> None:
+    """The limits are 10 s of processor time and `room` MB."""
     arguments = [str(_SUPPORT), name, str(megabytes * 1_000_000), "10", str(room << 20)]
     ended = subprocess.run([sys.executable, "-c", _READ, *arguments], capture_output=True, text=True, check=False, timeout=600)
     assert ended.returncode == 0, (ended.returncode, ended.stderr[-500:])

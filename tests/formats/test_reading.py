@@ -1,4 +1,4 @@
-"""Reading: an error says in one line where an input is wrong, what was found there, and what is allowed."""
+"""Tests of reading: an error is one line with the place in the input, the value found, and the allowed values."""
 
 import copy
 import gc
@@ -40,7 +40,7 @@ HUGE = 10**30
 
 
 class Row(NamedTuple):
-    """A field of GOOD or ANSWER set to a bad value; the words of the message, and the place if it is another one."""
+    """A bad value for a field of GOOD or ANSWER, and parts of the message; the place if it is not the field."""
 
     path: tuple[str | int, ...]
     value: Any
@@ -194,7 +194,7 @@ def check(message: str, source: str, place: str, found: str, allowed: str) -> No
     assert allowed in may_be
 
 
-def test_the_good_ones_are_good() -> None:
+def test_the_unspoiled_inputs_are_valid() -> None:
     assert len(read_state(json.dumps(GOOD).encode()).tasks) == 2
     assert len(read_assignment(json.dumps(ANSWER).encode()).clients) == 2
 
@@ -217,14 +217,14 @@ def test_bad_assignments(row: Row) -> None:
 
 @pytest.mark.parametrize(("text", "place", "found", "allowed"), SYNTAX, ids=lambda value: repr(value)[:40])
 @pytest.mark.parametrize("read", [read_state, read_assignment])
-def test_what_is_no_json(read: Callable[[bytes], Any], text: bytes, place: str, found: str, allowed: str) -> None:
+def test_invalid_json_is_refused(read: Callable[[bytes], Any], text: bytes, place: str, found: str, allowed: str) -> None:
     with pytest.raises(InputError) as error:
         read(text)
     check(str(error.value), "input", place, found, allowed)
 
 
 def test_a_repeated_name_is_found_among_many_in_linear_time() -> None:
-    """With 200,000 names, comparing each with all before it would take minutes."""
+    """Comparing each of 200,000 names with all before it would take minutes."""
     lags = ", ".join(f'"0_{partition}": 0' for partition in [*range(200_000), 199_999])
     with pytest.raises(InputError, match=r"found field \"0_199999\" twice; allowed: each name once in an object"):
         read_state(f'{{"format": 1, "clients": [{{"lags": {{{lags}}}}}]}}'.encode())
@@ -243,7 +243,7 @@ def test_more_errors_are_counted() -> None:
     data["clients"][0]["threads"] = 0
     data["clients"][1]["threads"] = 0
     data["tasks"][0]["weight"] = 0
-    with pytest.raises(InputError, match=r"\(and 1 more\)$"):  # of a list the first alone: they could be millions
+    with pytest.raises(InputError, match=r"\(and 1 more\)$"):  # only the first error of a list counts: there could be millions
         read_state(json.dumps(data).encode())
 
 
@@ -281,7 +281,7 @@ class TestFiles:
             assert str(error.value).isprintable()
 
     def test_without_permission(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        # Not with chmod: root, as whom tests run in containers, may read everything.
+        # The test does not use chmod, since root, who runs tests in containers, may read everything.
         def refuse(*_: object) -> None:
             raise PermissionError(13, "Permission denied")
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas accept and refuse what reading does, and the committed copies are current."""
+"""Tests that the JSON Schemas and the readers accept and refuse the same, and that the committed copies are current."""
 
 import copy
 import json
@@ -15,7 +15,7 @@ from optassign.schema import Which, json_schema
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDINGS = sorted((DATA / "kafka-4.3.1").glob("*.json"))
-SNAPSHOT: dict[str, Any] = {  # every field that a snapshot may have, some with their defaults
+SNAPSHOT: dict[str, Any] = {  # every field of a snapshot, some with their defaults
     "format": 1,
     "application": "orders",
     "taken_at": "2026-11-20T15:20:01.123Z",
@@ -77,7 +77,7 @@ def validator(which: Which) -> Any:
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_recordings_validate_and_so_does_what_is_written(path: Path) -> None:
+def test_recordings_validate_before_and_after_reading(path: Path) -> None:
     validator("state").validate(json.loads(path.read_text(encoding="utf-8")))
     validator("state").validate(json.loads(read_state(path).model_dump_json()))
 

@@ -1,4 +1,4 @@
-"""The types of the snapshot: defaults, limits, their order, entries that are dropped, KIP-924's methods."""
+"""Tests of the snapshot's types: defaults, limits, order, dropped entries, and KIP-924's methods."""
 
 import copy
 import json
@@ -42,7 +42,7 @@ LAGS_REFUSED = [{"0_10": lag} for lag in (-1, -4, INT64_MAX + 1, 1.0, "1", None,
 
 
 def small(**changes: Any) -> dict[str, Any]:
-    """Two clients, subtopologies 0 (logged), 1 (unlogged), 2 (stateless); as JSON has it."""
+    """Return the JSON of two clients, and subtopologies 0 (logged), 1 (unlogged) and 2 (stateless)."""
     return {
         "format": 1,
         "configs": {"num_standby_replicas": 1},
@@ -233,7 +233,7 @@ class TestNormalOrder:
         assert b.previous_standby == ("0_9", "0_10")
 
     def test_tags_keep_their_order(self) -> None:
-        """The first is the most important (KIP-708)."""
+        """The first tag is the most important (KIP-708)."""
         made = ApplicationState.model_validate(small(configs={"rack_aware_assignment_tags": ["z", "a"]}))
         assert made.configs.rack_aware_assignment_tags == ("z", "a")
 
@@ -358,7 +358,7 @@ class TestMethodsOfTheKip:
         assert new.stateful_tasks_to_lag_sums == {"0_9": 20_001, "0_10": 70}
         changed["configs"]["acceptable_recovery_lag"] = 30_000
         made = ApplicationState.model_validate(changed)
-        assert made.full_lags == {"0_9": 30_001, "0_10": 70}  # not caught up, whatever is reported
+        assert made.full_lags == {"0_9": 30_001, "0_10": 70}  # never caught up, whatever lags are reported
         changed["configs"]["acceptable_recovery_lag"] = INT64_MAX
         assert ApplicationState.model_validate(changed).full_lags["0_9"] == INT64_MAX
         changed["configs"]["acceptable_recovery_lag"] = 0

@@ -1,4 +1,4 @@
-"""Task ids: texts that are one, texts that are refused, and their order."""
+"""Tests of task ids: valid texts, refused texts, and their order."""
 
 import random
 

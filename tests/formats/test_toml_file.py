@@ -1,4 +1,4 @@
-"""TOML: what is wrong with a file is one line with place, found and allowed, as for JSON."""
+"""Tests of TOML files: an error is one line with place, found and allowed, as for JSON."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ ALLOWED = "a file with TOML in UTF-8"
 
 
 def read(content: bytes, folder: Path) -> str:
-    """What is said of a file with that content, without the path that it begins with."""
+    """Read a file with this content; return the error message without the path."""
     path = folder / "options.toml"
     path.write_bytes(content)
     with pytest.raises(InputError) as error:
@@ -47,7 +47,7 @@ def read(content: bytes, folder: Path) -> str:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(content: bytes, said: str, tmp_path: Path) -> None:
+def test_errors_name_their_place(content: bytes, said: str, tmp_path: Path) -> None:
     found = read(content, tmp_path)
     assert said in found
     assert "; allowed: " in found
@@ -61,7 +61,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert error.value.found.startswith(found)
 
 
-def test_a_mark_of_the_byte_order_and_an_empty_file_are_no_error(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_an_empty_file_are_no_error(tmp_path: Path) -> None:
     path = tmp_path / "options.toml"
     path.write_bytes(b'\xef\xbb\xbfpreset = "weighted"\n')
     assert read_options(path) == Options(preset="weighted")
@@ -70,7 +70,7 @@ def test_a_mark_of_the_byte_order_and_an_empty_file_are_no_error(tmp_path: Path)
         assert read_options(path) == Options()
 
 
-def test_the_head_options_may_be_there_or_not(tmp_path: Path) -> None:
+def test_the_table_options_may_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "options.toml"
     read_as = []
     for content in (

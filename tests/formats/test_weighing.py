@@ -1,4 +1,4 @@
-"""Where the weights of tasks come from: given, by name, by changelog, or by rates that successive snapshots tell."""
+"""Tests of the sources of task weights: given by task, by name, by changelog, or by rates between snapshots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def snapshot(
     changelogs: Mapping[str, int] | None = None,
     balanced: bool = False,
 ) -> ApplicationState:
-    """Four tasks of two subtopologies on two clients; `ends`: of their source partitions. `balanced`: each client runs two."""
+    """Return four tasks of two subtopologies on two clients. `ends`: of their sources. `balanced`: each client owns two."""
     tasks: list[dict[str, Any]] = []
     for task in ("0_0", "0_1", "0_2", "1_0"):
         tasks.append({"id": task, "stateful": task[0] == "0"})
@@ -56,7 +56,7 @@ def note_of(state: ApplicationState) -> list[str]:
     return [note for note in assign(state).report.notes if note.startswith("weights")]
 
 
-def test_names_weigh_a_task_or_all_of_a_subtopology() -> None:
+def test_a_name_weighs_a_task_or_a_subtopology() -> None:
     state = snapshot({"task_weights": {"0": 2.5, "0_1": 4}})
     assert list_weights(state) == [2.5, 4.0, 2.5, 1.0]
     assert not note_of(state)
@@ -64,7 +64,7 @@ def test_names_weigh_a_task_or_all_of_a_subtopology() -> None:
 
 
 @pytest.mark.parametrize("weight", [0, -1, 1e10])
-def test_a_weight_that_is_none_is_refused(weight: float) -> None:
+def test_an_invalid_weight_is_refused(weight: float) -> None:
     with pytest.raises(ValueError, match="task_weights"):
         snapshot({"task_weights": {"0": weight}})
 
@@ -94,12 +94,12 @@ def test_rates_are_learnt_from_one_snapshot_to_the_next() -> None:
     assert {row.task: row.per_second for row in later.rates.tasks} == {"0_0": 300.0, "0_1": 100.0, "1_0": 50.0}
     assert list_weights(later) == [2.0, 0.667, 1.0, 0.333]
     assert not note_of(later)
-    # The answer carries what is known to the next snapshot, also where nothing was offset since.
+    # The answer carries rates to the next snapshot, even if no offset has changed since.
     again = later.model_copy(update={"remembered": assign(later)})
     assert list_weights(again) == list_weights(later)
 
 
-def test_what_a_few_seconds_tell_does_not_count_yet() -> None:
+def test_rates_of_a_few_seconds_do_not_count_yet() -> None:
     first = snapshot({"weigh_by": "rates"}, {"0_0": 0, "0_1": 0, "0_2": 0, "1_0": 0})
     ends = {"0_0": 900, "0_1": 10, "0_2": 20, "1_0": 0}
     soon = snapshot({"weigh_by": "rates"}, ends, at="2026-11-20T12:00:59Z", remembered=assign(first))
@@ -111,7 +111,7 @@ def test_what_a_few_seconds_tell_does_not_count_yet() -> None:
     assert not note_of(enough)
 
 
-def test_a_group_at_rest_comes_back_when_its_rates_count() -> None:
+def test_a_group_at_rest_rebalances_when_its_rates_count() -> None:
     state = snapshot({"weigh_by": "rates"}, {"0_0": 0}, balanced=True)
     rested = assign(state)
     assert rested.report.termination.reason == "rest"
@@ -128,8 +128,8 @@ def test_a_group_at_rest_comes_back_when_its_rates_count() -> None:
     assert [client.followup_rebalance_ms for client in assign(third).clients] == [None, None]
 
 
-def test_a_rebalance_just_before_rates_count_is_followed_by_one_that_sees_them_count() -> None:
-    """Within a second nothing is measured: half a second later rates would not count either, and the group would rest."""
+def test_a_rebalance_just_before_rates_count_waits_a_second_for_the_next() -> None:
+    """Nothing is measured within a second: half a second later rates would not count either, and the group would rest."""
     state = snapshot({"weigh_by": "rates"}, {"0_0": 0}, balanced=True)
     late = follow(state, 5, "2026-11-20T12:00:59.500Z")
     (delay,) = {client.followup_rebalance_ms for client in assign(late).clients} - {None}
@@ -141,19 +141,19 @@ def test_a_rebalance_just_before_rates_count_is_followed_by_one_that_sees_them_c
 @pytest.mark.parametrize(
     ("options", "at"),
     [
-        ({"task_weights": {"0": 2, "1": 3}}, "2026-11-20T12:00:21Z"),  # every weight is named
-        ({"goals": ["restore_work", "load"]}, "2026-11-20T12:00:21Z"),  # load is not what is balanced
+        ({"task_weights": {"0": 2, "1": 3}}, "2026-11-20T12:00:21Z"),  # every weight is given by name
+        ({"goals": ["restore_work", "load"]}, "2026-11-20T12:00:21Z"),  # load is not the meaning of balance
         ({"hold": "paused"}, "2026-11-20T12:00:21Z"),
-        ({}, "2026-11-20T12:00:00Z"),  # rebalances are being played, and no time passes
+        ({}, "2026-11-20T12:00:00Z"),  # a simulation, in which no time passes
     ],
 )
-def test_nobody_waits_for_rates_that_would_change_nothing(options: dict[str, Any], at: str) -> None:
+def test_no_follow_up_waits_for_rates_that_change_nothing(options: dict[str, Any], at: str) -> None:
     state = snapshot({"weigh_by": "rates", **options}, {"0_0": 0}, balanced=True)
     later = snapshot({"weigh_by": "rates", **options}, {"0_0": 5}, at=at, remembered=assign(state), balanced=True)
     assert [client.followup_rebalance_ms for client in assign(later).clients] == [None, None]
 
 
-def test_nobody_waits_on_for_offsets_that_the_broker_does_not_tell() -> None:
+def test_no_follow_up_waits_for_offsets_that_the_broker_withholds() -> None:
     state = snapshot({"weigh_by": "rates"}, {"0_0": 0}, balanced=True)
     untold = follow(state, None, "2026-11-20T12:01:00Z")
     assert [client.followup_rebalance_ms for client in assign(untold).clients] == [None, None]
@@ -171,7 +171,7 @@ def test_a_new_subtopology_weighs_the_mean_until_its_rates_count() -> None:
 
 
 def follow(before: ApplicationState, end: int | None, at: str) -> ApplicationState:
-    """The next snapshot, in which the input of one task goes as far as that."""
+    """Return the next snapshot, in which the input of task 0_0 ends at the offset."""
     is_balanced = bool(before.clients[0].previous_active)
     ends = None if end is None else {"0_0": end}
     return snapshot({"weigh_by": "rates"}, ends, at=at, remembered=assign(before), balanced=is_balanced)
@@ -182,7 +182,7 @@ def rate_of(state: ApplicationState) -> float | None:
     return state.rates.tasks[0].per_second
 
 
-def test_what_was_measured_eight_hours_before_counts_half() -> None:
+def test_a_rate_measured_eight_hours_ago_counts_half() -> None:
     state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
     state = follow(state, 100 * 8 * 3_600, "2026-11-20T20:00:00Z")
     assert rate_of(state) == 100.0
@@ -198,7 +198,7 @@ def test_a_burst_between_two_passes_is_soon_forgotten() -> None:
     assert rate_of(state) == pytest.approx(70_000 / 602, rel=0.01)
 
 
-def test_a_snapshot_without_offsets_leaves_what_is_known() -> None:
+def test_a_snapshot_without_offsets_keeps_known_rates() -> None:
     state = snapshot({"weigh_by": "rates"}, {"0_0": 0})
     known = follow(state, 60_000, "2026-11-20T12:10:00Z")
     untold = follow(known, None, "2026-11-20T12:20:00Z")
@@ -210,12 +210,12 @@ def test_a_snapshot_without_offsets_leaves_what_is_known() -> None:
 @pytest.mark.parametrize(
     ("ends", "at"),
     [
-        ({"0_0": 10, "0_1": 90}, "2026-11-20T12:10:00Z"),  # 0_0 was made anew
+        ({"0_0": 10, "0_1": 90}, "2026-11-20T12:10:00Z"),  # topic 0_0 was deleted and created again
         ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T11:00:00Z"),  # the clock went back
         ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T12:05:00.500Z"),  # the second pass of one rebalance
     ],
 )
-def test_topics_made_anew_and_clocks_teach_nothing(ends: dict[str, int], at: str) -> None:
+def test_recreated_topics_and_stepped_clocks_change_no_rates(ends: dict[str, int], at: str) -> None:
     first = snapshot({"weigh_by": "rates"}, {"0_0": 0, "0_1": 0})
     known = snapshot({"weigh_by": "rates"}, {"0_0": 3_000, "0_1": 60}, at="2026-11-20T12:05:00Z", remembered=assign(first))
     strange = snapshot({"weigh_by": "rates"}, ends, at=at, remembered=assign(known))
@@ -225,11 +225,11 @@ def test_topics_made_anew_and_clocks_teach_nothing(ends: dict[str, int], at: str
 
 
 @pytest.mark.parametrize(("at", "lacks"), [(None, "taken_at"), ("2026-11-20T12:00:00Z", "source_end_offset")])
-def test_what_rates_need_is_said(at: str | None, lacks: str) -> None:
+def test_a_note_says_which_inputs_rates_need(at: str | None, lacks: str) -> None:
     state = snapshot({"weigh_by": "rates"}, at=at)
     assert list_weights(state) == [1.0] * 4
     assert lacks in note_of(state)[0]
 
 
-def test_answers_without_measured_weights_do_not_speak_of_rates() -> None:
+def test_answers_without_measured_weights_have_no_rates() -> None:
     assert "rates" not in assign(snapshot({}, {"0_0": 1})).model_dump_json()

@@ -1,7 +1,7 @@
-"""`make fuzz`: random input for readers, commands, assignors, service and plug-in, for so many minutes or cases.
+"""`make fuzz`: random input for readers, commands, assignors, service and plug-in, for a number of minutes or cases.
 
-Each case has a seed, so that it can be had again: `--kind snapshots --seed 17 --cases 1`. What goes wrong is shrunk and written
-to build/fuzz/; once it is mended, the input becomes a test of what it found. The plug-in's cases have seeds of their own.
+Each case has a seed, to repeat it: `--kind snapshots --seed 17 --cases 1`. Wrong cases are shrunk and written to build/fuzz/;
+once fixed, the input becomes a test. The plug-in's cases have their own seeds.
 """
 
 import argparse
@@ -35,12 +35,12 @@ _SHARES = {
     "openapi": 3,
     "plugin": 4,
 }
-"""Kind -> its share of the time."""
+"""Kind → its share of the time."""
 
 
 @dataclass
 class Count:
-    """Of one kind."""
+    """Figures of one kind of case."""
 
     cases: int = 0
     wrong: int = 0
@@ -48,7 +48,7 @@ class Count:
 
 
 def run_kind(name: str, kind: Kind, seed: int, until: float, most: int) -> Count:
-    """Try cases of a kind until a time, by time.monotonic, or so many; tell of those that go wrong."""
+    """Try cases of a kind until a time of time.monotonic() or a number of cases; print and save wrong ones."""
     count, begun = Count(), time.monotonic()
     while count.cases < most and time.monotonic() < until:
         number = seed + count.cases
@@ -74,7 +74,7 @@ def _check(kind: Kind, case: Case) -> str | None:
 
 
 def _shrink_case(kind: Kind, case: Case, why: str) -> Case:
-    """A shorter case that goes wrong in the same way, by how its description begins."""
+    """Return a shorter case whose error begins in the same way."""
 
     def is_wrong(content: bytes) -> bool:
         return (_check(kind, replace(case, content=content)) or "").startswith(why[:12])
@@ -83,7 +83,7 @@ def _shrink_case(kind: Kind, case: Case, why: str) -> Case:
 
 
 def _tell(cases: int, wrong: list[str], begun: float) -> Count:
-    """Print what is wrong with cases that another tool made."""
+    """Print errors that another tool has found, and return the figures."""
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return Count(cases, len(wrong), time.monotonic() - begun)
 

@@ -1,4 +1,4 @@
-"""The fuzzer itself: a seed is a case, whatever came before; what goes wrong is shrunk; and a few cases of each kind."""
+"""Tests of the fuzzer: a seed fixes a case, wrong cases are shrunk, and a few cases of each kind pass."""
 
 import json
 from random import Random
@@ -11,7 +11,7 @@ SEEDS = range(1, 31)
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_seed_is_a_case_whatever_came_before(name: str) -> None:
+def test_a_seed_fixes_a_case(name: str) -> None:
     first = [KINDS[name].make(Random(f"{name} {seed}")) for seed in SEEDS]
     again = [KINDS[name].make(Random(f"{name} {seed}")) for seed in reversed(SEEDS)]
     assert first == again[::-1]
@@ -25,7 +25,7 @@ def test_a_few_cases_of_each_kind(name: str) -> None:
     assert {seed: why for seed, case in cases.items() if (why := KINDS[name].check(case)) is not None} == {}
 
 
-def test_what_goes_wrong_is_shrunk() -> None:
+def test_wrong_cases_are_shrunk() -> None:
     whole = {"clients": [{"id": "a", "lags": {"0_0": 3, "0_1": -7}}, {"id": "b"}], "tasks": list(range(20))}
 
     def is_wrong(content: bytes) -> bool:
@@ -43,8 +43,8 @@ def test_what_goes_wrong_is_shrunk() -> None:
 
 
 FOUND = {"rest": (653, 1506, 11324, 50163, 60270, 60517, 60657), "changes": (193, 20701, 20965)}
-"""Kind → seeds of cases that were wrong once: groups at rest by a plan that a later rebalance found a better one than; and
-under load the default order of goals spelt out, and capacities doubled."""
+"""Kind → seeds of cases that once failed: groups at rest for which a later rebalance found a better plan; the default order of
+goals written out under load; doubled capacities."""
 
 
 LONG = (20701,)
@@ -59,5 +59,5 @@ LONG = (20701,)
         for seed in seeds
     ],
 )
-def test_what_was_wrong_once_stays_right(name: str, seed: int) -> None:
+def test_former_failures_pass(name: str, seed: int) -> None:
     assert KINDS[name].check(KINDS[name].make(Random(f"{name} {seed}"))) is None

@@ -1,4 +1,4 @@
-"""Generated snapshots are what they say: the shape, the shares, really balanced, the same for the same seed."""
+"""Tests of generated snapshots: their shapes, shares and balance, and equal snapshots for equal seeds."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_dealt_assignments_are_balanced_and_keep_copies_apart(seed: int) -> None
 
 
 def test_two_hard_deals() -> None:
-    # Where dealing actives first fails however the ties fall, and copies first does not.
+    # Dealing actives first fails for every order of ties; dealing copies first succeeds.
     for sizes, threads in (
         ([19, 2, 1, 6, 15, 9, 15, 16, 19], [4, 1, 3, 1, 3, 1, 4, 1, 1, 4, 4, 3, 3, 1, 2]),
         ([51, 16, 40, 17], [int(c) for c in "3331433331123413132313211233234233142"]),
@@ -103,7 +103,7 @@ def test_a_snapshot_survives_json(shape: Shape, memory: bool) -> None:
     assert ApplicationState.model_validate_json(state.model_dump_json()) == state
 
 
-def test_kinds_have_their_shares_and_subtopologies_of_their_own() -> None:
+def test_kinds_have_their_shares_and_own_subtopologies() -> None:
     state = generate("cold", 200, 5, stateless=0.25, unlogged=0.1, tiny=0.3, subtopologies=9, seed=1)
     kinds = [task.kind for task in state.tasks]
     assert (kinds.count("stateless"), kinds.count("unlogged"), kinds.count("logged")) == (50, 20, 130)
@@ -151,7 +151,7 @@ def test_a_restarted_client_is_back_with_its_state() -> None:
     assert set(client.previous_standby) == set(client.lags)
     assert all(lag >= 0 for lag in client.lags.values())
     owners = [task for c in state.clients for task in c.previous_active]
-    assert sorted(owners) == sorted(state.all_tasks)  # somebody has taken over everything
+    assert sorted(owners) == sorted(state.all_tasks)  # other clients have taken over all tasks
     before = TaskPlacement.of(state, state.remembered)
     assert all(len(before.active[task]) == 1 for task in state.all_tasks)
     assert all(len(set(before.copies(task))) == 2 for task, info in state.all_tasks.items() if info.logged)
@@ -177,7 +177,7 @@ def test_unknown_lags_are_never_those_of_running_tasks(dense: bool) -> None:
         assert set(client.lags.values()) <= {RUNNING, UNKNOWN_LAG}
 
 
-def test_dense_snapshots_say_the_same_as_sparse_ones() -> None:
+def test_dense_and_sparse_snapshots_mean_the_same() -> None:
     sparse, dense = (generate("scale-out", 60, 8, dense=dense, seed=9) for dense in (False, True))
     for a, b in zip(sparse.clients, dense.clients, strict=True):
         assert a.stateful_tasks_to_lag_sums == b.stateful_tasks_to_lag_sums
@@ -248,7 +248,7 @@ def test_the_acceptable_lag_may_be_at_either_limit() -> None:
     assert not any(ranked.of(task.id, c.process_id) for task in everything.tasks for c in everything.clients)
 
 
-def test_the_grid_has_all_it_promises() -> None:
+def test_the_grid_has_all_documented_cases() -> None:
     specs = [spec for _, spec in GRID]
     assert {spec.shape for spec in specs} == set(SHAPES)
     assert {(spec.shape, spec.standbys) for spec in specs} >= {(s, n) for s in SHAPES for n in range(4)}

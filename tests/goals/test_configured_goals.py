@@ -1,4 +1,4 @@
-"""Goals (a), rack traffic and tag spread, on tiny snapshots against enumeration, and to the end."""
+"""Tests of goals (a), rack traffic and tag spread: tiny snapshots against enumeration, and whole convergences."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[Applica
 
 @pytest.mark.parametrize("goal", CONFIGURED)
 def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
-    """The plan is the best of all balanced ones, and the group comes to rest where that is so."""
+    """The plan is the best of all balanced plans, and the group comes to rest on it."""
     make, value = CONFIGURED[goal]
     looked = 0
     for seed in range(30):
@@ -77,8 +77,8 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
     assert looked >= 3, "snapshots in which the goal makes a difference"
 
 
-def test_only_what_is_configured_is_looked_at() -> None:
-    """The same snapshot with racks, once with and once without the strategy."""
+def test_racks_matter_only_if_configured() -> None:
+    """The same snapshot has racks, once with the strategy and once without it."""
     state = generate("scale-out", tasks=12, clients=3, standbys=1, racks=3, seed=5)
     aware = with_configs(state, rack_aware_assignment_strategy="min_traffic")
     without, given = assign(state), assign(aware)
@@ -88,8 +88,8 @@ def test_only_what_is_configured_is_looked_at() -> None:
     assert "rack_traffic" not in [goal.name for goal in without.report.goals]
 
 
-def test_a_goal_asked_for_in_the_options_disturbs_what_is_only_balanced() -> None:
-    """R7 lets rest only what is at the optimum of goals (a): 2 tasks on a and 1 on b, though b has half as much again."""
+def test_a_goal_in_the_options_moves_a_balanced_group() -> None:
+    """A group rests only at the optimum of goals (a) (R7): a has 2 tasks, and b 1, though its capacity is 1.5."""
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2", "capacity": 1.5}}
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), "unlogged")
     for goals, expected in ((None, [2, 1]), (["load", "active_moves"], [1, 2])):
@@ -101,8 +101,8 @@ def test_a_goal_asked_for_in_the_options_disturbs_what_is_only_balanced() -> Non
 
 
 @pytest.mark.long
-def test_racks_are_served_beyond_the_joint_model() -> None:
-    """The least is read across racks for 22,000 pairs of task and client, in balance, and the group comes to rest so."""
+def test_racks_are_optimised_beyond_the_joint_model() -> None:
+    """For 22,000 pairs of task and client, the balanced plan reads the least across racks, and the group rests on it."""
     made = generate("scale-out", tasks=220, clients=100, standbys=1, racks=3, warmups=40, seed=3)
     state = with_configs(made, rack_aware_assignment_strategy="min_traffic")
     given, without = assign(state), assign(made)

@@ -1,4 +1,4 @@
-"""Goal `disk`: state is spread over the clients by its size, standbys included."""
+"""Tests of goal `disk`: it spreads state over clients by size, standbys included."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ask_for_disk(state: ApplicationState) -> ApplicationState:
 
 
 def lopsided() -> ApplicationState:
-    """Client a has both large states; one has to be warmed up on b."""
+    """Return a snapshot in which client a has both large states, so that one has to warm up on b."""
     clients = {
         "a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}},
         "b": {"active": "0_2 0_3", "lags": {"0_2": -2, "0_3": -2}},
@@ -65,7 +65,7 @@ def test_two_large_states_do_not_stay_on_one_client() -> None:
     assert (row.value, row.proven) == (1.0, True)
 
 
-def test_what_each_client_keeps_is_told_with_its_warmups() -> None:
+def test_explain_shows_the_state_of_each_client_with_warmups() -> None:
     state = ask_for_disk(lopsided())
     answer = assign(state)
     (warm,) = [client.process_id for client in answer.clients if any(t in ("0_0", "0_1") for t in client.warmup)]
@@ -81,7 +81,7 @@ def test_what_each_client_keeps_is_told_with_its_warmups() -> None:
 
 
 def test_a_limit_of_state_counts_warmups() -> None:
-    """The plan keeps it; while a warm-up is beside what is to leave, the answer does not."""
+    """The plan keeps the limit; the answer does not while the warm-up and the copy that leaves are on the same client."""
     limit = Limit(kind="most_state", most=1_050_000)
     state = lopsided()
     state = state.model_copy(update={"options": Options(limits=(limit,))})
@@ -151,7 +151,7 @@ def test_no_plan_keeps_less_than_the_bound() -> None:
 
 
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
-def test_it_is_served_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_optimised_beyond_the_joint_model(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(shape, 60, 6, 1, warmups=8, seed=2)  # type: ignore[arg-type]
     counted = measure_greatest_state(made, planned_placement(made, assign(made)))
     monkeypatch.setattr(search, "SMALL_PAIRS", 10)

@@ -1,4 +1,4 @@
-"""Orders of goals beyond the size of CP-SAT's model: its limits are lowered, and the relaxation has them."""
+"""Tests of orders of goals for groups too large for CP-SAT: the limit of CP-SAT is lowered, so that the relaxation decides."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
-def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) -> None:
-    """Against enumeration, in those of 40 tiny snapshots that need a plan."""
+def test_goals_are_optimised_in_the_requested_order(order: tuple[str, ...]) -> None:
+    """Compare with enumeration those of 40 tiny snapshots that need a plan."""
     looked = 0
     for seed in range(40):
         state = with_options(draw_tiny_state(seed, most=300), goals=order)
@@ -61,7 +61,7 @@ def test_goals_are_met_in_the_order_that_is_asked_for(order: tuple[str, ...]) ->
 
 
 def list_configs(goal: str) -> dict[str, object]:
-    """What a snapshot has to configure for a goal."""
+    """Return the configs that a goal needs in a snapshot."""
     if goal == "tag_spread":
         return {"rack_aware_assignment_tags": ("zone",)}
     return {"rack_aware_assignment_strategy": "min_traffic"} if goal.startswith("rack") else {}
@@ -73,7 +73,7 @@ def list_configs(goal: str) -> dict[str, object]:
     [ORDER, ("active_moves", *ORDER), ("rack_traffic", *DEFAULT), ("rack_cost", *ORDER), ("restore_work", "tag_spread")],
     ids="-".join,
 )
-def test_every_goal_is_served_and_the_group_comes_to_rest(shape: Shape, goals: Sequence[str]) -> None:
+def test_every_goal_is_optimised_and_the_group_comes_to_rest(shape: Shape, goals: Sequence[str]) -> None:
     state = ask(generate(shape, 40, 6, 1, racks=3, warmups=8, seed=3), goals)
     given = assign(state)
     assert validate(state, given) == []
@@ -90,7 +90,7 @@ def ask(state: ApplicationState, goals: Sequence[str]) -> ApplicationState:
     return with_options(with_configs(state, **configs), goals=tuple(goals))
 
 
-def test_a_goal_that_is_no_sum_over_copies_is_said() -> None:
+def test_a_goal_that_is_no_sum_over_copies_is_reported() -> None:
     given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ("standby_migrations", "disk")))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == ["disk"]

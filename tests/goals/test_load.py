@@ -1,4 +1,4 @@
-"""Balanced under load, on tiny snapshots against enumeration, and on groups of some size against bounds."""
+"""Tests of balance by load: tiny snapshots against enumeration, larger groups against bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def loaded(seed: int, **options: Any) -> ApplicationState:
 
 
 def list_plans(state: ApplicationState) -> list[Copies]:
-    """Every plan that keeps R1, R2 and R4, with nothing active on clients that drain while others stay."""
+    """Return every plan that keeps R1, R2 and R4, without actives on draining clients while others stay."""
     draining = {client.process_id for client in state.clients if client.draining}
     draining = draining if len(draining) < len(state.clients) else set()
     return [plan for plan in Tiny(state).enumerate_all() if not any(active in draining for active, _ in plan.values())]
@@ -92,7 +92,7 @@ def test_small_groups_settle_and_rest(assignor: str) -> None:
 
 @pytest.mark.parametrize("weights", ["lognormal", "hot subtopology"])
 @pytest.mark.parametrize(("tasks", "clients"), [(100, 10), (250, 25)])
-def test_a_fresh_group_is_all_but_even(tasks: int, clients: int, weights: Any) -> None:
+def test_a_fresh_group_is_nearly_balanced(tasks: int, clients: int, weights: Any) -> None:
     for assignor, most in (("cp-sat", 1.005), ("greedy", 1.03)):
         state = make_group("fresh", tasks, clients, 1, weights, seed=3)
         given = assign(state, assignor)
@@ -181,7 +181,7 @@ def test_within_the_tolerance_a_group_is_at_rest_and_beyond_it_has_to_gain_enoug
 
 
 def test_the_validator_asks_for_rest_within_the_tolerance() -> None:
-    """2.0 and 2.08, where 2.04 is an even spread; another answer swaps them."""
+    """The loads are 2.0 and 2.08 with a mean of 2.04; the other answer swaps them."""
     tasks = stateless(1.0, 1.04, 1.0, 1.04)
     state = make_snapshot(tasks, {"a": {"active": "0_0 0_2"}, "b": {"active": "0_1 0_3"}})
     assert assign(state).report.termination.reason == "rest"
@@ -199,7 +199,7 @@ def stateless(*weights: float) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("assignor", OURS)
-def test_what_is_beside_an_oversized_task_is_balanced_all_the_same(assignor: str) -> None:
+def test_other_tasks_are_balanced_beside_an_oversized_one(assignor: str) -> None:
     state = make_snapshot(stateless(1000.0, *[1.0, 1.1] * 12), {"a": {}, "b": {}, "c": {}})
     given = assign(state, assignor)
     number = sorted(len(client.active) for client in given.clients)
@@ -209,7 +209,7 @@ def test_what_is_beside_an_oversized_task_is_balanced_all_the_same(assignor: str
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_an_oversized_task_hides_no_load_of_others(assignor: str) -> None:
-    """Beside 1,000 the 18 and the 6 of b and c look alike."""
+    """Next to the weight of 1,000, 18 tasks on b and 6 on c look alike."""
     light = [f"0_{i}" for i in range(1, 25)]
     held = {"a": {"active": "0_0"}, "b": {"active": " ".join(light[:18])}, "c": {"active": " ".join(light[18:])}}
     given = assign(make_snapshot(stateless(1000.0, *[1.0, 1.1] * 12), held), assignor)
@@ -219,7 +219,7 @@ def test_an_oversized_task_hides_no_load_of_others(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_one_heavy_task_uses_one_thread(assignor: str) -> None:
-    """Beside an oversized task, a client of two threads carries what another thread bears."""
+    """With an oversized task on one thread of a, its other thread gets half of the other tasks."""
     state = make_snapshot(stateless(50.0, *[1.0, 1.01] * 10), {"a": {"threads": 2}, "b": {"threads": 1}})
     given = assign(state, assignor)
     with_oversized = next(client for client in given.clients if "0_0" in client.active)
@@ -236,7 +236,7 @@ def test_slow_threads_get_no_task_that_only_fast_ones_bear(assignor: str) -> Non
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_no_thread_is_idle_while_another_has_two(assignor: str) -> None:
-    """Without the new client the load of the others is within the tolerance of an even spread already."""
+    """Without the new client, the load of the others is already within the tolerance."""
     many = [1.0, 1.01] * 22
     names = [f"c{i:02}" for i in range(22)]
     held = {name: {"active": f"0_{2 * i} 0_{2 * i + 1}"} for i, name in enumerate(names)}
@@ -267,7 +267,7 @@ def test_when_load_is_what_is_balanced(change: Callable[[ApplicationState], Appl
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_while_a_draining_client_has_an_active_task_nothing_is_balanced(assignor: str) -> None:
-    """The others are at exactly their share, and yet somebody is still to be freed."""
+    """The greatest load, of c1, is exactly an even spread, and yet c1 has to give up its active tasks."""
     heavy = {"id": "0_3", "stateful": True, "logged": True, "weight": 0.4}
     caught_up = {"0_0": 0, "0_1": 0, "0_2": 0, "0_3": 300}
     state = ApplicationState.model_validate(

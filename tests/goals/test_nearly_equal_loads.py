@@ -1,4 +1,4 @@
-"""A group at rest whose loads nearly tie does not move.
+"""Tests that a group at rest whose loads are nearly equal does not move.
 
 CockroachDB's allocator once divided the load of a store by 128 KiB/s and cut off the fraction. A store with 920 KB/s counted
 as 7, one with 910 KB/s as 6, so the first seemed overloaded by a sixth. No move could change that, and the allocator made
@@ -22,12 +22,12 @@ from optassign.simulation.successors import make_restored_snapshot
 CLIENTS, TASKS_EACH = 6, 25
 ROUNDS = 8
 LOADS = (920.0, 910.0)
-"""KB/s of every other client: the multiple of 131.072 KB/s between them is 917.504."""
+"""KB/s of alternate clients: a multiple of 131.072 KB/s, 917.504, lies between them."""
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def make_group(noise: float, seed: int, **options: Any) -> ApplicationState:
-    """Clients that are 1% apart, each with its tasks restored. noise: the share by which the weight of a task may differ."""
+    """Return clients whose loads differ by 1%, with restored tasks. noise: the share by which a weight may differ."""
     rng = random.Random(seed)
     owned = {f"c{c}": [f"0_{c * TASKS_EACH + n}" for n in range(TASKS_EACH)] for c in range(CLIENTS)}
     tasks = {
@@ -40,7 +40,7 @@ def make_group(noise: float, seed: int, **options: Any) -> ApplicationState:
 
 
 def require_rest(state: ApplicationState, assignor: str) -> ApplicationState:
-    """Ask once, and return what follows. Nothing may move, warm up, or ask for a follow-up."""
+    """Check that an answer moves nothing, warms up nothing and requests no follow-up; return the next snapshot."""
     given = assign(state, assignor)
     measures = measure(state, given)
     assert (measures.active_moves, measures.restore_work, measures.warmups) == (0, 0, 0)
@@ -57,7 +57,7 @@ def test_one_percent_across_a_rounding_step_moves_nothing(assignor: str) -> None
 @both
 @pytest.mark.parametrize("memory", [True, False])
 def test_weights_that_waver_around_the_step_move_nothing(assignor: str, memory: bool) -> None:
-    """Every round tells other weights, so each client is now above and now below the step."""
+    """Each round has other weights, so that each client is sometimes above and sometimes below the step."""
     state = make_group(0.02, seed=0)
     for seed in range(ROUNDS):
         weights = {task.id: task.weight for task in make_group(0.02, seed).tasks}
@@ -67,14 +67,14 @@ def test_weights_that_waver_around_the_step_move_nothing(assignor: str, memory: 
 
 
 @both
-def test_a_tolerance_of_nothing_does_not_move_what_no_move_can_improve(assignor: str) -> None:
-    """Without a tolerance only `min_gain` stands against a move: the greatest load is 0.5% above an even spread."""
+def test_a_tolerance_of_0_causes_no_move_without_gain(assignor: str) -> None:
+    """Without a tolerance only `min_gain` prevents moves: the greatest load is 0.5% above the mean."""
     require_rest(make_group(0.0, seed=0, load_tolerance=0.0), assignor)
 
 
 @both
 def test_rates_that_nearly_tie_move_nothing(assignor: str) -> None:
-    """Measured rates count in multiples of their mean with three digits. The digit that is cut off moves nothing."""
+    """Measured rates count in multiples of their mean with three digits; the lost digit moves nothing."""
     state = make_group(0.0, seed=0, weigh_by="rates")
     rng, written, moved = random.Random(1), dict.fromkeys(state.all_tasks, 0), 0
     for minute in range(ROUNDS):

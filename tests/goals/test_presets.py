@@ -1,4 +1,4 @@
-"""The order of the goals as data: presets, goals (a), balance_factor, and clients that drain."""
+"""Tests of the order of goals as data: presets, goals (a), balance_factor, and draining clients."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_options_are_the_same_in_toml_and_in_a_snapshot(tmp_path: Path) -> None:
         ("colour = 1", "colour"),
     ],
 )
-def test_options_that_are_none_are_refused_with_their_place(tmp_path: Path, text: str, found: str) -> None:
+def test_invalid_options_are_refused_with_their_place(tmp_path: Path, text: str, found: str) -> None:
     path = tmp_path / "options.toml"
     for head, before in (("", ""), ("[options]\n", "options.")):
         path.write_text(head + text.replace("[weights]", f"[{before}weights]"), encoding="utf-8")
@@ -87,7 +87,7 @@ def test_options_that_are_none_are_refused_with_their_place(tmp_path: Path, text
         assert "\n" not in str(error.value)
 
 
-def test_what_is_configured_takes_part_of_itself() -> None:
+def test_configured_goals_take_part_by_themselves() -> None:
     state = generate("scale-out", tasks=12, clients=3, standbys=1, racks=2)
     assert goal_order(state).names == tuple(goal.name for goal in DEFAULT_ORDER)
     assert goal_order(with_configs(state, rack_aware_assignment_strategy="min_traffic")).configured == ("rack_traffic",)
@@ -99,7 +99,7 @@ def test_what_is_configured_takes_part_of_itself() -> None:
 
 
 def test_weights_decide_between_balance_and_staying() -> None:
-    """A new client: with all weight on staying nothing moves; with all weight on balance it is lexicographic's balance."""
+    """A client joins: with all weight on stickiness no task moves; with all weight on balance the plan is balanced."""
     state = generate("scale-out", tasks=12, clients=4, standbys=1, seed=2)
     ordered = assign(state)
     stays = assign(with_options(state, preset="weighted", weights={"instance": 0.0, "subtopology": 0.0, "stickiness": 1.0}))
@@ -122,8 +122,8 @@ def test_weighted_settles_and_rests(shape: Any, standbys: int) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_weighted_sum_keeps_within_its_numbers() -> None:
-    """A lag near the end of int64 beside changelogs of five offsets."""
+def test_the_weighted_sum_does_not_overflow() -> None:
+    """One lag is near the end of int64, and changelogs have five offsets."""
     clients = {
         "a": {"active": "0_0", "lags": {"0_0": -2, "0_1": 2**63 - 1}},
         "b": {"active": "0_1", "lags": {"0_1": 2**63 - 1}},
@@ -142,7 +142,7 @@ def test_the_weighted_sum_keeps_within_its_numbers() -> None:
 @both
 @pytest.mark.parametrize(("factor", "moved"), [(1, 2), (2, 2), (3, 1), (4, 1), (5, 0)])
 def test_a_wider_share_moves_less(assignor: str, factor: int, moved: int) -> None:
-    """Eight stateless tasks, six of them on a: 4 and 4, or at most ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
+    """Client a owns six of eight stateless tasks: 4 and 4, or at most ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
     tasks = {f"{i}_0": "stateless" for i in range(8)}
     clients = {"a": {"active": [f"{i}_0" for i in range(6)]}, "b": {"active": ["6_0", "7_0"]}}
     state = make_snapshot(tasks, clients, options={"balance_factor": factor})
@@ -157,7 +157,7 @@ def test_a_wider_share_moves_less(assignor: str, factor: int, moved: int) -> Non
 @both
 @pytest.mark.parametrize("standbys", [0, 1, 2])
 @pytest.mark.parametrize("shape", ["steady", "scale-out"])
-def test_who_drains_is_emptied_and_may_leave_without_a_stir(assignor: str, shape: Any, standbys: int) -> None:
+def test_a_draining_client_is_emptied_and_leaves_without_moves(assignor: str, shape: Any, standbys: int) -> None:
     state = generate(shape, tasks=24, clients=5, standbys=standbys, seed=standbys)
     leaving = state.clients[0].process_id
     clients = [c.model_copy(update={"draining": c.process_id == leaving}) for c in state.clients]
@@ -177,8 +177,8 @@ def test_who_drains_is_emptied_and_may_leave_without_a_stir(assignor: str, shape
     assert again.clients == tuple(client for client in given.clients if client.process_id != leaving)
 
 
-def test_no_goals_at_all_are_an_order_too() -> None:
-    """Also where a plan is remembered: it stays while it is balanced and costs little more."""
+def test_an_empty_order_of_goals_is_valid() -> None:
+    """A remembered plan stays while it is balanced and costs little more."""
     state = with_options(generate("scale-out", 40, 6, 1, 2, seed=1), goals=())
     first = assign(state)
     again = assign(state.model_copy(update={"remembered": first}))

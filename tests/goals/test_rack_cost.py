@@ -1,4 +1,4 @@
-"""Goal `rack_cost`: Kafka's two costs in one sum, beside a plain count from the snapshot as JSON, and enumeration."""
+"""Tests of goal `rack_cost`, Kafka's two costs in one sum, against a plain count from the snapshot's JSON and enumeration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def racked(seed: int) -> ApplicationState:
 
 
 def count_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> int:
-    """What the page says, from the JSON: no memory, so standbys were where directories are."""
+    """Compute the cost by docs/reference/rules.md from the JSON; without memory, task directories count as standbys."""
     given = json.loads(state.model_dump_json())
     assert given["remembered"] is None
     traffic, elsewhere = (
@@ -103,8 +103,8 @@ def test_groups_come_to_rest_by_it() -> None:
         assert (result.settled, result.rests, result.violations) == (True, True, {}), f"seed {seed}\n{result}"
 
 
-def test_it_is_served_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit of the joint model is lowered."""
+def test_it_is_optimised_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test lowers the limit of the joint model."""
     monkeypatch.setattr(search, "SMALL_PAIRS", 10)
     for number, made in enumerate(make_snapshots("balance_subtopology", 6)):
         state = ask(made, 10, 1)

@@ -1,5 +1,4 @@
-"""What a standby loads its client with (`standby_load`), beside a plain computation from docs/reference/rules.md, and
-enumeration."""
+"""Tests of the load of standbys (`standby_load`) against a plain computation by docs/reference/rules.md and enumeration."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ def with_share(state: ApplicationState, share: float) -> ApplicationState:
 
 
 def weigh_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> float:
-    """The greatest load, from the text of the page alone: loops and sorting, one task after the other."""
+    """Return the greatest load by the text of the page, with plain loops and sorting."""
     share = state.options.standby_load
     drains = {c.process_id for c in state.clients if c.draining}
     staying = [c for c in state.clients if c.process_id not in drains] or list(state.clients)
@@ -76,7 +75,7 @@ def weigh_plainly(state: ApplicationState, active: dict[str, str], standby: dict
 
 
 def list_plans(state: ApplicationState) -> Iterator[Copies]:
-    """Plans with nothing on clients that drain for which others have room."""
+    """Yield plans that use draining clients only for copies without room on other clients."""
     draining = {c.process_id for c in state.clients if c.draining}
     draining = draining if len(draining) < len(state.clients) else set()
     room = len(state.clients) - len(draining)
@@ -88,7 +87,7 @@ def list_plans(state: ApplicationState) -> Iterator[Copies]:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
-def test_the_measure_is_what_the_page_says(share: float) -> None:
+def test_the_measure_follows_the_page(share: float) -> None:
     looked = 0
     for seed in range(60):
         state = loaded(seed, share)
@@ -136,7 +135,7 @@ def test_groups_settle_within_the_tolerance_and_rest(assignor: str, share: float
         state = with_share(make_group(event, 60, 6, 1, "lognormal", seed=5), share)
         result = converge(state, assignor)
         assert (result.settled, result.rests, result.violations) == (True, True, {}), event
-        at_rest_at_once = result.moved_active == 0 and event != "fresh"  # what gains less than min_gain stays
+        at_rest_at_once = result.moved_active == 0 and event != "fresh"  # moves that gain less than min_gain are not made
         assert measure(state, result.final).balanced or at_rest_at_once, event
 
 
@@ -151,7 +150,7 @@ def test_small_groups_settle_and_rest(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", OURS)
 @pytest.mark.parametrize("weights", ["lognormal", "hot subtopology"])
-def test_a_fresh_group_is_all_but_even(assignor: str, weights: Any) -> None:
+def test_a_fresh_group_is_nearly_balanced(assignor: str, weights: Any) -> None:
     state = with_share(make_group("fresh", 100, 10, 1, weights, seed=3), 0.4)
     load = next(goal for goal in assign(state, assignor).report.goals if goal.name == "load")
     assert load.bound is not None
@@ -160,7 +159,7 @@ def test_a_fresh_group_is_all_but_even(assignor: str, weights: Any) -> None:
 
 @pytest.mark.parametrize("assignor", OURS)
 def test_a_heavy_standby_is_beside_light_actives(assignor: str) -> None:
-    """Where standbys weigh as much as actives, nobody has the standbys of both heavy tasks, and one of the actives as well."""
+    """Standbys weigh as much as actives, so each client has one copy of one heavy task."""
     tasks = {
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([8.0, 8.0, 2.0, 2.0, 2.0, 2.0])
@@ -172,7 +171,7 @@ def test_a_heavy_standby_is_beside_light_actives(assignor: str) -> None:
 
 
 def test_goal_load_inside_shares_knows_standbys() -> None:
-    """Goals in an order in which load comes after restore work: one model of all pairs, shares as always."""
+    """Goal load comes after restore work in this order: one model has all pairs, with the usual shares."""
     tasks = {
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([9.0, 1.0, 1.0, 1.0])
@@ -183,7 +182,7 @@ def test_goal_load_inside_shares_knows_standbys() -> None:
     assert load.value == pytest.approx(1.0), "every client has every task"
 
 
-def test_what_a_client_would_carry_counts_its_standby_once() -> None:
+def test_a_candidates_load_counts_its_standby_once() -> None:
     tasks = {
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([5.0, 4.0])
@@ -195,7 +194,7 @@ def test_what_a_client_would_carry_counts_its_standby_once() -> None:
     assert row.load_with_it == pytest.approx((5 + 4) / (13.5 / 2))
 
 
-def test_without_it_nothing_changes() -> None:
+def test_answers_do_not_change_without_standby_load() -> None:
     state = make_group("scale-out", 40, 4, 1, "lognormal", seed=2)
     assert "standby_load" not in json.loads(state.model_dump_json())["options"]
     assert assign(with_share(state, 0.0)).clients == assign(state).clients

@@ -1,4 +1,4 @@
-"""Goal `tag_spread`: as many distinct values of every tag as a balanced plan can have, in order, at every size (KIP-708)."""
+"""Tests of goal `tag_spread`: the most distinct values of each tag, in order, in groups of any size (KIP-708)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from optassign_models.target import search, solver
 
 
 def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for a large group: the relaxation decides."""
+    """Disable CP-SAT, so that the relaxation decides as in a large group."""
     monkeypatch.setattr(search, "SMALL_PAIRS", 0)
     monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
 
@@ -29,7 +29,7 @@ def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:
     return {goal.name: goal for goal in given.report.goals if goal.stage != "rebalance"}
 
 
-def test_a_plan_reaches_what_a_balanced_plan_can() -> None:
+def test_the_plan_reaches_the_maximum_of_balanced_plans() -> None:
     for kind, state in islice(make_snapshots(40), 12):
         if kind != "a tag, large":
             given = assign(state)
@@ -39,7 +39,7 @@ def test_a_plan_reaches_what_a_balanced_plan_can() -> None:
             assert row.bound is None or row.bound >= row.value, f"{kind}, {state.application}"
 
 
-def test_so_it_does_without_cp_sat_and_proves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cp_sat_the_plan_reaches_and_proves_the_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     without_cp_sat(monkeypatch)
     looked = 0
     for kind, state in islice(make_snapshots(40), 18):
@@ -53,7 +53,7 @@ def test_so_it_does_without_cp_sat_and_proves_it(monkeypatch: pytest.MonkeyPatch
 
 
 def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What either proves is not beaten by the other: also where places of tied clients are priced one by one."""
+    """Values that both call proven are equal, also if places of tied clients are priced one by one."""
     states = [state for kind, state in islice(make_snapshots(40), 18) if kind != "a tag, large"]
     joint = [rows_of(assign(state)) for state in states]
     without_cp_sat(monkeypatch)
@@ -73,7 +73,7 @@ def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("crossing", [True, False])
 @pytest.mark.parametrize("tags", [["zone", "cluster"], ["cluster", "zone"]])
 def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags: list[str], crossing: bool) -> None:
-    """No two clients differ in both."""
+    """No two clients differ in both tags."""
     clients = {"a": {"zone": "1", "cluster": "1"}, "b": {"zone": "2", "cluster": "1"}, "c": {"cluster": "2"}}
     clients |= {"d": {"zone": "1"}} if crossing else {}
     state = make_snapshot(
@@ -86,8 +86,8 @@ def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags:
 
 
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
-def test_a_group_comes_to_rest_where_the_tags_are_at_their_most(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through warm-ups, where R5 keeps standbys on who is caught up."""
+def test_a_group_comes_to_rest_at_the_maximum_of_tags(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warm-ups lead there, because R5 keeps standbys on caught-up clients."""
     without_cp_sat(monkeypatch)
     made = generate(shape, 40, 9, 1, racks=3, seed=3)  # type: ignore[arg-type]
     state = with_configs(made, rack_aware_assignment_tags=("zone",))
@@ -96,8 +96,8 @@ def test_a_group_comes_to_rest_where_the_tags_are_at_their_most(shape: str, monk
     assert [reached for reached, _ in count_values_of_tags(state, TaskPlacement.of(state, result.final))] == find_most(state)
 
 
-def test_who_has_no_value_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One zone has a name and the other clients none: two copies in the nameless ones are not in two zones."""
+def test_a_client_without_a_value_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One zone has a name, and the other clients have none: two copies on nameless clients are not in two zones."""
     without_cp_sat(monkeypatch)
     state = generate("cold", 30, 6, 1, racks=2, seed=1)
     clients = [c.model_copy(update={"tags": {"zone": "r1"} if c.tags["zone"] == "r1" else {}}) for c in state.clients]

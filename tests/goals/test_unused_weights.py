@@ -1,4 +1,4 @@
-"""Weights count under preset `weighted` alone; under `lexicographic` the report says that they do not."""
+"""Tests that weights count under preset `weighted` only, and that the report says so under `lexicographic`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which changelogs belong to which subtopology: by name, by size, by offsets, by the topology's own text, or not at all."""
+"""Tests that changelogs are matched to subtopologies by name, size, offsets or the topology's text, or left open."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_only_subtopology_with_state_has_it() -> None:
     assert not found.open
 
 
-def test_sizes_tell() -> None:
+def test_sizes_match_changelogs_to_subtopologies() -> None:
     other = (0, 1, 2, 3)
     found = find_changelogs(
         "app", [make(0), make(1, partitions=other)], {"app-a-changelog": ends(10, other), "app-b-changelog": ends(10)}
@@ -41,7 +41,7 @@ def test_sizes_tell() -> None:
     assert found.topics == {("", 0): ("app-b-changelog",), ("", 1): ("app-a-changelog",)}
 
 
-def test_offsets_tell_where_sizes_do_not() -> None:
+def test_offsets_decide_between_equal_sizes() -> None:
     found = find_changelogs(
         "app",
         [make(0, offsets=1000), make(1, offsets=300)],
@@ -50,7 +50,7 @@ def test_offsets_tell_where_sizes_do_not() -> None:
     assert found.topics == {("", 0): ("app-b-changelog", "app-c-changelog"), ("", 1): ("app-a-changelog",)}
 
 
-def test_it_stays_open_where_two_ways_fit_alike() -> None:
+def test_two_equal_matches_stay_open() -> None:
     topics = {"app-a-changelog": ends(300), "app-b-changelog": ends(301)}
     found = find_changelogs("app", [make(0, offsets=300), make(1, offsets=300)], topics)
     assert found.topics == {}
@@ -58,7 +58,7 @@ def test_it_stays_open_where_two_ways_fit_alike() -> None:
     assert found.undecided == {("", 0), ("", 1)}
 
 
-def test_what_was_left_behind_on_a_disk_proves_nothing() -> None:
+def test_old_state_on_a_disk_proves_nothing() -> None:
     topics = {"app-a-changelog": ends(300), "app-b-changelog": ends(9000)}
     found = find_changelogs("app", [make(0, offsets=20), make(1, offsets=4000)], topics)
     assert found.open == tuple(topics)

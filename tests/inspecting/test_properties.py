@@ -1,4 +1,4 @@
-"""An ordinary client.properties: what it says of the connection, and what is refused in it."""
+"""Tests of ordinary client.properties: the connection that they configure, and refused keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_file_is_read_as_java_reads_it(tmp_path: Path) -> None:
     assert read(tmp_path, text) == {"security.protocol": "SASL_SSL", "a": "b c", "key one": "value", "escaped": "A\tb\\"}
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read .*allowed: a client\.properties"):
         read_properties(tmp_path / "missing")
 
@@ -98,7 +98,7 @@ def test_certificates_from_a_file_or_from_the_properties(tmp_path: Path) -> None
         ),
     ],
 )
-def test_what_cannot_work_is_refused(told: dict[str, str], error: str) -> None:
+def test_contradictory_properties_are_refused(told: dict[str, str], error: str) -> None:
     with pytest.raises(InputError) as raised:
         make_connection(told, "f")
     assert str(raised.value).startswith(error)
@@ -116,7 +116,7 @@ class _TokenEndpoint(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is made of the bytes that a real broker handed out of groups under Kafka's default assignor."""
+"""Tests of inspecting groups under Kafka's default assignor, from recorded responses of a real broker."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_group_at_rest() -> None:
     assert {client.tags["zone"] for client in state.clients} == {"a"}
     assert state.configs.num_standby_replicas == 1
     assert [task.id for task in state.tasks if task.logged] == [f"{s}_{p}" for s in (0, 1) for p in range(12)]
-    # The first subtopology was given twice as many records: offsets on disks tell which changelog is whose.
+    # The first subtopology got twice as many records, so that offsets on disks match changelogs to subtopologies.
     assert {task.changelog_end_offset for task in state.tasks if task.id.startswith("0_")} <= set(range(600, 610))
     assert {task.changelog_end_offset for task in state.tasks if task.id.startswith("1_")} <= set(range(300, 310))
     for client in state.clients:
@@ -79,7 +79,7 @@ def test_a_join_with_warm_ups() -> None:
     assert 2400 <= (summary.restored or 0) <= 2420  # four changelogs of about 600
 
 
-def test_what_cannot_be_told_apart_is_left_out_and_said() -> None:
+def test_ambiguous_changelogs_are_left_out_and_reported() -> None:
     inspected = inspect("without-standbys")
     assert {task.changelog_end_offset for task in inspected.snapshot.tasks} == {None}
     assert any("--topology" in remark for remark in inspected.remarks)
@@ -103,7 +103,7 @@ def test_an_answer_of_another_assignor_is_not_called_kafkas() -> None:
     assert inspect_classic(exchanged, STATED, {}).applied.assignor == "unknown"
 
 
-def test_a_pass_that_hands_tasks_over_is_told() -> None:
+def test_a_pass_that_hands_tasks_over_is_reported() -> None:
     reading = read_recorded_group("two-instances-at-rest")
     assert not is_between_passes(reading)
     first, second = reading.members
@@ -162,14 +162,14 @@ def test_the_outlook_plays_each_event_under_both(outlook: GroupOutlook) -> None:
     assert own.moves < theirs.moves
     lost = outlook.find("loss", OPTASSIGN)
     assert lost is not None
-    assert lost.longest_down_s > 45  # the session has to time out first
+    assert lost.longest_down_s > 45  # only after its session times out
     choice = outlook.warmups[0]
     assert choice.best in choice.seconds
     assert choice.seconds[1] is None or choice.seconds[1] >= (choice.seconds[choice.best] or 0)
 
 
 def test_the_default_is_compared_when_it_is_tuned(outlook: GroupOutlook) -> None:
-    """In this small group of slow disks, settings of Kafka's default save most of what optassign saves."""
+    """In this small group with slow disks, tuned settings of Kafka's default save most of the time that optassign saves."""
     assert outlook.tuned == TunedSettings(outlook.warmups[0].best, 60_000)
     theirs, tuned = outlook.find("scale-out", "high-availability"), outlook.find("scale-out", "high-availability", tuned=True)
     assert theirs is not None
@@ -197,7 +197,7 @@ def test_a_group_with_the_tuned_settings_has_no_tuned_rows_and_restarts_as_told(
     assert restart.longest_down_s > quick.longest_down_s + 200
 
 
-def test_sizes_are_shown_in_bytes_where_the_brokers_tell(outlook: GroupOutlook) -> None:
+def test_sizes_are_in_bytes_if_the_brokers_report_them(outlook: GroupOutlook) -> None:
     reading = read_recorded_group("third-instance-joined")
     sized = {
         name: replace(topic, sizes={p: 2_000 * end for p, end in topic.ends.items()})
@@ -256,7 +256,7 @@ def test_the_report_shows_what_was_inspected(outlook: GroupOutlook) -> None:
     assert [(each.kind, each.tasks) for each in report.subtopologies] == [("logged", 12), ("logged", 12), ("stateless", 12)]
     (zone,) = report.zones
     assert (zone.tag, zone.values) == ("zone", ("a", "b"))
-    assert zone.tasks_in_one == 23  # of 24: only 0_4 is active on the instance in zone b
+    assert zone.tasks_in_one == 23  # of 24 tasks: only 0_4 is active on the instance in zone b
     assert report.imbalance > 0
     advice = list(list_advice(report))
     assert any("rack.aware.assignment.tags=zone" in line for line in advice)

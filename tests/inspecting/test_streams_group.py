@@ -1,4 +1,4 @@
-"""A streams group as the broker describes it becomes a snapshot of what runs and an answer of what is assigned."""
+"""Tests that a streams group becomes a snapshot of its current tasks and an answer with its target."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_answer_is_the_target_with_warm_ups_by_name() -> None:
     assert INSPECTED.applied.report.balanced
 
 
-def test_what_is_not_told_is_assumed_and_said() -> None:
+def test_missing_facts_are_assumed_and_reported() -> None:
     assert (INSPECTED.protocol, INSPECTED.static_members) == ("streams", 1)
     assert INSPECTED.growth == {"0_0": 2.5, "0_1": 2.5}
     assert INSPECTED.changelog_bytes == {"0_0": 5_000}, "a size that one partition lacks is unknown"

@@ -1,4 +1,4 @@
-"""The plug-in's check of answers against the validator: both refuse the same, but for what only the memory can tell."""
+"""Tests that the plug-in's check of answers and the validator refuse the same, except where memory is needed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from optassign.measuring.ranks import Ranks
 
 
 def looks_like_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
-    """R10's exception as the JVM makes it: of a task that nobody owns, for any client that is hardly worse than the best.
+    """Return whether the JVM's form of R10's exception applies: an unowned task, on a client hardly worse than the best.
 
-    Where the first pass sent it, the service may know better than the JVM.
+    The service may know the client that the first pass chose; the JVM does not.
     """
     if violation.rule not in ("R3", "R5") or violation.task is None or violation.process_id is None:
         return False

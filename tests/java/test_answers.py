@@ -1,4 +1,4 @@
-"""Kafka's own assignors on our snapshots: what they answer, and what of a snapshot they take into account."""
+"""Tests of Kafka's own assignors on our snapshots: their answers, and the parts of a snapshot that they use."""
 
 import json
 from collections import Counter
@@ -27,8 +27,7 @@ def test_every_answer_has_each_task_once_and_the_standbys_and_warm_ups_that_are_
     state = SNAPSHOTS[name]
     found = assign(state, assignor())
     broken = {violation.rule for violation in validate(state, found)}
-    # The others of the rules are what Kafka's classes do not promise. A warm-up that is taken for a standby, or the other way
-    # round, breaks R4.
+    # Kafka's classes do not promise the other rules. A warm-up taken for a standby, or a standby for a warm-up, breaks R4.
     assert not broken & {"format", "R1", "R2", "R4", "R6"}
 
 
@@ -42,7 +41,7 @@ def test_the_answer_depends_neither_on_the_order_of_lists_nor_on_the_jvm(assigno
     random = Random(7)
     for entries in (shuffled["tasks"], shuffled["clients"], *(client["previous_standby"] for client in shuffled["clients"])):
         random.shuffle(entries)
-    # Past Python, which would sort it all again.
+    # Send it past Python's types, which would sort all lists again.
     message = {"assignor": assignor.runs}  # type: ignore[attr-defined]
     clients = jvm.request(message, json.dumps(shuffled))["clients"]
     assert {client["process_id"]: client for client in clients} == {
@@ -65,7 +64,7 @@ def test_an_answer_says_where_it_comes_from_and_how_long_kafkas_call_took() -> N
     assert not found.report.balanced
 
 
-def test_each_timed_call_is_told() -> None:
+def test_each_timed_call_is_reported() -> None:
     seconds = KafkaHighAvailability().timed(SNAPSHOTS["third-instance-joins"], warmup_calls=2, timed_calls=5)
     assert len(seconds) == 5
     assert all(second > 0 for second in seconds)
@@ -80,10 +79,10 @@ def test_each_timed_call_is_told() -> None:
         # Java compares the halves of a UUID as signed numbers.
         ("80000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000000"),
         ("00000000-0000-0000-0000-000000000000", "10000000-0000-0000-0000-000000000000"),
-        # Not all are UUIDs: the order of strings.
+        # If not all ids are UUIDs, they are ordered as strings.
         ("00000000-0000-0000-0000-000000000000", "80000000-0000-0000-0000"),
         ("client-10", "client-9"),
-        # The order of code points, which differs from that of UTF-16.
+        # Strings are ordered by code points, which differs from the order of UTF-16.
         ("\uffee", "\U0001f600"),
     ],
 )
@@ -124,7 +123,7 @@ def test_standbys_keep_to_the_configured_tags() -> None:
 
 
 def racked(strategy: str, racks: dict[str, str | None], **configs: Any) -> ApplicationState:
-    """Two logged tasks whose partitions are on the rack of the other client than the one Kafka would take."""
+    """Return two logged tasks whose partitions are on the rack of the client that Kafka would not choose otherwise."""
     tasks = {
         f"0_{i}": {
             "changelog_end_offset": 5,
@@ -176,7 +175,7 @@ _OF_THE_BROKER = pytest.mark.parametrize("broker", [KafkaBrokerSticky, KafkaBrok
 
 @_OF_THE_BROKER
 def test_the_broker_deals_tasks_to_threads_and_they_keep_what_they_had(broker: type[TaskAssignor]) -> None:
-    # Numbers with gaps: to the broker a subtopology has partitions 0 to n - 1.
+    # Partition numbers have gaps: for the broker a subtopology has partitions 0 to n - 1.
     tasks = {f"{subtopology}_{partition}": 1000 for subtopology in (0, 3) for partition in (1, 5, 9)}
     state = make_snapshot(tasks, {"a": {"threads": 2, "active": "0_5 3_9 0_9 3_1"}, "b": {"active": "3_5 0_1"}})
     assert is_same(assign(state, broker()), {"a": "0_5 0_9 3_1 3_9", "b": "0_1 3_5"})
@@ -184,7 +183,7 @@ def test_the_broker_deals_tasks_to_threads_and_they_keep_what_they_had(broker: t
 
 @_OF_THE_BROKER
 def test_the_broker_sees_which_consumer_had_which_task(broker: type[TaskAssignor]) -> None:
-    # Three members, three tasks: one each. The consumer that had two of them keeps one, and b gets the other.
+    # Three members have one of three tasks each. The consumer with two tasks keeps one, and b gets the other.
     tasks = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless"}
     a = {"threads": 2, "active": "0_0 0_1 0_2"}
     dealt = make_snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_2"], "y": ["0_0", "0_1"]}}, "b": {}})
@@ -194,7 +193,7 @@ def test_the_broker_sees_which_consumer_had_which_task(broker: type[TaskAssignor
 
 
 @pytest.mark.parametrize("most", "bcd")
-def test_the_broker_of_4_4_puts_a_standby_where_most_of_the_state_is_and_that_of_4_3_does_not(most: str) -> None:
+def test_only_the_broker_of_4_4_puts_a_standby_where_most_of_the_state_is(most: str) -> None:
     lags = {"b": 900, "c": 800, "d": 700} | {most: 100}
     clients = {"a": {"active": "0_0", "lags": {"0_0": -2}}, **{name: {"lags": {"0_0": lag}} for name, lag in lags.items()}}
     state = make_snapshot({"0_0": 1000}, clients, num_standby_replicas=1)
@@ -203,7 +202,7 @@ def test_the_broker_of_4_4_puts_a_standby_where_most_of_the_state_is_and_that_of
     assert is_same(assign(state, KafkaBrokerSticky()), {**nobody, "b": "| 0_0"})
 
 
-def test_who_has_a_standby_keeps_it_under_the_broker_of_4_4_whatever_others_have_of_it() -> None:
+def test_the_broker_of_4_4_keeps_a_standby_on_its_client() -> None:
     clients = {
         "a": {"active": "0_0", "lags": {"0_0": -2}},
         "b": {"lags": {"0_0": 0}},

@@ -1,4 +1,4 @@
-"""The applications of deploy/examples compile as they stand, and name the plug-in where their framework reads it."""
+"""Tests that the applications of deploy/examples compile, and name the plug-in where their framework reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fallback's follow-ups, slots and offload against the service's: the same, by the same snapshots."""
+"""Tests that the planner's follow-ups, slots and offload are those of the service for the same snapshots."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Given = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
 @dataclass(frozen=True)
 class Case:
-    """A rebalance of the fallback's, and what it would have answered without offload."""
+    """A rebalance of the planner, and its answer without offload."""
 
     where: str
     situation: Situation
@@ -52,7 +52,7 @@ def cases() -> list[Case]:
 
 
 def to_step(situation: Situation, answer: TaskAssignment) -> Step:
-    """The fallback's answer, with what its follow-up waits for."""
+    """Return the planner's answer as a step, with the copies that its follow-up waits for."""
     C = situation.problem.C
     task = {name: t for t, name in enumerate(situation.inventory.tasks)}
 
@@ -81,7 +81,7 @@ def to_step(situation: Situation, answer: TaskAssignment) -> Step:
 
 
 @pytest.mark.long
-def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
+def test_the_planners_follow_ups_are_those_of_the_service(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
         where, situation, answer = case.where, case.situation, case.answer
@@ -90,7 +90,7 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
         if asked is None or answer.plan is None:
             continue
         step = to_step(situation, answer)
-        # The fallback's report does not say whether owners were held back: without memory they may have been.
+        # The planner's report does not say whether owners were held back: without memory they may have been.
         steps = [step, replace(step, notes=(Note.HELD,))] if situation.unconfirmed else [step]
         delays = [choose_delay(situation.problem, situation.pace, each) for each in steps]
         delay = min(delays, key=lambda each: abs(asked - each))
@@ -100,7 +100,7 @@ def test_the_fallback_asks_when_the_service_would(cases: list[Case]) -> None:
 
 
 @pytest.mark.long
-def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) -> None:
+def test_the_planners_slots_are_those_of_the_service(cases: list[Case]) -> None:
     compared: Counter[str] = Counter()
     for case in cases:
         situation, answer = case.situation, case.without  # offload comes after the warm-ups
@@ -121,8 +121,8 @@ def test_the_fallback_gives_the_slots_that_the_service_would(cases: list[Case]) 
 
 
 @pytest.mark.long
-def test_the_fallback_offloads_as_the_service_would(cases: list[Case]) -> None:
-    """The same copies, and actives that are worth as much: what the service's flow proves to be least."""
+def test_the_planner_offloads_as_the_service_does(cases: list[Case]) -> None:
+    """Copies are the same, and actives have the value that the service's flow proves to be the least."""
     compared: Counter[str] = Counter()
     for case in cases:
         where, situation, answer, without = case.where, case.situation, case.answer, case.without

@@ -1,4 +1,4 @@
-"""The order of hash tables, against the JDK's own: random tables, most of them with crowded buckets, that grow and shrink."""
+"""Tests of the order of hash tables against the JDK's: random tables, mostly with full buckets, that grow and shrink."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ PROGRAM = Path(__file__).parent / "HashOrders.java"
 
 
 def codes(rng: Random, number: int) -> list[int]:
-    """Hash codes: random; those of tasks; few different ones; multiples of the number of buckets."""
+    """Draw hash codes: random ones, those of tasks, few different ones, or multiples of the number of buckets."""
     match rng.randrange(4):
         case 0:
             return [rng.randrange(-(2**31), 2**31) for _ in range(number)]
@@ -61,4 +61,4 @@ def test_tables_iterate_as_the_jdks() -> None:
         if min(s) >= 0:
             assert order_by_hash(s, hashes, capacity) == expected, f"case {n}"
         trees += any(isinstance(bucket, TreeBin) for bucket in table._buckets)
-    assert trees > CASES // 10  # else the cases have become too mild
+    assert trees > CASES // 10  # otherwise the cases would hardly test trees

@@ -1,4 +1,4 @@
-"""Kafka's high-availability assignor on our snapshots: which copies are told as warm-ups, and how lags are handed on."""
+"""Tests of Kafka's high-availability assignor on our snapshots: which copies are warm-ups, and how lags are passed on."""
 
 import pytest
 from judging import make_snapshot
@@ -10,7 +10,7 @@ from optassign.assignors.baselines.kafka import KafkaHighAvailability
 # --- warm-ups --------------------------------------------------------------------------------------------------------
 
 
-def test_an_active_that_moves_leaves_a_warm_up_where_it_shall_be() -> None:
+def test_an_active_that_moves_leaves_a_warm_up_on_its_target() -> None:
     state = make_snapshot({"0_0": 1000, "0_1": 1000}, {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}}, "b": {}})
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1!", "b": "| | 0_1"})
 
@@ -21,7 +21,7 @@ def test_warm_ups_end_with_their_slots() -> None:
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1 0_2 0_3 0_4 0_5!", "b": "| | 0_1 0_3"})
 
 
-def test_where_an_active_and_a_standby_swap_no_copy_is_a_warm_up() -> None:
+def test_a_swap_of_active_and_standby_has_no_warm_up() -> None:
     state = make_snapshot(
         {"0_0": 1000, "0_1": 1000},
         {"a": {"lags": {"0_0": -2, "0_1": -2}}, "b": {}},
@@ -31,12 +31,12 @@ def test_where_an_active_and_a_standby_swap_no_copy_is_a_warm_up() -> None:
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0 0_1!", "b": "| 0_0 0_1"})
 
 
-def test_a_swap_with_a_standby_that_is_only_the_most_caught_up_is_no_warm_up_either() -> None:
+def test_a_swap_with_the_most_caught_up_standby_has_no_warm_up() -> None:
     state = make_snapshot({"0_0": 1000}, {"a": {"0_0": 900}, "b": {"0_0": 500}}, num_standby_replicas=1)
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "| 0_0!", "b": "0_0"})
 
 
-def test_a_standby_that_moves_leaves_a_warm_up_where_it_shall_be() -> None:
+def test_a_standby_that_moves_leaves_a_warm_up_on_its_target() -> None:
     state = make_snapshot({"0_0": 1000}, {"a": {"0_0": -2}, "b": {}, "c": {"0_0": 0}}, num_standby_replicas=1)
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0!", "b": "| | 0_0", "c": "| 0_0"})
 
@@ -44,10 +44,10 @@ def test_a_standby_that_moves_leaves_a_warm_up_where_it_shall_be() -> None:
 @pytest.mark.parametrize(
     ("clients", "slots", "expected"),
     [
-        # Two standbys shall be on b and c, which are empty; d and e have state.
+        # The target has standbys on b and c, which are empty; d and e have state.
         ("de", 2, {"a": "0_0!", "b": "| | 0_0", "c": "| | 0_0", "d": "| 0_0", "e": "| 0_0"}),
         ("de", 1, {"a": "0_0!", "b": "| | 0_0", "c": "", "d": "| 0_0", "e": "| 0_0"}),
-        # Only d has state: the standby of b moves there, that of c stays. Numbers alone would not tell which is which.
+        # Only d has state: the standby of b moves there, that of c stays. Counts alone would not show which one moved.
         ("d", 2, {"a": "0_0!", "b": "| | 0_0", "c": "| 0_0", "d": "| 0_0"}),
     ],
 )
@@ -74,7 +74,7 @@ def test_at_the_greatest_acceptable_lag_everyone_is_caught_up() -> None:
     [
         (0, {"a": "0_0 0_1!", "b": "| | 0_1"}),
         (EVERYONE - 1, {"a": "0_0 0_1!", "b": "| | 0_1"}),
-        (EVERYONE, {"a": "0_0", "b": "0_1"}),  # there is no greater lag
+        (EVERYONE, {"a": "0_0", "b": "0_1"}),  # no lag is greater
     ],
 )
 def test_an_absent_lag_is_more_than_any_other_and_never_caught_up(
@@ -82,7 +82,7 @@ def test_an_absent_lag_is_more_than_any_other_and_never_caught_up(
 ) -> None:
     tasks = {"0_0": 5, "0_1": {"changelog_end_offset": None}}
     state = make_snapshot(tasks, {"a": {"0_1": reported}, "b": {}}, acceptable_recovery_lag=acceptable)
-    # 0_0 is tiny, so a may have it; 0_1 shall be on b, which reports nothing.
+    # 0_0 is tiny, so a may have it; the target has 0_1 on b, which reports no lag.
     assert is_same(assign(state, KafkaHighAvailability()), expected)
 
 
@@ -91,7 +91,7 @@ def test_an_absent_lag_beside_the_greatest_one_is_not_less() -> None:
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": ""})
 
 
-def test_lags_that_are_not_known_are_handed_on_and_noted() -> None:
+def test_unknown_lags_are_passed_on_and_noted() -> None:
     state = make_snapshot({"0_0": 1000}, {"a": {"0_0": 900}, "b": {"0_0": -3}})
     found = assign(state, KafkaHighAvailability())
     assert is_same(found, {"a": "| | 0_0!", "b": "0_0"})

@@ -1,4 +1,4 @@
-"""The tests that are written in Java, of all modules: Maven runs them, and here they are counted."""
+"""Tests that Maven runs and passes the Java tests of all modules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def assert_all_passed() -> None:
 
 
 def test_java_modules_pass_their_own_tests() -> None:
-    """`make java` has run them where a source has changed; `make test` calls it first."""
+    """`make java` runs the tests whose sources have changed; `make test` calls it first."""
     done = subprocess.run(["make", "java"], cwd=JAVA.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert_all_passed()

@@ -1,6 +1,6 @@
-"""One jar for every Kafka Streams with KIP-924: each class and member of Kafka's that the plug-in uses is there.
+"""Tests that one jar works with every Kafka Streams with KIP-924: each class and member that the plug-in uses exists.
 
-What is found stands in tests/java/compatibility.json, which the documentation shows.
+tests/java/compatibility.json has the results, and the documentation shows them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from optassign.assignors.baselines import maven
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tests" / "java" / "compatibility.json"
 VERSIONS = tuple(json.loads(RESULTS.read_text(encoding="utf-8"))["kafka_streams"])
-"""The last known release of each line, and the first of all."""
+"""The latest known release of each line, and the first release of all."""
 KAFKAS = "org/apache/kafka/"
 INLINED = "io/github/optassign/policy"
 """Classes of constants: the compiler writes their values into the classes that use them, and the jar leaves them out."""
 OF_SHADOW_MODE = "io/github/optassign/kafka/"
-"""Classes that call Kafka's own assignor, which is internal there; `check` says before the start whether it can be called."""
+"""Classes that call Kafka's internal assignor; `check` says before the start whether it can be called."""
 
 
 @cache
@@ -54,8 +54,8 @@ def test_the_plug_in_links(version: str, libraries: Path) -> None:
     assert recorded["shadow_mode_links"] is (not of_shadow), sorted(str(use) for name in of_shadow for use in missing[name])
 
 
-def test_what_is_not_there_is_found() -> None:
-    """The plug-in without its libraries lacks all that it uses of Kafka's, and with itself alone nothing of its own."""
+def test_missing_classes_are_found() -> None:
+    """The plug-in without libraries lacks all that it uses of Kafka, and with its own classes none of its own."""
     plugin = read_plugin()
     missing = find_missing(plugin.values(), plugin, KAFKAS)
     assert any(

@@ -1,4 +1,4 @@
-"""The planner's minimum-cost flow against OR-Tools', on random networks."""
+"""Tests of the planner's minimum-cost flow against OR-Tools' on random networks."""
 
 import subprocess
 from pathlib import Path
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).parent / "FlowCosts.java"
 Network = tuple[list[int], list[tuple[int, int, int, int, int, int]]]
 """Supply of each node; tail, head, least and greatest flow, level of the cost, and cost of each arc."""
 FIRST_LEVEL = 1_000_000
-"""Costs of level 0 in units of level 1: more than any sum of the latter."""
+"""Costs of level 0 in units of level 1: more than any sum of costs of level 1."""
 
 
 def make_network(rng: Random) -> Network:
@@ -27,7 +27,7 @@ def make_network(rng: Random) -> Network:
         level = rng.randrange(levels)
         cost = rng.randint(max(least_cost, -10), min(most_cost, 10)) if level else rng.randint(least_cost, most_cost)
         arcs.append((rng.randrange(n), rng.randrange(n), low, low + rng.randint(0, most_units), level, cost))
-    if rng.random() < 0.7:  # some flow keeps the bounds
+    if rng.random() < 0.7:  # ensures a feasible flow
         units = [(tail, head, rng.randint(low, high)) for tail, head, low, high, _, _ in arcs]
     else:
         units = [(rng.randrange(n), rng.randrange(n), rng.randint(0, 3)) for _ in range(rng.randint(0, n))]

@@ -1,4 +1,4 @@
-"""Our high-availability and sticky assignors against Kafka's own classes, copy by copy."""
+"""Tests of our high-availability and sticky assignors against Kafka's own classes, copy by copy."""
 
 import uuid
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from optassign_benchmarks.grid import Spec
 RECORDED = sorted((Path(__file__).parent.parent / "data" / "kafka-4.3.1").glob("*.json"))
 THREADS: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 2), (1, 4))
 PARTS = 10
-"""The 500 snapshots in ten tests."""
+"""Ten tests share the 500 snapshots."""
 
 
 def specs(part: int) -> Iterable[Spec]:
-    """Fifty: all shapes, 0 to 3 standbys, few and many clients, all kinds of tasks, lags unknown, dense and left out."""
+    """Yield fifty specs: all shapes, 0 to 3 standbys, few or many clients, all kinds of tasks, unknown or dense lags."""
     rng = Random(part)
     for i in range(500 // PARTS):
         clients = 1 if i % 17 == 0 else rng.randint(2, 12)
@@ -45,7 +45,7 @@ def specs(part: int) -> Iterable[Spec]:
 
 
 def many_caught_up(seed: int) -> ApplicationState:
-    """State all over the place, and one warm-up: the queue of clients loses its order."""
+    """Draw a group with much state and one warm-up slot: the queue of clients loses its order."""
     rng = Random(seed)
     tasks, clients, share, threads = (
         rng.randint(10, 80),
@@ -72,7 +72,7 @@ def many_caught_up(seed: int) -> ApplicationState:
 
 
 def difference(name: str, state: ApplicationState) -> str:
-    """Where our answer and Kafka's differ, client by client; nothing if they are the same."""
+    """Return the clients for which our answer and Kafka's differ, one pair each; empty if the answers are equal."""
     ours, kafkas = (create(n).assign(state) for n in (name, f"kafka-{name}"))
     pairs = zip(copies(ours), copies(kafkas), strict=True)
     return "\n".join(f"  ours  {one}\n  kafka {other}" for one, other in pairs if one != other)
@@ -116,8 +116,8 @@ def test_whole_convergences(shape: Shape, keep_state: bool) -> None:
     pytest.fail("never settled")
 
 
-@pytest.mark.parametrize("seed", [297, 302])  # of the first 1,500, those where a queue in order gives another answer
-def test_a_queue_that_lost_its_order(seed: int) -> None:
+@pytest.mark.parametrize("seed", [297, 302])  # of the first 1,500 seeds, those for which a queue in order gives another answer
+def test_a_queue_that_loses_its_order(seed: int) -> None:
     found = difference("high-availability", many_caught_up(seed))
     assert not found, f"many_caught_up({seed}):\n{found}"
 
@@ -132,7 +132,7 @@ def test_ids_that_are_no_uuids(name: str) -> None:
 
 
 def test_sticky_with_tasks_that_share_hash_codes() -> None:
-    # 0_31 has the hash code of 1_0: with many partitions buckets become trees, which here decide who keeps a task.
+    # 0_31 has the hash code of 1_0: with many partitions buckets become trees, whose order decides which client keeps a task.
     spec = Spec("scale-out", 4000, 20, 0, threads=(1, 4), seed=1, stateless=0.0, subtopologies=12)
     found = difference("sticky", spec.generate())
     assert not found, f"{spec}:\n{found[:2000]}"

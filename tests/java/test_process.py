@@ -1,5 +1,5 @@
-"""The process that runs Kafka's own assignors: how it is talked to, its command line, and what happens where something it needs
-is missing."""
+"""Tests of the process that runs Kafka's own assignors: its protocol, its command line, and errors if it lacks a program or
+file."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from optassign.formats.assignment import TaskAssignment
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
-def test_a_bad_request_is_answered_and_the_process_lives_on() -> None:
+def test_a_bad_request_is_answered_and_the_process_goes_on() -> None:
     good = {
         "format": 1,
         "configs": {},
@@ -56,8 +56,8 @@ def test_a_bad_request_is_answered_and_the_process_lives_on() -> None:
     assert not done.stderr
 
 
-def test_what_kafkas_class_refuses_is_an_error_of_one_line() -> None:
-    # Kafka does not compare tasks of named topologies with others.
+def test_a_refusal_of_kafkas_class_is_an_error_of_one_line() -> None:
+    # Kafka cannot compare tasks of named topologies with other tasks.
     state = make_snapshot({"0_0": 1000, "named__0_0": 1000}, {"a": {}})
     with pytest.raises(AssignorError, match=r"high-availability assignor: .*named") as raised:
         assign(state, KafkaHighAvailability())
@@ -150,7 +150,7 @@ def test_the_java_command_line_refuses_bad_usage(arguments: tuple[str, ...], exp
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_jvm: None) -> Path:
-    """An empty folder that is all there is to look for programs in."""
+    """Return an empty folder as the only one on the path."""
     programs = tmp_path / "programs"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
@@ -187,7 +187,7 @@ def test_without_sources_the_error_says_where_they_would_be(monkeypatch: pytest.
 
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The poms of the module and its parent alone, not built."""
+    """Return a copy of the poms of the module and its parent, not built."""
     there = Path(jvm.__file__).resolve().parents[3] / "java"
     module = tmp_path / "java" / "baselines"
     module.mkdir(parents=True)
@@ -207,7 +207,7 @@ def test_without_maven_the_error_says_that_it_must_be_built(bare: Path, copied: 
 
 
 @pytest.mark.long
-def test_it_is_built_when_its_sources_are_newer_and_what_maven_says_is_shown_if_it_fails(copied: Path) -> None:
+def test_it_is_built_if_sources_are_newer_and_errors_of_maven_are_shown(copied: Path) -> None:
     source = copied / "src" / "main" / "java" / "Probe.java"
     source.parent.mkdir(parents=True)
     source.write_text("final class Probe { }\n")
@@ -217,7 +217,7 @@ def test_it_is_built_when_its_sources_are_newer_and_what_maven_says_is_shown_if_
     assert list((copied / "target" / "lib").glob("kafka-streams-4.3.1.jar"))
     built.unlink()
     jvm.command()
-    assert not built.exists()  # nothing is newer: not built again
+    assert not built.exists()  # no source is newer: not built again
     source.write_text("final class Probe { int nothing() { } }\n")
     stamp = copied / "target" / ".built"
     os.utime(source, ns=(stamp.stat().st_mtime_ns + 1, stamp.stat().st_mtime_ns + 1))

@@ -1,6 +1,6 @@
-"""A project of somebody else's uses the plug-in, and an environment without the sources the service: each as documented.
+"""Tests that a foreign project uses the plug-in, and an environment without sources the service, as documented.
 
-Their own dependencies come from the usual registries; nothing of ours does.
+Their other dependencies come from the usual registries; none of our packages does.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ public class Orders {
 
 
 def documented(beginning: str) -> list[str]:
-    """The words of the one command of docs/get-started/install.md that begins so."""
+    """Return the words of the only command of docs/get-started/install.md with this beginning."""
     (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(beginning))
     return [word.strip("'") for word in line.split()]
 
@@ -82,7 +82,7 @@ def find_jar(release: Path, name: str) -> Path:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Other tests build the same modules."""
+    """Lock out tests that build the same modules."""
     with (ROOT / "java" / "pom.xml").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -96,13 +96,13 @@ def maven() -> None:
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A local repository of Maven that is empty at first."""
+    """Return a local repository of Maven, which is empty at first."""
     return tmp_path_factory.mktemp("repository")
 
 
 @pytest.fixture
 def repository(repositories: Path) -> str:
-    """Maven's option for a local repository without anything of ours."""
+    """Return Maven's option for a local repository without any package of ours."""
     shutil.rmtree(repositories / "io" / "github" / "optassign", ignore_errors=True)
     return f"-Dmaven.repo.local={repositories}"
 
@@ -116,7 +116,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def use_as_dependency(folder: Path, repository: str, repositories: str = "") -> None:
-    """Compile and run an application that has the documented dependency, and the plug-in among its classes."""
+    """Compile and run an application that has the documented dependency; it prints the plug-in's class."""
     (found,) = re.findall(r"<dependency>.*?</dependency>", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     sources = folder / "src" / "main" / "java"
     sources.mkdir(parents=True)
@@ -191,7 +191,7 @@ def test_an_artifact_is_as_maven_central_wants_it(release: Path, name: str) -> N
 
 
 def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> None:
-    """Nothing but what brokers have: Java, Kafka's classes and slf4j."""
+    """Brokers have Java, Kafka's classes and slf4j only."""
     jar = find_jar(release, "optassign-broker")
     found = run("jdeps", "--ignore-missing-deps", "-verbose:package", jar, folder=release)
     uses = set(re.findall(r"-> (\S+)", found))
@@ -201,7 +201,7 @@ def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> No
 
 
 def test_a_watcher_needs_nothing_beside_the_jar_of_a_release(tmp_path: Path, release: Path) -> None:
-    """It gets as far as to look for a broker, which is not there, and ends as documented: a class that it lacked would show."""
+    """The watcher looks for a broker, finds none, and ends as documented: a missing class would be an error."""
     jar = shutil.copy(find_jar(release, "optassign-watch"), tmp_path)
     file = tmp_path / "admin.properties"
     times = "request.timeout.ms=500\ndefault.api.timeout.ms=1000\n"
@@ -215,7 +215,7 @@ def test_a_watcher_needs_nothing_beside_the_jar_of_a_release(tmp_path: Path, rel
 
 
 def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Path) -> None:
-    """From files with other dates and rights, in another folder."""
+    """The copy has other dates and rights, and is in another folder."""
     before = os.umask(0o077)
     try:
         copy = copy_checkout(tmp_path / "copy")
@@ -225,8 +225,8 @@ def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Pa
     assert (tmp_path / "release" / "SHA256SUMS").read_text() == (release / "SHA256SUMS").read_text()
 
 
-def test_a_release_says_what_is_in_it(release: Path) -> None:
-    """And nothing of the place where it was built."""
+def test_a_release_lists_its_components(release: Path) -> None:
+    """It names no place of the machine that built it."""
     service = json.loads((release / "optassign-0.1.0.cdx.json").read_text(encoding="utf-8"))
     names = {component["name"] for component in service["components"]}
     assert {"ortools", "fastapi", "numpy", "pydantic"} <= names

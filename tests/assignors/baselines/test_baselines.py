@@ -1,4 +1,4 @@
-"""What every baseline does, whatever its heuristic: a valid answer to any snapshot, the same for the same problem."""
+"""Tests of every baseline: it gives a valid answer to any snapshot, and the same answer to the same problem."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ BASELINES = (
     "weighted-shards",
 )
 KEEPS_ITS_ACTIVES = ("consumer-sticky", "gap-sticky")
-"""Asked again once all is restored, these promise to move no active task, after any one answer."""
+"""Baselines that move no active task if asked again once all copies are restored, whatever the first answer was."""
 ASKS_AGAIN = ("goal-chain", "high-availability", "weighted-shards")
-"""These may want follow-ups; the others are done at once."""
-EVERYBODY_KEEPS = {"format", "R1", "R2", "R4"}
-"""Rules that no baseline may break; of the others it may not know."""
+"""Baselines that may request follow-ups; the others never do."""
+ALWAYS_KEPT = {"format", "R1", "R2", "R4"}
+"""Rules that no baseline breaks; a baseline may ignore the others."""
 
 all_baselines = pytest.mark.parametrize("name", BASELINES)
 
 
 @cache
 def make_cases() -> dict[str, ApplicationState]:
-    """One of each shape, and all that a baseline may not have thought of."""
+    """Return a snapshot of each shape and special cases, by name."""
     return {
         **{shape: generate(shape, 24, 5, 1, seed=4) for shape in SHAPES},
         "two standbys": generate("scale-out", 30, 6, 2, threads=(1, 4), capacity=(0.5, 2.0), seed=5, memory=True),
@@ -62,12 +62,12 @@ def make_cases() -> dict[str, ApplicationState]:
 
 
 def list_states() -> list[ApplicationState]:
-    """The cases; and small random snapshots: two owners, no owner, memory, state nobody listed, clients that drain."""
+    """Return the cases and small random snapshots: tasks with two owners or none, memory, unlisted state, draining clients."""
     return [*make_cases().values(), *(draw_case(seed)[0] for seed in range(30)), *(draw_tiny_state(seed) for seed in range(30))]
 
 
 def reorder(value: Any, rng: random.Random | None) -> Any:
-    """The same JSON with every list and dictionary reversed, or shuffled by `rng`."""
+    """Return the same JSON with every list and dictionary reversed, or shuffled by `rng`."""
     if isinstance(value, dict):
         below = [(key, reorder(inner, rng)) for key, inner in value.items()]
     elif isinstance(value, list):
@@ -104,7 +104,7 @@ def test_it_is_an_assignor_by_its_name(name: str) -> None:
 @all_baselines
 def test_every_task_is_active_once_and_has_its_standbys(name: str) -> None:
     for number, state in enumerate(list_states()):
-        broken = [violation for violation in validate(state, assign(state, name)) if violation.rule in EVERYBODY_KEEPS]
+        broken = [violation for violation in validate(state, assign(state, name)) if violation.rule in ALWAYS_KEPT]
         assert not broken, f"snapshot {number}: {broken[0]}"
 
 
@@ -128,17 +128,17 @@ def test_the_hash_seed_does_not_matter() -> None:
 
 
 @all_baselines
-def test_an_assignor_that_is_asked_again_says_the_same(name: str) -> None:
+def test_a_repeated_question_gets_the_same_answer(name: str) -> None:
     made = create(name)
     for state in make_cases().values():
         assert write_answer(made.assign(state)) == write_answer(made.assign(state))
 
 
 @all_baselines
-def test_what_it_answers_step_by_step_is_valid_and_comes_to_an_end(name: str) -> None:
+def test_its_convergence_is_valid_and_ends(name: str) -> None:
     for case in ("scale-out", "scale-in", "restart", "two standbys"):
         result = converge(make_cases()[case], name)
-        assert EVERYBODY_KEEPS.isdisjoint(result.violations), f"{case}: {result}"
+        assert ALWAYS_KEPT.isdisjoint(result.violations), f"{case}: {result}"
         assert result.settled, f"{case}: {result}"
         assert result.rebalances == 1 or name in ASKS_AGAIN, f"{case}: {result}"
 
@@ -148,7 +148,7 @@ def test_what_it_answers_step_by_step_is_valid_and_comes_to_an_end(name: str) ->
 def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
     for number, state in enumerate(list_states()):
         if any(client.consumers for client in state.clients):
-            continue  # which of a client's consumers has a task is not in the answer
+            continue  # an answer does not name the consumer of a task
         first = assign(state, name)
         again = assign(make_restored_snapshot(state, first, keep_state=keep_state), name)
         moved = [(one, other) for one, other in zip(first.clients, again.clients, strict=True) if one.active != other.active]
@@ -165,7 +165,7 @@ def test_nothing_to_do(name: str) -> None:
 
 
 @all_baselines
-def test_it_stands_in_the_comparison(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_lists_it(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "snapshot.json"
     path.write_text(make_cases()["scale-out"].model_dump_json(), encoding="utf-8")
     code = main(["compare", str(path), "--assignors", name, "--json"])
@@ -173,5 +173,5 @@ def test_it_stands_in_the_comparison(name: str, tmp_path: Path, capsys: pytest.C
     assert list(found["assignors"]) == ["previous", name]
     assert not found["failures"]
     judged = found["assignors"][name]
-    assert EVERYBODY_KEEPS.isdisjoint(judged["violations"])
+    assert ALWAYS_KEPT.isdisjoint(judged["violations"])
     assert code == 0, "a baseline may break the rules that it does not know"

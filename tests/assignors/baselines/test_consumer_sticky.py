@@ -1,4 +1,4 @@
-"""Tasks dealt as the consumer's StickyAssignor deals partitions; standbys, which it does not have, as the module says."""
+"""Tests that actives are dealt as by the consumer's StickyAssignor, and standbys as the module documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ask(state: ApplicationState) -> dict[str, str]:
 
 
 def parse_clients(text: str) -> dict[str, str]:
-    """`a=0_0 0_1, b=` as a dictionary."""
+    """Parse `a=0_0 0_1, b=` into a dictionary."""
     return {name: tasks for name, _, tasks in (part.strip().partition("=") for part in text.split(","))}
 
 
@@ -26,28 +26,28 @@ def make_topics(*sizes: int) -> dict[str, str]:
 RECORDED = [
     # Partitions per topic, what each member owns, what it gets.
     ((4, 3), "a=, b=, c=", "a=0_0 0_3 1_2, b=0_1 1_0, c=0_2 1_1"),
-    # The smallest are kept; who was below the minimum quota is filled in turn.
+    # A member keeps its smallest partitions; members below the minimum quota are filled in turn.
     ((7,), "a=0_0 0_1 0_2 0_3 0_4 0_5 0_6, b=, c=", "a=0_0 0_1 0_2, b=0_3 0_5, c=0_4 0_6"),
     # Partition numbers come before topics.
     ((2, 2, 2), "a=0_0 0_1 1_0 1_1 2_0 2_1, b=", "a=0_0 1_0 2_0, b=0_1 1_1 2_1"),
-    # One member may have a third: the first that owns three.
+    # Only one member may have a third: the first that owns three.
     ((7,), "a=0_0 0_1 0_2, b=0_3 0_4 0_5, c=0_6", "a=0_0 0_1 0_2, b=0_3 0_4, c=0_5 0_6"),
-    # The third goes to who owned two, before who was filled up to two.
+    # The third goes to the members that owned two, before the member that was filled up to two.
     ((7,), "a=0_0, b=0_1 0_2, c=0_3 0_4", "a=0_0 0_5, b=0_1 0_2 0_6, c=0_3 0_4"),
     ((8,), "a=0_0 0_1, b=0_2 0_3, c=0_4", "a=0_0 0_1 0_6, b=0_2 0_3 0_7, c=0_4 0_5"),
-    # Two members claim 0_1: it is neither's.
+    # Two members claim 0_1: neither keeps it.
     ((4,), "a=0_0 0_1, b=0_1 0_2, c=0_3", "a=0_0 0_1, b=0_2, c=0_3"),
-    # More members than partitions: a minimum quota of none.
+    # More members than partitions: the minimum quota is 0.
     ((2, 1), "a=0_1, b=, c=, d=1_0, e=", "a=0_1, b=0_0, c=, d=1_0, e="),
     ((3, 3), "a=0_2 1_2, b=0_1 1_1", "a=0_0 0_2 1_2, b=0_1 1_0 1_1"),
-    # A member that joins takes the greatest of those who have more than others.
+    # A joining member takes the greatest partitions of members above the quota.
     (
         (10,),
         "a=0_0 0_1 0_2 0_9, b=0_3 0_4 0_5 0_8, c=0_6 0_7, d=",
         "a=0_0 0_1 0_2, b=0_3 0_4 0_5, c=0_6 0_7, d=0_8 0_9",
     ),
 ]
-"""Answers of kafka-clients 4.3.1, AbstractStickyAssignor without racks, one generation; all members subscribe to all topics."""
+"""Answers of kafka-clients 4.3.1's AbstractStickyAssignor without racks, in one generation; members subscribe to all topics."""
 
 
 @pytest.mark.parametrize("listed", [False, True], ids=["threads", "consumers"])
@@ -61,41 +61,41 @@ def test_kafkas_own_answers(sizes: tuple[int, ...], owned: str, expected: str, l
 
 
 def test_each_thread_is_a_member_and_previous_actives_are_dealt_to_them_in_turn() -> None:
-    """Two for each of three: a's first thread has 0_0 0_2 0_4, its second 0_1 0_3; 0_4 is given away."""
+    """The quota is two for each of three members: a's first thread has 0_0 0_2 0_4, its second 0_1 0_3, and 0_4 moves."""
     state = make_snapshot(make_topics(6), {"a": {"threads": 2, "active": "0_0 0_1 0_2 0_3 0_4"}, "b": {}})
     assert ask(state) == {"a": "0_0 0_1 0_2 0_3", "b": "0_4 0_5"}
 
 
 def test_listed_consumers_are_the_members() -> None:
-    """As above, but c-1 has four of five: it gives away two, and c-2 is the first below two."""
+    """Consumer c-1 owns four of five tasks: it gives two away, and c-2 is the first below its quota of two."""
     consumers = {"c-2": ["0_0"], "c-1": ["0_1", "0_2", "0_3", "0_4"]}
     client = {"threads": 7, "active": "0_0 0_1 0_2 0_3 0_4", "consumers": consumers}
     assert ask(make_snapshot(make_topics(6), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3", "b": "0_4 0_5"}
-    # One of three may have a third of seven: c-1, the first that owns as many.
+    # Only one of three members may have a third of seven tasks: c-1, the first that owns three.
     assert ask(make_snapshot(make_topics(7), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3 0_4", "b": "0_5 0_6"}
 
 
 def test_consumers_of_a_client_come_in_the_order_of_their_names() -> None:
-    """One of three may have a third of seven: both own three, and c-2, the second, gives its greatest away."""
+    """Only one of three members may have a third task; c-1 and c-2 own three, and the second, c-2, gives its greatest away."""
     consumers = {"c-2": ["0_0", "0_1", "0_2"], "c-1": ["0_3", "0_4", "0_5"]}
     state = make_snapshot(make_topics(7), {"a": {"consumers": consumers}, "b": {"active": "0_6"}})
     assert ask(state) == {"a": "0_0 0_1 0_3 0_4 0_5", "b": "0_2 0_6"}
 
 
 def test_partition_numbers_are_numbers() -> None:
-    """Kept are the smallest, 2 to 6 of 2 to 10: as text, 10 would be among them."""
+    """Client a owns partitions 2 to 10 and keeps the smallest, 2 to 6; compared as text, 10 would be smaller."""
     owned = " ".join(f"0_{partition}" for partition in range(2, 11))
     found = ask(make_snapshot(make_topics(11), {"a": {"active": owned}, "b": {}}))
     assert found["a"] == "0_2 0_3 0_4 0_5 0_6 0_7"
 
 
-def test_what_two_clients_claim_is_neithers() -> None:
+def test_a_task_claimed_by_two_clients_has_no_owner() -> None:
     state = make_snapshot(make_topics(2), {"a": {}, "b": {"active": "0_0"}, "c": {"active": "0_0 0_1"}})
     assert ask(state) == {"a": "0_0", "b": "", "c": "0_1"}
 
 
-def test_it_knows_no_state() -> None:
-    """Client a could go on with 0_2 and 0_3 at once, and the last answer had given it these: that changes nothing."""
+def test_it_ignores_state() -> None:
+    """Client a is caught up on 0_2 and 0_3, and the last answer assigned them to it; neither changes the answer."""
     clients = {"a": {"active": "0_0"}, "b": {"active": "0_1 0_2 0_3"}, "c": {}}
     lags = {"lags": {"0_2": 0, "0_3": 0}, "standby": "0_2 0_3"}
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3"], 100)
@@ -120,26 +120,26 @@ def test_one_client_has_it_all_and_no_standbys() -> None:
     assert ask(state) == {"a": "0_0 1_0"}
 
 
-# Standbys: our completion
+# Standbys: beyond Kafka's algorithm
 
 
 def test_standbys_of_logged_tasks_go_to_the_least_loaded() -> None:
-    """With its actives a has two tasks, b and c one each: b's of the smaller id has the first standby, c the next; then all
-    have two, and the third goes to a, since 1_0, stateless, has none."""
+    """With its actives a has two tasks, b and c one each, so b (the smaller id) and c get standbys first. The third then goes
+    to a; 1_0 is stateless and has none."""
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100, "1_0": "stateless"}
     state = make_snapshot(tasks, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 1_0 | 0_2", "b": "0_1 | 0_0", "c": "0_2 | 0_1"}
 
 
 def test_load_is_per_member() -> None:
-    """All members have one task. With two standbys a has three tasks on its one member, and b four on three: 0_4 is b's."""
+    """With two standbys, a has three tasks on its one member, and b four tasks on three members: b gets 0_4."""
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4"], 100)
     state = make_snapshot(tasks, {"a": {}, "b": {"threads": 3}, "c": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 | 0_1 0_3", "b": "0_1 0_2 0_3 | 0_0 0_4", "c": "0_4 | 0_2"}
 
 
 def test_listed_consumers_count_and_not_threads() -> None:
-    """All have one task and one member; b's second is 0_0, a's 0_1, and of both, equally loaded, a has 0_2 too."""
+    """Each client has one member and one task; b gets the standby of 0_0, a that of 0_1, and at equal load a that of 0_2."""
     state = make_snapshot(
         dict.fromkeys(["0_0", "0_1", "0_2"], 100),
         {"a": {}, "b": {"threads": 9, "consumers": {"c": []}}, "c": {}},

@@ -1,4 +1,4 @@
-"""Cruise Control's way: each goal by itself, the chain of them, and the target carried out step by step."""
+"""Tests of Cruise Control's algorithm: each goal by itself, the chain of goals, and the steps that carry out the target."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ SEEDS = range(3)
 
 
 def set_up(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Placement]:
-    """The problem and the start of the search, as the assignor has them."""
+    """Return the problem and the start of the search, as the assignor has them."""
     situation = read_situation(state)
     problem, forced = prepare(situation.problem)
     return problem, forced, compute_shares(problem), find_surviving(situation)
 
 
 def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
-    """The chain of a plan, and the one of what runs now."""
+    """Return the chains of the plan and of this rebalance."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).whole)
@@ -56,7 +56,7 @@ def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: 
 
 
 def random_action(draft: Draft, rng: random.Random) -> Action | None:
-    """A move, or a swap, that keeps one copy per client."""
+    """Draw a move or a swap that keeps one copy per client; None if the draw would not."""
     task = rng.randrange(len(draft.active))
     source = rng.choice([draft.active[task], *sorted(draft.standbys[task])])
     target = rng.randrange(draft.C)
@@ -77,7 +77,7 @@ def random_action(draft: Draft, rng: random.Random) -> Action | None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("chain", ["plan", "now"])
 def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> None:
-    """Whatever each does, healing and swaps included; and its counts stay those of the assignment."""
+    """Each goal only lowers its own measure, with repair and swaps; the draft's counts stay those of the assignment."""
     state = generate(shape, 60, 8, seed % 3, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=seed)  # type: ignore[arg-type]
     problem, forced, within, start = set_up(state)
     draft = Draft(problem, start)
@@ -101,7 +101,7 @@ def measure_all(goals: Sequence[ChainGoal], draft: Draft) -> list[int]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_a_goal_expects_of_an_action_is_what_comes_of_it(shape: str) -> None:
+def test_a_goal_predicts_its_change_by_an_action(shape: str) -> None:
     state = generate(shape, 40, 6, 2, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=4)  # type: ignore[arg-type]
     problem, forced, within, start = set_up(state)
     draft = Draft(problem, start)
@@ -121,7 +121,7 @@ def test_what_a_goal_expects_of_an_action_is_what_comes_of_it(shape: str) -> Non
         after = measure_all(goals, draft)
         for goal, was, change, now in zip(goals, before, expected, after, strict=True):
             if isinstance(goal, MostCaughtUpGoal):
-                # It counts what is not allowed afterwards: a task that already is where it must not be may not move on.
+                # This goal counts forbidden copies afterwards: a task already in a forbidden place may stay.
                 assert change >= now - was
             else:
                 assert change == now - was, f"{goal.name}: {action}"
@@ -143,8 +143,8 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
     assert found == values
 
 
-def test_two_clients_that_may_not_have_more_actives_swap() -> None:
-    """Each has two; both stateful ones are on a. A move would break the first goal, a swap does not."""
+def test_two_clients_at_their_share_of_actives_swap() -> None:
+    """Each client has two tasks, and a both stateful ones. A move would break the first goal; a swap does not."""
     tasks = {"0_0": "unlogged", "0_1": "unlogged", "1_0": STATELESS, "1_1": STATELESS}
     problem, forced, within, start = set_up(make_snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
     draft, goals = Draft(problem, start), make_balance_goals(within, Costs(problem, forced))
@@ -155,8 +155,8 @@ def test_two_clients_that_may_not_have_more_actives_swap() -> None:
     assert alone.counts[ACTIVE] == [1, 3], "without the first goal's veto a single move does"
 
 
-def test_a_veto_stands() -> None:
-    """All of b's state is a's too: only R2 is in the way of balance."""
+def test_an_earlier_goal_vetoes_a_move() -> None:
+    """Client b has all state of a's tasks as standbys: only R2 prevents balance."""
     tasks = {"0_0": LOG, "0_1": LOG}
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
     problem, forced, within, start = set_up(
@@ -191,7 +191,7 @@ def test_healing_spares_draining_clients() -> None:
     assert not draft.standbys_on[0]
 
 
-def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
+def test_this_rebalance_moves_actives_to_allowed_clients() -> None:
     clients = {"a": {"active": "0_0 0_1", "lags": {"0_0": 900, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 0}}}
     problem, forced, within, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG}, clients))
     draft = Draft(problem, start)
@@ -203,8 +203,8 @@ def test_what_runs_now_is_brought_where_it_is_allowed() -> None:
     assert draft.active == [1, 0]
 
 
-def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
-    """With two standbys a and b must hold copies, a the active one; either of the empty clients may have the third."""
+def test_this_rebalance_passes_over_no_client_that_lags_less() -> None:
+    """With two standbys a and b must hold copies, a the active one; either empty client may have the third copy."""
     clients = {"a": {"0_0": 0}, "b": {"0_0": 500}, "c": {}, "d": {}}
     problem, forced, _, _ = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
     costs = Costs(problem, forced)
@@ -215,7 +215,7 @@ def test_what_runs_now_leaves_out_no_client_that_has_caught_up_more() -> None:
 
 
 def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
-    """Client b has to take one of a's two tasks; it was given the large one."""
+    """Client b has to take one of a's two tasks, and starts with the large one."""
     tasks = {"0_0": 90_000, "0_1": 1_000}
     problem, forced, within, _ = set_up(make_snapshot(tasks, {"a": make_running_client("0_0 0_1"), "b": {}}))
     large = Placement(np.array([1, 0]), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -224,8 +224,8 @@ def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
     assert draft.active == [0, 1]
 
 
-def test_the_chain_goes_on_from_what_it_has_found() -> None:
-    """So a target that cannot be balanced stays the same from one rebalance to the next."""
+def test_the_chain_starts_from_its_last_result() -> None:
+    """A target that cannot be balanced therefore stays the same from one rebalance to the next."""
     for seed in range(10):
         state = generate("partial", 40, 6, 1, threads=(1, 4), seed=seed)
         situation = read_situation(state)
@@ -259,7 +259,7 @@ def test_movements_are_limited_and_followed_up() -> None:
     assert [len(client.active) for client in result.final.clients] == [4, 4]
 
 
-def test_what_a_gone_client_had_is_healed_first() -> None:
+def test_copies_of_a_lost_client_are_repaired_first() -> None:
     clients = {
         "a": {},
         "b": {**make_running_client("0_1"), "standby": "0_0", "lags": {"0_1": -2, "0_0": 5}},
@@ -289,7 +289,7 @@ def test_a_draining_client_gives_all_away() -> None:
     ("goals", "planned"), [(("restore_work", "active_moves"), [1, 0]), (("active_moves", "restore_work"), [0, 1])]
 )
 def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], planned: list[int]) -> None:
-    """Both owners lag, and each other's state is caught up: keep the tasks, or keep the state."""
+    """Both owners lag, and the other client is caught up: the order decides between keeping owners and keeping state."""
     clients = {
         "a": {"active": "0_0", "standby": "0_1", "lags": {"0_0": 900, "0_1": 0}},
         "b": {"active": "0_1", "standby": "0_0", "lags": {"0_1": 900, "0_0": 0}},
@@ -302,7 +302,7 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
     assert plan.active.tolist() == planned
 
 
-def test_goals_that_it_does_not_know_are_said() -> None:
+def test_unknown_goals_are_reported() -> None:
     notes = assign(generate("cold", 12, 3, weights=0.5), NAME).report.notes
     assert "goal not served: load: goal-chain does not know it" in notes
     assert assign(generate("cold", 12, 3), NAME).report.notes == ()
@@ -318,7 +318,7 @@ def test_it_settles_and_breaks_no_rule(shape: str, standbys: int) -> None:
     assert result.stable, str(result)
     assert not result.violations, str(result)
     imbalance = result.history[-1].measures.imbalance
-    # Of subtopologies, greedy moves and swaps leave a little now and then.
+    # Greedy moves and swaps sometimes leave a small imbalance of subtopologies.
     assert imbalance["active"] == imbalance["stateful_active"] == imbalance["copies"] == 0, str(result)
     assert sum(imbalance.values()) <= 2, str(result)
 

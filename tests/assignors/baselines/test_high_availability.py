@@ -1,4 +1,4 @@
-"""KIP-441 as built, on snapshots small enough to follow by hand. tests/java compares hundreds with Kafka's own class."""
+"""Tests of KIP-441 as built, on snapshots small enough to follow by hand. tests/java compares hundreds with Kafka's class."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def ask(state: ApplicationState) -> dict[str, str]:
     return describe(assign(state, "high-availability"))
 
 
-def test_an_active_moves_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
+def test_an_active_moves_to_the_caught_up_client_and_warms_up_on_its_target() -> None:
     state = make_snapshot({"0_0": 100, "0_1": 100}, {"a": {"0_0": -2, "0_1": -2}, "b": {}})
     assert ask(state) == {"a": "0_0 0_1!", "b": " |  | 0_1"}
 
 
-def test_a_caught_up_standby_changes_places_with_the_active_and_needs_no_warmup() -> None:
+def test_a_caught_up_standby_swaps_with_the_active_without_a_warmup() -> None:
     state = make_snapshot({"0_0": 100, "0_1": 100}, {"a": {"0_0": -2, "0_1": 0}, "b": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 0_1!", "b": " | 0_0 0_1"}
 
 
-def test_a_standby_migrations_to_the_caught_up_client_and_warms_up_where_it_shall_be() -> None:
+def test_a_standby_moves_to_the_caught_up_client_and_warms_up_on_its_target() -> None:
     state = make_snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 10}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 
 
-def test_a_standby_stays_where_nobody_without_a_copy_lags_less() -> None:
+def test_a_standby_stays_if_no_client_without_a_copy_lags_less() -> None:
     state = make_snapshot({"0_0": 100}, {"a": {"0_0": -2}, "b": {"0_0": 50}, "c": {"0_0": 60}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0", "b": " | 0_0", "c": ""}
 
@@ -52,15 +52,15 @@ def test_when_warmups_are_used_up_copies_move_and_leave_nothing() -> None:
 def test_actives_come_before_standbys_for_warmups() -> None:
     clients = {"a": {}, "b": {"0_0": -2}, "c": {}, "d": {"0_0": 0}}
     state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, max_warmup_replicas=1)
-    # Wanted: active on a, standby on b. They change places; a's standby then moves to d and takes the only slot.
+    # The target has the active on a, the standby on b. They swap; the standby then moves from a to d and takes the only slot.
     assert ask(state) == {"a": " |  | 0_0!", "b": "0_0", "c": "", "d": " | 0_0"}
     clients = {"a": {}, "b": {}, "c": {"0_0": -2}, "d": {"0_0": 0}}
     state = make_snapshot({"0_0": 100}, clients, num_standby_replicas=1, max_warmup_replicas=1)
-    # Nobody to change places with: a's active warms up, and nothing is left for b's standby.
+    # No client can swap: a's active warms up, and no slot is left for b's standby.
     assert ask(state) == {"a": " |  | 0_0!", "b": "", "c": "0_0", "d": " | 0_0"}
 
 
-def test_where_nobody_is_caught_up_who_lags_least_is_active() -> None:
+def test_the_least_lagging_client_is_active_if_no_client_is_caught_up() -> None:
     assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": 30}, "c": {}})) == {
         "a": " |  | 0_0!",
         "b": "0_0",
@@ -69,23 +69,23 @@ def test_where_nobody_is_caught_up_who_lags_least_is_active() -> None:
 
 
 def test_lags_compare_as_they_are_reported() -> None:
-    # Not known (−3) counts as less than any lag, and is no reason to move away.
+    # An unknown lag (−3) counts as less than any lag, and is no reason to move away.
     assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 50}, "b": {"0_0": -3}})) == {"a": " |  | 0_0!", "b": "0_0"}
     assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": -3}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
-    # But such a client is not caught up.
+    # A client with an unknown lag is not caught up.
     assert ask(make_snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": -3}, "c": {"0_0": 0}})) == {
         "a": " |  | 0_0!",
         "b": "",
         "c": "0_0",
     }
-    # No lag is the whole changelog, here less than what a reports, and an empty client of a tiny one is caught up.
+    # A client without a lag lags by the whole changelog, here less than a; an empty client is caught up if it is tiny.
     assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 150}, "b": {}})) == {"a": " |  | 0_0!", "b": "0_0"}
     assert ask(make_snapshot({"0_0": 10}, {"a": {}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
     state = make_snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": 200}, "c": {"0_0": 150}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0!", "b": " |  | 0_0", "c": " | 0_0"}
 
 
-def test_an_acceptable_lag_without_limit_means_everybody_is_caught_up() -> None:
+def test_all_clients_are_caught_up_if_the_acceptable_lag_is_unlimited() -> None:
     clients = {"a": {"0_0": -2, "0_1": -2}, "b": {"0_1": -3}, "c": {}}
     state = make_snapshot(dict.fromkeys(("0_0", "0_1", "0_2"), EVERYBODY), clients, acceptable_recovery_lag=EVERYBODY)
     assert ask(state) == {"a": "0_0", "b": "0_1", "c": "0_2"}
@@ -96,7 +96,7 @@ def test_loads_are_per_thread_and_the_first_tasks_move() -> None:
     assert ask(make_snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "0_2", "b": "0_0 0_1 0_3"}
 
 
-def test_tasks_without_changelog_go_where_fewest_are_active_whoever_had_them() -> None:
+def test_tasks_without_changelog_go_to_the_client_with_the_fewest_actives() -> None:
     tasks = {"0_0": 10, "1_0": "stateless", "1_1": "stateless", "2_0": "unlogged"}
     clients = {"a": {}, "b": {"threads": 2, "active": "1_0 1_1 2_0"}}
     assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {"a": "0_0 2_0", "b": "1_0 1_1 | 0_0"}
@@ -119,12 +119,12 @@ def test_uuids_compare_by_signed_halves_as_in_java() -> None:
     assert ask(make_snapshot({"0_0": 10}, {low: {}, high + "0": {}})) == {low: "0_0", high + "0": ""}
 
 
-def test_what_is_not_ported_is_said() -> None:
+def test_a_note_lists_unsupported_configs() -> None:
     def notes(**configs: Any) -> str:
         return " ".join(assign(make_snapshot({"0_0": 10}, {"a": {}, "b": {}}, **configs), "high-availability").report.notes)
 
     assert notes(num_standby_replicas=1) == ""
-    assert notes(rack_aware_assignment_tags=["zone"]) == ""  # without standbys Kafka does not look at them
+    assert notes(rack_aware_assignment_tags=["zone"]) == ""  # without standbys Kafka ignores tags
     assert "rack_aware_assignment_tags are not" in notes(rack_aware_assignment_tags=["zone"], num_standby_replicas=1)
     assert "rack_aware_assignment_strategy is not" in notes(rack_aware_assignment_strategy="min_traffic")
 
@@ -137,7 +137,7 @@ def test_hard_rules_hold_and_warmups_are_limited(spec: Spec) -> None:
 
 
 class PlainQueue:
-    """Kafka's ConstrainedPrioritySet as it stands: take until one will do, put back the others."""
+    """Kafka's ConstrainedPrioritySet as written: take clients until one is a candidate, and put back the others."""
 
     def __init__(self, copies: AssignedCopies, hashes: list[int]) -> None:
         self.copies, self.hashes = copies, hashes
@@ -160,7 +160,7 @@ class PlainQueue:
             self.heap.add(client)
 
 
-def test_the_queue_answers_as_the_plain_one_also_where_that_does_not_name_the_least_loaded() -> None:
+def test_the_queue_answers_as_the_plain_one() -> None:
     passed_over = 0
     for seed in range(150):
         rng = Random(seed)
@@ -184,4 +184,4 @@ def test_the_queue_answers_as_the_plain_one_also_where_that_does_not_name_the_le
                 copies.unassign("active", min(copies.tasks["active"][destination]), destination)
             queue.put_back(source, destination)
             plain.put_back(source, destination)
-    assert passed_over  # else a plain minimum would do
+    assert passed_over  # a plain minimum would not suffice

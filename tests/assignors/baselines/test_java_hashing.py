@@ -1,4 +1,4 @@
-"""Orders of java.util.HashSet, written down from a JDK 17. tests/java compares random ones with the JDK at hand."""
+"""Tests of the order of java.util.HashSet, recorded from a JDK 17. tests/java compares random sets with the installed JDK."""
 
 import pytest
 
@@ -19,11 +19,11 @@ MIXED = [3, 1, 4, 11, 5, 9, 2, 6, 8, 0, 10, 7]
 @pytest.mark.parametrize(
     ("capacity", "codes", "steps", "order"),
     [
-        (16, [16 * i for i in range(12)], list(range(9)), [0, 2, 4, 6, 8, 1, 3, 5, 7]),  # crowded: grows before its time
-        (64, ONE_BUCKET, STEPS, [3, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]),  # a tree, its root in front
+        (16, [16 * i for i in range(12)], list(range(9)), [0, 2, 4, 6, 8, 1, 3, 5, 7]),  # a full bucket grows the table
+        (64, ONE_BUCKET, STEPS, [3, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]),  # a tree; its root is first
         (64, ONE_BUCKET, STEPS[::-1], [8, 11, 10, 9, 7, 6, 5, 4, 3, 2, 1, 0]),
-        (64, ONE_BUCKET, [*STEPS, -4, -8], [4, 0, 1, 2, 5, 6, 8, 9, 10, 11]),  # keys 3, the root, and 7 removed
-        (64, [7] * 12, MIXED, [5, 3, 1, 0, 4, 11, 10, 9, 2, 6, 8, 7]),  # equal codes: the ids decide
+        (64, ONE_BUCKET, [*STEPS, -4, -8], [4, 0, 1, 2, 5, 6, 8, 9, 10, 11]),  # removes keys 3, the root, and 7
+        (64, [7] * 12, MIXED, [5, 3, 1, 0, 4, 11, 10, 9, 2, 6, 8, 7]),  # ids decide between equal codes
     ],
 )
 def test_recorded_orders(capacity: int, codes: list[int], steps: list[int], order: list[int]) -> None:
@@ -33,7 +33,7 @@ def test_recorded_orders(capacity: int, codes: list[int], steps: list[int], orde
     assert list(table) == order
 
 
-def test_tasks_iterate_by_hash_and_those_of_one_bucket_as_they_came() -> None:
+def test_tasks_iterate_by_hash_and_within_a_bucket_by_insertion() -> None:
     tasks = [TaskId("", group, partition) for group in (0, 1) for partition in range(8)]
     hashes = [hash_task(task) for task in tasks]
     order = " ".join(str(tasks[i]) for i in order_by_hash(range(16), hashes))

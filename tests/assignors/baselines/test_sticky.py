@@ -1,4 +1,4 @@
-"""KIP-924's StickyTaskAssignor on snapshots small enough to follow by hand. tests/java compares hundreds with Kafka's own."""
+"""Tests of KIP-924's StickyTaskAssignor on snapshots small enough to follow by hand; tests/java compares it with Kafka's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_tasks_stay_with_their_owners_whatever_they_lag() -> None:
 
 
 def test_an_owner_of_too_many_keeps_those_first_in_javas_table() -> None:
-    # An even share is one each. In a table of 16 buckets 0_2 stands before 0_1, and this before 0_0.
+    # The share is one task each. In a table of 16 buckets, 0_2 comes before 0_1, and 0_1 before 0_0.
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), 100)
     assert ask(make_snapshot(tasks, {"a": {"active": "0_0 0_1 0_2"}, "b": {}, "c": {}})) == {
         "a": "0_2",
@@ -34,14 +34,14 @@ def test_an_owner_of_too_many_keeps_those_first_in_javas_table() -> None:
     }
 
 
-def test_tasks_nobody_owns_go_to_those_that_have_them_on_disk_while_these_have_room() -> None:
+def test_unowned_tasks_go_to_clients_with_their_state_and_room() -> None:
     tasks = dict.fromkeys(("0_0", "0_1"), 100)
     assert ask(make_snapshot(tasks, {"a": {}, "b": {"standby": "0_0"}})) == {"a": "0_1", "b": "0_0"}
-    # b has room for one; the other goes to the least loaded.
+    # Client b has room for one task; the other goes to the least loaded client.
     assert ask(make_snapshot(tasks, {"a": {}, "b": {"standby": "0_0 0_1"}})) == {"a": "0_0", "b": "0_1"}
 
 
-def test_what_is_left_over_goes_back_to_its_owner_unless_it_has_a_task_per_thread_and_others_less() -> None:
+def test_an_owner_below_one_task_per_thread_keeps_the_remaining_tasks() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), STATELESS)
     clients = {"a": {"threads": 4, "active": "0_0 0_1 0_2"}, "b": {}}
     assert ask(make_snapshot(tasks, clients)) == {
@@ -60,7 +60,7 @@ def test_standbys_go_to_previous_holders_then_to_the_least_loaded() -> None:
         "c": {"threads": 2, "active": "0_2", "standby": "0_1"},
         "d": {"threads": 2},
     }
-    # 0_0 and 0_1 stay where they were; 0_2 was on no other client and goes to d, which has nothing.
+    # 0_0 and 0_1 keep their standbys; 0_2 has none yet and goes to d, which has no task.
     assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {
         "a": "0_0",
         "b": "0_1 | 0_0",
@@ -72,7 +72,7 @@ def test_standbys_go_to_previous_holders_then_to_the_least_loaded() -> None:
 def test_a_standby_goes_where_it_has_new_neighbours() -> None:
     tasks = dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100)
     clients = {"a": {"threads": 2, "active": "0_0 0_1"}, "b": {}, "c": {"threads": 2, "active": "0_2 0_3"}}
-    # b gets 0_0 and is then as loaded as c; but 0_1 runs beside 0_0 already, on a, so it goes to c.
+    # Client b gets 0_0 and is then as loaded as c. But a runs 0_0 and 0_1 together, so 0_1 goes to c.
     assert ask(make_snapshot(tasks, clients, num_standby_replicas=1)) == {
         "a": "0_0 0_1 | 0_2",
         "b": " | 0_0 0_3",
@@ -88,14 +88,14 @@ def test_one_client_no_tasks_and_more_standbys_than_clients() -> None:
     assert sorted(text.partition(" | ")[2] for text in found.values()) == ["", "0_0", "0_0"]
 
 
-def test_that_racks_are_not_ported_is_said() -> None:
+def test_a_note_says_that_racks_are_not_supported() -> None:
     state = make_snapshot({"0_0": 100}, {"a": {}}, rack_aware_assignment_strategy="min_traffic")
     (note,) = assign(state, "sticky").report.notes
     assert "rack_aware_assignment_strategy is not looked at" in note
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_holds_of_standbys_in_whatever_order_tasks_are_taken(shape: Shape) -> None:
+def test_standbys_keep_these_rules_in_any_order_of_tasks(shape: Shape) -> None:
     for seed in range(12):
         state = Spec(shape, 40, 1 + seed, seed % 4, threads=(1, 3), seed=seed, unlogged=0.2).generate()
         found = assign(state, "sticky").by_process_id

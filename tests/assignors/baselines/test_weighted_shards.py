@@ -1,4 +1,4 @@
-"""Elasticsearch's way by hand, as KIP-441 describes it; what all baselines have in common is in test_baselines.py."""
+"""Tests of Elasticsearch's algorithm by hand, as KIP-441 describes it; test_baselines.py has the tests of all baselines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATELESS = "stateless"
 
 
 def test_weights_of_three_clients_by_hand() -> None:
-    """On a two copies of subtopology 0; on b three of 1; on c two of 0 and one of 1: averages 8/3, 4/3, 4/3."""
+    """Client a has two copies of subtopology 0, b three of 1, c two of 0 and one of 1: the averages are 8/3, 4/3 and 4/3."""
     problem = read_situation(
         make_snapshot({f"{group}_{n}": STATELESS for group in range(2) for n in range(4)}, {"a": {}, "b": {}, "c": {}})
     )
@@ -48,7 +48,7 @@ def test_weights_of_three_clients_by_hand() -> None:
 def test_a_new_task_goes_where_the_weight_is_least_not_where_the_fewest_tasks_are() -> None:
     clients = {"a": running("0_0 0_1"), "b": running("1_0 1_1 1_2"), "c": running("0_2 0_3 1_3")}
     tasks = {f"0_{n}": LOG for n in range(5)} | {f"1_{n}": LOG for n in range(4)}
-    # Of subtopology 0, a weighs 0.45 (2 − 3) + 0.55 (2 − 5/3) = −0.27, b 0 + 0.55 (0 − 5/3) = −0.92.
+    # For subtopology 0, a weighs 0.45 (2 − 3) + 0.55 (2 − 5/3) = −0.27, b 0 + 0.55 (0 − 5/3) = −0.92.
     assert describe(assign(make_snapshot(tasks, clients), NAME))["b"].startswith("0_4 1_0 1_1 1_2")
 
 
@@ -61,13 +61,13 @@ def test_shares_are_by_threads() -> None:
 # -------------------------------------------------------------------------------------------------------------- allocation
 
 
-def test_primaries_first_then_one_replica_after_the_other() -> None:
+def test_primaries_are_allocated_before_replicas() -> None:
     found = assign(make_snapshot({"0_0": LOG, "0_1": LOG}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=2), NAME)
     assert describe(found) == {"a": "0_0 | 0_1", "b": "0_1 | 0_0", "c": " | 0_0 0_1"}
 
 
 def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() -> None:
-    """The client of 0_0 has gone; c is its standby, lags, and is the heaviest."""
+    """The client of 0_0 has left; c is its standby, lags, and has the most copies."""
     clients = {
         "a": {},
         "b": running("0_1"),
@@ -110,13 +110,13 @@ def test_state_on_disk_is_taken_before_an_empty_client() -> None:
 # ------------------------------------------------------------------------------------------------------------- rebalancing
 
 
-def test_a_difference_of_the_threshold_is_not_exceeded() -> None:
+def test_a_difference_equal_to_the_threshold_moves_nothing() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(3)}
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2"}}
     assert describe(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2"}
 
 
-def test_above_the_threshold_the_greatest_task_moves_and_at_once_if_there_is_nothing_to_restore() -> None:
+def test_above_the_threshold_the_greatest_task_moves_at_once_if_it_needs_no_restoring() -> None:
     tasks = {f"0_{n}": STATELESS for n in range(4)}
     clients = {"a": {"active": "0_0 0_1 0_2"}, "b": {"active": "0_3"}}
     assert describe(assign(make_snapshot(tasks, clients), NAME)) == {"a": "0_0 0_1", "b": "0_2 0_3"}
@@ -151,8 +151,8 @@ def test_moves_that_need_no_restoring_are_not_counted() -> None:
     assert "!" not in "".join(describe(found).values())
 
 
-def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
-    """As things are, c and a differ by 0.45 (3 − 2) + 0.55 (1 − 0) = 1 for subtopology 1; without 0_1 on a, by 1.45."""
+def test_a_move_that_depends_on_another_waits_for_it() -> None:
+    """Now c and a differ by 0.45 (3 − 2) + 0.55 (1 − 0) = 1 for subtopology 1; without 0_1 on a, by 1.45."""
     tasks = {"0_0": LOG, "0_1": LOG, "0_2": LOG} | dict.fromkeys(("1_0", "2_0", "3_0", "4_0"), STATELESS)
     clients = {
         "a": running("0_0 0_1"),
@@ -167,7 +167,7 @@ def test_a_move_that_is_right_only_after_one_under_way_waits_for_it() -> None:
 
 
 def test_a_copy_does_not_move_to_a_client_that_has_one() -> None:
-    """All of a's tasks have their standby on b, which has nothing else: primaries are not balanced apart from replicas."""
+    """All standbys of a's tasks are on b, which has no other copy: the algorithm does not balance primaries by themselves."""
     tasks = {f"0_{n}": LOG for n in range(3)}
     standby = {"standby": " ".join(tasks), "lags": dict.fromkeys(tasks, 0)}
     found = assign(make_snapshot(tasks, {"a": running(" ".join(tasks)), "b": standby}, num_standby_replicas=1), NAME)
@@ -196,7 +196,7 @@ def test_a_draining_client_gives_all_away_and_receives_nothing() -> None:
 
 
 def test_a_task_in_transit_stays_with_its_new_client() -> None:
-    """The second pass of a rebalance (KIP-429): nobody owns what is under way, and its old client lists it."""
+    """In the second pass of a rebalance (KIP-429) no client owns moving tasks, and their old client lists them."""
     tasks = {f"0_{n}": STATELESS for n in range(6)} | {"1_0": LOG, "1_1": LOG}
     clients = {"a": {**running("1_0 1_1"), "active": " ".join(tasks)}, "b": {"lags": {"1_1": 0}}, "c": {"lags": {"1_0": 0}}}
     state = make_snapshot(tasks, clients)
@@ -211,7 +211,7 @@ def test_a_task_in_transit_stays_with_its_new_client() -> None:
 
 @pytest.mark.parametrize("standbys", [0, 1, 2])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_settles_and_keeps_what_kafka_needs(shape: str, standbys: int) -> None:
+def test_it_settles_and_breaks_no_rule_of_kafka(shape: str, standbys: int) -> None:
     result = converge(generate(shape, 60, 8, standbys, seed=3), NAME)  # type: ignore[arg-type]
     assert result.stable, str(result)
     assert {"format", "R1", "R2", "R4", "R6"}.isdisjoint(result.violations), str(result)
@@ -219,8 +219,8 @@ def test_it_settles_and_keeps_what_kafka_needs(shape: str, standbys: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
-    """Why it ends."""
+def test_moves_lower_the_sum_of_squares(seed: int) -> None:
+    """The sum of squares decreases, so the moves end."""
     state = generate("partial", 40, 5, seed % 2, stateless=0.5, tiny=0.3, subtopologies=4, seed=seed)
     last: tuple[float, dict[str, str]] | None = None
     for _ in range(40):
@@ -236,7 +236,7 @@ def test_moves_make_the_sum_of_squares_less(seed: int) -> None:
 
 
 def squares(state: ApplicationState, found: TaskAssignment) -> float:
-    """Of the counts of copies on each client, and of each subtopology on each client, as the weights weigh them."""
+    """Return the sum of squared counts of copies, per client and per client and subtopology, weighted as in the algorithm."""
     total = 0.0
     for client in found.clients:
         copies = [state.all_tasks[task].task_id.subtopology_key for task in (*client.active, *client.standby)]

@@ -1,4 +1,4 @@
-"""`assign`: an answer that Kafka would take, as JSON or as a table for people."""
+"""Tests of `assign`: an answer that Kafka accepts, as JSON or as a table."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from optassign.generating import generate
 from optassign.judging.validation import validate
 
 
-def test_assign_prints_json_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+def test_assign_prints_json_outside_a_terminal(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
     code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "keep", "--json")
     assert (code, err) == (0, "")
     assert out.endswith("}\n")
@@ -44,7 +44,7 @@ def test_assign_answers_without_time(capsys: pytest.CaptureFixture[str], scale_o
     assert validate(read_state(scale_out), TaskAssignment.model_validate_json(out)) == []
 
 
-def test_an_answer_that_kafka_would_refuse_is_none(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
+def test_assign_fails_if_kafka_would_refuse_the_answer(capsys: pytest.CaptureFixture[str], snapshot: str) -> None:
     code, out, err = run_here(capsys, "assign", snapshot, "--assignor", "twice")
     assert (code, out) == (1, "")
     assert err == (
@@ -62,11 +62,11 @@ def test_a_table_is_for_people(capsys: pytest.CaptureFixture[str], scale_out: st
         assert client.process_id in out
     for word in ("threads", "active", "share", "standby", "warm-ups", "goal", "bound", "proven", "follow-up", "→"):
         assert word in out
-    assert "\033" not in out  # no colours where there is no terminal
+    assert "\033" not in out  # no colours outside a terminal
     assert max(len(line) for line in out.splitlines()) <= 120
 
 
-def test_a_narrow_table_still_says_who_gets_what(
+def test_a_narrow_table_still_shows_all_tasks(
     capsys: pytest.CaptureFixture[str], scale_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "72")
@@ -83,17 +83,17 @@ def test_a_large_group_is_cut_to_what_changes_most(capsys: pytest.CaptureFixture
     assert "and 30 clients more, with less change" in out
 
 
-def test_what_is_wrong_is_marked_without_colours(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+def test_broken_rules_are_marked_without_colours(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     _, out, _ = run_here(capsys, "assign", scale_out, "--assignor", "cold", "--format", "table")
     assert "breaks R3" in out
     assert "not balanced" in out
     assert "→ 20!" in out
 
 
-def test_assign_begins_with_a_plan_and_finds_none_that_is_worse(
+def test_assign_starts_from_a_plan_and_finds_no_worse_one(
     capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path
 ) -> None:
-    """With no time for a solver, the plan of the start is the best one known."""
+    """Without time for a solver, the best known plan is the given start."""
     start = tmp_path / "start.json"
     run_here(capsys, "assign", scale_out, "--output", str(start))
     code, out, _ = run_here(capsys, "assign", scale_out, "--start", str(start), "--json")

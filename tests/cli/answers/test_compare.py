@@ -1,4 +1,4 @@
-"""`optassign compare`: what it shows of each assignor, in which forms, and whom its exit code holds to the rules."""
+"""Tests of `optassign compare`: its figures for each assignor, its forms, and the rules that its exit code depends on."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -16,7 +16,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(autouse=True)
 def registered_assignors() -> None:
-    """Leave out the odd assignors that the other tests of the command line register: a comparison would ask them, too."""
+    """Leave out the unusual assignors that other tests of the command line register: a comparison would ask them, too."""
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture
     assert found["assignors"]["previous"]["seconds"] is None
 
 
-def test_what_a_baseline_breaks_is_shown_and_no_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    """gap-sticky goes by previous tasks, not by lags, so on this snapshot it breaks R3 or R5."""
+def test_rules_that_a_baseline_breaks_are_shown_without_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+    """gap-sticky goes by previous tasks and not by lags, so that it breaks R3 or R5 on this snapshot."""
     code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "table")
     assert code == 0
     assert out.splitlines()[0].split() == ["previous", "gap-sticky", "cp-sat"]
@@ -102,7 +102,7 @@ def test_at_rest_the_cost_of_weights_has_its_bound_too(capsys: pytest.CaptureFix
     assert (column["weighted_cost"], column["weighted_cost_bound"]) == (0.0, 0.0)
 
 
-def test_one_that_does_not_settle_is_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+def test_an_assignor_that_does_not_settle_is_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     arguments = ("compare", scale_out, "--assignors", "cp-sat", "--converge", "--max-rebalances", "1")
     code, out, _ = run_here(capsys, *arguments, "--json")
     assert code == 1
@@ -121,7 +121,7 @@ def test_tables_of_many_are_split_to_fit(
     assert all(len(line) <= 90 for line in out.splitlines() if "imbalance" in line)
 
 
-def test_markdown_is_one_table_with_what_is_wrong_in_bold(
+def test_markdown_is_one_table_with_broken_rules_in_bold(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str
 ) -> None:
     path = tmp_path / "comparison.md"
@@ -149,7 +149,7 @@ def test_the_picture_has_a_panel_for_each(capsys: pytest.CaptureFixture[str], tm
 
 
 @pytest.mark.parametrize(("name", "said"), [("loads.sheep", "sheep"), ("no/such/folder/loads.png", "allowed: a file to write")])
-def test_a_picture_that_cannot_be(
+def test_a_picture_that_cannot_be_drawn_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str, name: str, said: str
 ) -> None:
     pytest.importorskip("matplotlib")

@@ -1,4 +1,4 @@
-"""`compare` and `converge`: assignors side by side, and one of them until the group rests."""
+"""Tests of `compare` and `converge`: assignors side by side, and one assignor until the group is at rest."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def test_converge_lets_changelogs_grow(capsys: pytest.CaptureFixture[str], scale
 
 
 @pytest.mark.parametrize(("arguments", "remembered"), [((), [False, True]), (("--without-memory",), [False, False])])
-def test_converge_forgets_where_it_is_told_to(
+def test_converge_drops_state_if_requested(
     capsys: pytest.CaptureFixture[str], snapshot: str, arguments: tuple[str, ...], remembered: list[bool]
 ) -> None:
     seen: list[bool] = []
@@ -75,7 +75,7 @@ def test_converge_forgets_where_it_is_told_to(
     ("arguments", "said"),
     [(("--assignor", "cold"), "R3"), (("--assignor", "greedy", "--max-rebalances", "1"), "did not converge")],
 )
-def test_converge_tells_what_did_not_settle_or_broke_a_rule(
+def test_converge_reports_broken_rules_and_endless_convergences(
     capsys: pytest.CaptureFixture[str], scale_out: str, arguments: tuple[str, ...], said: str
 ) -> None:
     code, out, _ = run_here(capsys, "converge", scale_out, *arguments, "--format", "table")

@@ -1,4 +1,4 @@
-"""`explain` and `validate`: why tasks are where they are, and which rules an answer breaks."""
+"""Tests of `explain` and `validate`: the reasons for an assignment, and the rules that an answer breaks."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from optassign.generating import generate
 # explain
 
 
-def test_explain_tells_of_all_of_tasks_and_of_clients(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
+def test_explain_describes_the_group_tasks_and_clients(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
     state = read_state(scale_out)
     task, client = state.tasks[0].id, state.clients[0].process_id
     common = ("explain", scale_out, "--assignor", "greedy", "--format", "table")
@@ -39,7 +39,7 @@ def test_explain_takes_an_answer(capsys: pytest.CaptureFixture[str], scale_out: 
     assert "active tasks: 0 move, 20 stay, 0 had no client" in out
 
 
-def test_a_client_may_be_named_by_its_beginning_if_that_is_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_unique_prefix_names_a_client(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     state = generate("steady", 4, 3).model_dump()
     for client, name in zip(state["clients"], ("ab", "abc", "b"), strict=True):
         client["process_id"] = name
@@ -55,7 +55,7 @@ def test_a_client_may_be_named_by_its_beginning_if_that_is_one(capsys: pytest.Ca
 # validate
 
 
-def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path) -> None:
+def test_validate_lists_broken_rules(capsys: pytest.CaptureFixture[str], scale_out: str, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     run_here(capsys, "assign", scale_out, "--assignor", "keep", "--output", str(good))
     run_here(capsys, "assign", scale_out, "--assignor", "cold", "--output", str(bad))
@@ -74,7 +74,7 @@ def test_validate_tells_what_is_broken(capsys: pytest.CaptureFixture[str], scale
 
 
 def test_explain_prices_each_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A client that may have nothing costs what the others restore for it; a limit that always holds costs nothing."""
+    """A client without any copy costs the state that other clients restore; a limit that always holds costs nothing."""
     state = generate("steady", 20, 4, seed=1)
     limits = [
         {"kind": "forbid", "name": "empty", "subtopologies": ["0"], "clients": [state.clients[0].process_id]},

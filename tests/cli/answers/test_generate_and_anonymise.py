@@ -1,4 +1,4 @@
-"""`generate` and `anonymise`: the commands that write snapshots."""
+"""Tests of `generate` and `anonymise`, the commands that write snapshots."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`optassign model`: a solver of another house reads the file, and finds the optimum that the report has proven."""
+"""Tests of `optassign model`: another solver reads the file and finds the optimum that the report proves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDS = (".mps", ".lp", ".txt")
 
 
 def find_optimum(path: Path) -> int:
-    """The least value of the file's model, by HiGHS itself or, for its own text, by CP-SAT."""
+    """Return the least value of the file's model, by HiGHS, or by CP-SAT for CP-SAT's own text."""
     if path.suffix == ".txt":
         model, decided = cp_model.CpModel(), cp_model.CpSolver()
         assert model.proto.parse_text_format(path.read_text())
@@ -58,7 +58,7 @@ def test_weighted_sums_and_limits_are_in_the_model(end: str, tmp_path: Path) -> 
     assert find_optimum(path) == written.optimum
 
 
-def test_a_group_under_load_has_a_model_of_its_other_goals(tmp_path: Path) -> None:
+def test_a_group_balanced_by_load_has_a_model_of_its_other_goals(tmp_path: Path) -> None:
     state = generate("scale-out", 36, 3, 1, 6, seed=1)
     weights = {task.id: 1.0 + number % 5 for number, task in enumerate(state.tasks)}
     path = tmp_path / "load.mps"
@@ -67,15 +67,15 @@ def test_a_group_under_load_has_a_model_of_its_other_goals(tmp_path: Path) -> No
     assert find_optimum(path) == written.optimum
 
 
-def test_no_optimum_is_named_that_is_not_proven(tmp_path: Path) -> None:
-    """`disk` is a knapsack, whose bound is seldom reached: goals after it have no model then."""
+def test_only_a_proven_optimum_is_given(tmp_path: Path) -> None:
+    """`disk` is a knapsack, whose bound is seldom reached: goals after `disk` then have no model."""
     state = with_options(generate("scale-out", 100, 10, 1, 20, seed=1), Options(goals=("disk", "restore_work")))
     assert export_model(state, tmp_path / "disk.mps").optimum is None
     with pytest.raises(ExportError, match="goal: found restore_work, which comes after disk; allowed: disk, or more than 10 s"):
         export_model(state, tmp_path / "work.mps", "restore_work")
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_an_unwritable_model_is_refused(tmp_path: Path) -> None:
     state = generate("scale-out", 36, 3, 1, 6, seed=1)
     with pytest.raises(ExportError, match=r"path: found 'model.xml'; allowed: an end of \.mps, \.lp, \.txt"):
         export_model(state, "model.xml")

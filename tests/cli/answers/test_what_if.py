@@ -1,4 +1,4 @@
-"""`optassign what-if`: a change compared with the application as it is, of a snapshot, a recording and an application."""
+"""Tests of `optassign what-if`: a change compared with the present application, for a snapshot, recording or application."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ RECORDED = Path(__file__).parents[2] / "data" / "recordings" / "third-instance-j
 
 @pytest.fixture
 def recordings(tmp_path: Path) -> str:
-    """A folder with two recordings of `joining`, the latest one of which is named."""
+    """Return a folder with two recordings of application `joining`."""
     folder = tmp_path / "recordings"
     for name, source in {"101800.000-0": "first-instance-starts", "101807.135-0": "third-instance-joins"}.items():
         (folder / "joining" / "2026-11-21").mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def test_the_tables_fit(
 
 
 def test_an_application_stands_for_its_latest_recording(capsys: pytest.CaptureFixture[str], recordings: str) -> None:
-    """In every command that takes a snapshot."""
+    """Every command that takes a snapshot also takes an application's name."""
     where = ("--recordings", recordings)
     assert json.loads(run_here(capsys, "what-if", "joining", "--add", "1", "--json", *where)[1])["as_it_is"]["clients"] == 3
     _, out, _ = run_here(capsys, "explain", "joining", "--task", "0_3", *where)
