@@ -1,4 +1,4 @@
-"""Shares, shares, imbalance and spread: KIP-441's example, and cases by hand with clients of all sizes, draining ones too."""
+"""Tests of shares, imbalance and spread: KIP-441's example, and cases by hand with clients of all sizes, some draining."""
 
 from fractions import Fraction
 from typing import Any
@@ -33,7 +33,7 @@ XY = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless", "1_0": 100, "1
 
 
 def test_kip_441_spreads_each_subtopology() -> None:
-    """Subtopologies X = 0 and Y = 1 of three partitions on three nodes: preferred and not preferred by the KIP."""
+    """KIP-441's example has subtopologies X = 0 and Y = 1 of three partitions on three nodes, well and badly placed."""
     state = make_snapshot(XY, clients(1, 1, 1))
     preferred = make_answer({"a": "0_0 1_0", "b": "0_1 1_1", "c": "0_2 1_2"})
     other = make_answer({"a": "0_0 0_1", "b": "0_2 1_0", "c": "1_1 1_2"})
@@ -41,7 +41,7 @@ def test_kip_441_spreads_each_subtopology() -> None:
     assert not is_balanced(state, other)
     assert measure_imbalance(state, other) == {
         "active": 0,
-        "stateful_active": 2,  # 0, 1 and 2 where 1 each is right
+        "stateful_active": 2,  # the counts are 0, 1 and 2 where each share is 1
         "copies": 2,
         "subtopology_active": 4,
         "subtopology_copies": 2,
@@ -54,7 +54,7 @@ def test_kip_441_spreads_each_subtopology() -> None:
         "subtopology_active": 2.0,
         "subtopology_copies": 2.0,
     }
-    # The KIP's literal definition does not tell them apart: as many clients execute X as execute Y.
+    # The KIP's literal definition does not tell the two apart: as many clients execute X as execute Y.
     assert measure_subtopology_balance(state, preferred) == measure_subtopology_balance(state, other) == 0
     assert measure_subtopology_balance(state, make_answer({"a": "0_0 0_1 0_2 1_0", "b": "1_1", "c": "1_2"})) == 2
 
@@ -65,7 +65,7 @@ def test_kip_441_instance_balance_is_a_difference_of_at_most_one() -> None:
     assert not is_balanced(state, make_answer({"a": "0_0 1_0", "b": "2_0 3_0", "c": ""}))
 
 
-def test_two_heaps_are_better_than_one() -> None:
+def test_imbalance_prefers_two_smaller_excesses() -> None:
     state = make_snapshot({f"{i}_0": "stateless" for i in range(10)}, clients(1, 1, 1, 1, 1))
     tasks = [f"{i}_0" for i in range(10)]
     far = make_answer({"a": " ".join(tasks[:8]), "b": " ".join(tasks[8:])})
@@ -87,17 +87,17 @@ def test_imbalance_of_one_share(count: int, expected: int) -> None:
     [
         (clients(1, 1, 1), 4, 1, ["4/3", "4/3", "4/3"]),
         (clients(1, 2, 5), 4, 1, ["1/2", "1", "5/2"]),
-        # 8 copies of 4 tasks, 1 : 2 : 5 would be 1, 2, 5: c is cut off at 4, and its 1 is shared 1 : 2.
+        # 8 copies of 4 tasks: 1 : 2 : 5 would be 1, 2, 5. Client c is limited to 4, and its 1 is shared 1 : 2.
         (clients(1, 2, 5), 4, 2, ["4/3", "8/3", "4"]),
-        # 12 copies of 4 on all three: everybody has everything.
+        # 12 copies of 4 tasks on three clients: each client has every task.
         (clients(1, 2, 5), 4, 3, ["4", "4", "4"]),
-        # 15 copies of 5, 1 : 1 : 6 : 8 would be 15/16 each and c, d far over 5; then a and b have 5/2 each.
+        # 15 copies of 5 tasks: 1 : 1 : 6 : 8 gives a and b 15/16, c and d more than 5; then a and b have 5/2 each.
         (clients(1, 1, 6, 8), 5, 3, ["5/2", "5/2", "5", "5"]),
-        # 8 of 4, 1 : 1 : 3 : 3 is 1, 1, 3, 3; nobody is cut off.
+        # 8 copies of 4 tasks: 1 : 1 : 3 : 3 is 1, 1, 3, 3; no client is limited.
         (clients(1, 1, 3, 3), 4, 2, ["1", "1", "3", "3"]),
-        # Cut off in two rounds: 12 of 6, 1 : 3 : 8 is 1, 3, 8 -> 6 left for 1 : 3 is 3/2, 9/2.
+        # Two rounds: 12 copies of 6 tasks, 1 : 3 : 8 is 1, 3, 8; the other 6 are shared 1 : 3, which is 3/2, 9/2.
         (clients(1, 3, 8), 6, 2, ["3/2", "9/2", "6"]),
-        # 12 of 4, 1 : 1 : 4 : 10 -> d 4, 8 left: 4/3, 4/3, 16/3 -> c 4, 4 left: 2, 2.
+        # 12 copies of 4 tasks, 1 : 1 : 4 : 10: d has 4; of 8, shared 4/3, 4/3, 16/3, c has 4; the last 4 are shared 2, 2.
         (clients(1, 1, 4, 10), 4, 3, ["2", "2", "4", "4"]),
         (clients(1, 1), 0, 2, ["0", "0"]),
     ],
@@ -122,22 +122,22 @@ def test_sizes_beyond_int64_are_exact() -> None:
 # -------------------------------------------------------------------------------------------------------- draining
 
 
-def test_who_drains_has_no_share_of_actives() -> None:
+def test_a_draining_client_has_no_share_of_actives() -> None:
     state = make_snapshot({}, clients(1, 1, 2, c={"draining": True}))
     assert list(compute_exact_shares(state, 5).values()) == [Fraction(5, 2), Fraction(5, 2), 0]
 
 
-def test_who_drains_takes_only_the_copies_that_others_cannot_hold() -> None:
-    # 12 copies of 4 tasks; a and b hold 4 each, 4 are left for c, d, e by 1 : 1 : 6: e is cut off nowhere.
+def test_a_draining_client_takes_only_copies_that_others_cannot_hold() -> None:
+    # 12 copies of 4 tasks: a and b hold 4 each. The other 4 are shared 1 : 1 : 6, within the limit of e.
     drain = {name: {"draining": True} for name in "cde"}
     state = make_snapshot({}, clients(1, 5, 1, 1, 6, **drain))
     assert list(compute_exact_shares(state, 4, 3).values()) == [4, 4, Fraction(1, 2), Fraction(1, 2), 3]
     assert list(compute_exact_shares(state, 4, 2).values()) == [4, 4, 0, 0, 0]
-    # 20 copies: 12 for c, d, e, at most 4 each.
+    # 20 copies: c, d and e share 12, at most 4 each.
     assert list(compute_exact_shares(state, 4, 5).values()) == [4, 4, 4, 4, 4]
 
 
-def test_if_all_drain_none_does() -> None:
+def test_shares_do_not_change_if_all_clients_drain() -> None:
     state = make_snapshot({}, clients(1, 3, a={"draining": True}, b={"draining": True}))
     assert list(compute_exact_shares(state, 6, 1).values()) == [Fraction(3, 2), Fraction(9, 2)]
 
@@ -177,7 +177,7 @@ def test_subtopologies_are_told_apart_by_name_too() -> None:
     [(1, (3, 3), (0, 1)), (2, (3, 4), (0, 2)), (3, (2, 4), (0, 2)), (4, (2, 5), (0, 3)), (9, (0, 7), (0, 5))],
 )
 def test_balance_factor_widens_per_client_only(factor: int, three: Share, half: Share) -> None:
-    """KIP-441's first draft; 3 tasks each, and half a stateful task each."""
+    """By KIP-441's first draft: each client has 3 tasks, and half a stateful task."""
     tasks = {f"0_{i}": "stateless" for i in range(5)} | {"1_0": 100}
     found = compute_shares(make_snapshot(tasks, clients(1, 1), options={"balance_factor": factor}))
     assert found.active["a"] == three

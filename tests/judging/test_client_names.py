@@ -1,4 +1,4 @@
-"""Clients go by what people call them: client.id, host, tags; what several clients are called tells nobody apart."""
+"""Tests of clients' names: client.id, host or tags; a name that several clients have is not used."""
 
 import pytest
 from judging import make_snapshot
@@ -18,7 +18,7 @@ NAMES = ClientNames(
 )
 
 
-def test_the_short_name_is_client_id_else_host_else_tags() -> None:
+def test_the_short_name_is_client_id_or_host_or_tags() -> None:
     assert NAMES.label(A) == f"{A} (orders-1)"
     assert NAMES.label(B) == f"{B} (orders-2)", "of older plug-ins, read off the consumers"
     assert NAMES.label(C) == f"{C} (disk=fast, zone=eu-b)", "Kafka's own client.id says nothing"
@@ -26,8 +26,8 @@ def test_the_short_name_is_client_id_else_host_else_tags() -> None:
     assert list(NAMES.list_all(A)) == ["client.id orders-1", "host box-1:8080", "zone=eu-a"]
 
 
-def test_a_name_that_several_have_is_none() -> None:
-    """All instances run from one configuration: the same client.id, hosts of their own."""
+def test_a_shared_name_is_not_used() -> None:
+    """All instances run from one configuration: client.id is the same, hosts differ."""
     clients = {name: {"client_id": "orders", "host": f"box-{name}:80"} for name in "ab"}
     names = ClientNames(make_snapshot({"0_0": 5}, clients))
     assert [names.short(name) for name in "ab"] == ["box-a:80", "box-b:80"]
@@ -62,12 +62,12 @@ def test_a_client_is_found_by_any_of_its_names(text: str, client: str) -> None:
         ("", ()),
     ],
 )
-def test_several_clients_and_none_are_told(text: str, fits: tuple[str, ...]) -> None:
+def test_ambiguous_and_unknown_names_are_errors(text: str, fits: tuple[str, ...]) -> None:
     with pytest.raises(UnknownClientError) as error:
         NAMES.find(text)
     assert error.value.fits == fits
 
 
-def test_a_whole_name_comes_before_beginnings() -> None:
+def test_a_whole_name_comes_before_prefixes() -> None:
     names = ClientNames(make_snapshot({"0_0": 5}, {"a": {"client_id": "orders"}, "b": {"client_id": "orders-2"}}))
     assert names.find("orders") == "a"

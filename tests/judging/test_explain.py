@@ -1,4 +1,4 @@
-"""Explanations: the reasons that they give are true, and the lines of text say the same."""
+"""Tests of explanations: their reasons are true, and the lines of text agree with them."""
 
 import json
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def test_an_active_that_moves_from_a_client_above_its_share() -> None:
     a, b = e.candidates
     assert (a.process_id, a.before, a.now, a.rank, a.lag, a.may_be_active) == ("a", "active", None, 0, 0, True)
     assert (b.process_id, b.before, b.now, b.rank, b.lag, b.may_be_active) == ("b", "standby", "active", 0, 3, True)
-    # Back on a, its active tasks were 5 of 4 and its logged ones 4 of 2–3; b could not spare one either.
+    # Back on a, there would be 5 active tasks of 4 and 4 logged ones of 2 to 3; b cannot give one up either.
     assert {(c.process_id, c.share) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
     text = join_lines(task_to_lines(e))
@@ -51,7 +51,7 @@ def test_an_active_that_moves_from_a_client_above_its_share() -> None:
 
 
 def test_the_share_of_a_subtopology_is_named() -> None:
-    """Both clients have two active tasks, as many as they should: without the subtopology the reason would be none."""
+    """Both clients have two active tasks, as their share: only the share of the subtopology explains the move."""
     state = make_snapshot(
         {"1_0": "stateless", "1_1": "stateless", "2_0": "stateless", "2_1": "stateless"},
         {"a": {"active": "1_0 1_1"}, "b": {"active": "2_0 2_1"}},
@@ -132,15 +132,15 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
 
 
 def moved_as_planned() -> ApplicationState:
-    """The answer before left 0_0 on a, which has too much, and planned it for b, which warmed it up meanwhile."""
+    """The answer before left 0_0 on a, which is above its share, and planned it for b, which has warmed it up since."""
     tasks = {f"0_{i}": 500 for i in range(4)}
     a = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
     remembered = make_answer({"a": " ".join(tasks), "b": " || 0_0"}, plan={"a": "0_1 0_2 0_3", "b": "0_0"})
     return make_snapshot(tasks, {"a": a, "b": {"standby": "0_0", "lags": {"0_0": 4}}}, remembered=remembered)
 
 
-def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
-    """Not to the nearest share: a has more than its share allows, and that has been so all the time."""
+def test_a_planned_move_is_explained_by_the_plan() -> None:
+    """The reason is the plan, not a's share, though a was above its share throughout."""
     given = make_answer({"a": "0_1 0_2 0_3", "b": "0_0"})
     state = moved_as_planned()
     assert explain_task(state, given, "0_0").why_moved == "planned"
@@ -155,7 +155,7 @@ def test_a_move_that_was_planned_is_put_down_to_the_plan() -> None:
 
 
 def test_an_active_on_a_third_client_is_explained() -> None:
-    """A is about to leave, b is caught up, and c, which the plan wants, has all to restore."""
+    """Client a drains, b is caught up, and c, the planned client, has all offsets to restore."""
     state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {
@@ -175,7 +175,7 @@ def test_an_active_on_a_third_client_is_explained() -> None:
     assert explain_answer(state, make_answer({"a": "", "b": "0_1", "c": "0_0"})).detours == (), "straight to its plan"
 
 
-def test_clients_are_called_by_their_names() -> None:
+def test_clients_are_named() -> None:
     state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}, "client_id": "orders-1"}, "b": {"host": "box:80"}},
@@ -189,7 +189,7 @@ def test_clients_are_called_by_their_names() -> None:
     assert "follow-up after 60 s, requested by b (box:80)" in join_lines(answer_to_lines(explain_answer(state, given), label))
 
 
-def test_of_two_owners_both_are_named() -> None:
+def test_both_of_two_owners_are_named() -> None:
     running = {"0_0": -2}
     state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": running}, "b": {"active": "0_0", "lags": running}})
     found = explain_task(state, make_answer({"a": "0_0", "b": ""}), "0_0")
@@ -212,7 +212,7 @@ def test_a_client_that_has_gone() -> None:
     assert "2 had no client (1 whose client has left)" in join_lines(answer_to_lines(e))
 
 
-def test_tasks_that_nobody_is_caught_up_on() -> None:
+def test_tasks_without_a_caught_up_client_are_listed() -> None:
     state = make_snapshot({"0_0": 500, "0_1": 500}, {"a": {"0_0": 100}, "b": {"0_0": 90}})
     given = make_answer({"a": "0_1", "b": "0_0"})
     assert explain_answer(state, given).not_caught_up_anywhere == ("0_0", "0_1")
@@ -227,7 +227,7 @@ def test_tasks_without_a_changelog_have_no_lags() -> None:
     assert "any client may run it" in join_lines(task_to_lines(e))
 
 
-def test_in_a_large_group_only_those_concerned_are_listed() -> None:
+def test_only_concerned_clients_of_a_large_group_are_listed() -> None:
     clients: dict[str, Any] = {f"c{i:02}": {} for i in range(30)}
     clients["c07"] = {"active": "0_0", "lags": {"0_0": -2}}
     state = make_snapshot({"0_0": 1234567, "1_0": "stateless"}, clients, num_standby_replicas=1)
@@ -256,12 +256,12 @@ def test_what_a_client_gains_and_loses() -> None:
     assert "restores 300 offsets: 0_2 (active, 300)" in text
 
 
-def test_a_client_outside_its_share_is_said_to_be() -> None:
+def test_a_client_outside_its_share_is_reported() -> None:
     e = explain_client(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "a")
     assert "active tasks: 5 → 5, share 4, which it is outside of" in join_lines(client_to_lines(e))
 
 
-def test_what_is_not_in_the_snapshot_has_no_explanation() -> None:
+def test_an_unknown_task_or_client_has_no_explanation() -> None:
     given = make_answer({"a": "", "b": ""})
     with pytest.raises(LookupError, match="no task 7_7"):
         explain_task(TWO_THREADS, given, "7_7")
@@ -276,7 +276,7 @@ def test_any_answer_can_be_explained_even_a_broken_one(seed: int) -> None:
     measures = measure(state, given)
     assert e.imbalance_now == sum(measures.imbalance.values())
     if all(len(now) == 1 for now in TaskPlacement.of(state, given).active.values()):
-        assert len(e.moves) == measures.active_moves  # two owners and tasks in transit included
+        assert len(e.moves) == measures.active_moves  # moves count tasks with two owners and tasks in transit, too
     text = list(answer_to_lines(e))
     for task in state.all_tasks:
         text += task_to_lines(explain_task(state, given, task))
@@ -296,8 +296,8 @@ def test_numbers_are_those_of_the_measures(name: str) -> None:
     assert e.imbalance_on_target == e.imbalance_now == sum(measures.imbalance.values())
 
 
-def test_where_load_is_balanced_loads_are_told() -> None:
-    """Two clients have all the weight between them, and a third has joined."""
+def test_loads_are_explained_if_load_is_balanced() -> None:
+    """Two clients have all load, and a third has joined."""
     tasks = {f"0_{i}": {"stateful": False, "weight": 1.0 + i / 10} for i in range(6)}
     clients = {"a": {"active": "0_0 0_2 0_4"}, "b": {"active": "0_1 0_3 0_5"}, "c": {}}
     state = make_snapshot(tasks, clients)

@@ -1,4 +1,4 @@
-"""What is odd about a snapshot and no error is said, with the places."""
+"""Tests of remarks on valid but odd snapshots, with their places."""
 
 from judging import make_snapshot
 
@@ -8,7 +8,7 @@ from optassign.judging.explanation_text import remark_on_input
 RUNNING = {"0_0": -2}
 
 
-def test_nothing_odd_is_nothing_said() -> None:
+def test_an_ordinary_snapshot_has_no_remarks() -> None:
     state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": RUNNING}, "b": {"standby": "0_0"}})
     assert list(remark_on_input(state)) == []
     assert state.left_out == ()
@@ -40,15 +40,15 @@ def test_ten_thousand_unknown_tasks_are_counted_and_a_few_named() -> None:
     assert next(remark_on_input(state)).endswith("10,000 (previous)")
 
 
-def test_two_clients_that_own_a_task_are_named_and_who_is_believed() -> None:
-    """The one that runs it; where both do the least."""
+def test_two_owners_of_a_task_are_named_with_the_believed_one() -> None:
+    """The client that runs the task is believed; if both run it, the least id."""
     clients = {"a": {"active": "0_0", "lags": {"0_0": 3}}, "b": {"active": "0_0", "lags": RUNNING, "host": "box:80"}}
     assert list(remark_on_input(make_snapshot({"0_0": 5}, clients))) == [
         "2 clients claim task 0_0 as active: a, b (box:80); b (box:80) is believed"
     ]
 
 
-def test_of_many_such_tasks_a_few_are_named() -> None:
+def test_a_few_of_many_such_tasks_are_named() -> None:
     tasks = {f"0_{i}": 5 for i in range(8)}
     both = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
     lines = list(remark_on_input(make_snapshot(tasks, {"a": both, "b": both})))

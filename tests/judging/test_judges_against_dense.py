@@ -1,4 +1,4 @@
-"""The judges against a second version of them, dense and slow (tests/support/solving/dense.py), on random input."""
+"""Tests of the judges against a second, dense and slow version (tests/support/solving/dense.py) on random input."""
 
 import sys
 from collections import Counter
@@ -32,13 +32,13 @@ def test_violations(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         found = Counter((v.rule, v.task) for v in validate(state, given) if v.rule != "format")
         found = Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
-        if balances_load(state):  # rest is then a matter of load, which the dense judge does not know: tests/goals/test_load.py
+        if balances_load(state):  # rest then depends on load, which the dense judge does not know: tests/goals/test_load.py
             found = Counter({key: times for key, times in found.items() if key[0] != "R7"})
         assert found == dense.count_violations(state, given), f"seed {seed}"
 
 
 @pytest.mark.parametrize("seeds", take_few(BATCHES, 8), ids=lambda seeds: f"from {seeds[0]}")
-def test_ranks_lags_and_what_was_assigned_before(seeds: range) -> None:
+def test_ranks_lags_and_previous_assignments(seeds: range) -> None:
     for seed, state, _ in make_cases(seeds):
         found = Ranks(state)
         for task in state.tasks:
@@ -65,7 +65,7 @@ def test_shares_and_imbalance(seeds: range) -> None:
                     f"seed {seed}"
                 )
         for placement in (TaskPlacement.of(state, given), planned_placement(state, given)):
-            if not has_doubles(placement):  # a set of copies, as the dense version has it, counts doubles once
+            if not has_doubles(placement):  # a set of copies, as in the dense version, counts doubles once
                 expected = dense.measure_imbalance(state, to_pairs(placement, "active"), to_pairs(placement, "standby"))
                 assert measure_imbalance(state, placement) == expected, f"seed {seed}"
 
@@ -116,7 +116,7 @@ def test_measures_and_goals(seeds: range) -> None:
 
 
 def test_the_random_cases_meet_every_rule_and_its_exemption() -> None:
-    """Cases without violations, or without exemptions, would make the comparisons above show little."""
+    """The comparisons above show little unless cases have violations and exemptions."""
     rules: Counter[str] = Counter()
     met: Counter[str] = Counter()
     for _, state, given in make_cases(range(SEEDS)):
@@ -143,8 +143,8 @@ def test_the_random_cases_meet_every_rule_and_its_exemption() -> None:
 
 
 @pytest.mark.parametrize("lag", [20_000, -3], ids=["known lags", "unknown lags"])
-def test_work_follows_what_is_reported_not_tasks_times_clients(lag: int) -> None:
-    """10,000 tasks, 1,000 clients, 20 lags each: calls are counted, and are fewer than pairs of task and client."""
+def test_work_grows_with_reported_lags_not_with_tasks_times_clients(lag: int) -> None:
+    """With 10,000 tasks, 1,000 clients and 20 lags each, the number of calls is below that of pairs of task and client."""
     tasks, clients = 10_000, 1_000
     held = {i: [f"{task % 10}_{task // 10}" for task in range(tasks) if task % clients == i] for i in range(clients)}
     lagging = {i: held[(i + 1) % clients] for i in range(clients)}
@@ -198,7 +198,7 @@ def sum_costs(costs: dict[tuple[str, str], int], copies: dense.Copies) -> tuple[
 def sum_costs_by_rank(
     state: ApplicationState, costs: dict[tuple[str, str], int], now: dense.Copies, wanted: dense.Copies
 ) -> tuple[int, int]:
-    """Sum and number of the wanted copies, and of those that R3 to R5 force beyond their number on clients of one rank."""
+    """Return cost and number of wanted copies, and of those that R3 to R5 force beyond their number on clients of a rank."""
     counted = set(wanted & costs.keys())
     for task in state.tasks:
         holder, remembered = dense.find_remembered_owner(state, task), set()
@@ -227,7 +227,7 @@ def count_active_moves(state: ApplicationState, active: dense.Copies) -> int:
 
 
 def count_cold_starts(state: ApplicationState, costs: dict[tuple[str, str], int], active: dense.Copies) -> int:
-    """Tasks that nobody owns, on clients that are not caught up."""
+    """Return the number of unowned tasks that start on clients that are not caught up."""
     owned = {task for client in state.clients for task in client.previous_active}
     return len({copy[0] for copy in active if copy in costs and copy[0] not in owned})
 

@@ -1,4 +1,4 @@
-"""Limits by hand: which tasks and clients each concerns, what breaks it, and its words."""
+"""Tests of limits by hand: the tasks and clients that each selects, its breaches, and its text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_limits_select_by_name_host_and_all_of_their_tags() -> None:
         ({"kind": "forbid", "tasks": ["0_0"], "tags": {"zone": "x"}}, ["a", "b"], ["a", "b"]),
         ({"kind": "most_copies", "most": 1}, ["b"], ["b"]),
         ({"kind": "most_copies", "most": 1, "clients": ["a"]}, [], []),
-        ({"kind": "most_state", "most": 139}, ["a", "b"], ["b"]),  # a warm-up fills the disk of a
+        ({"kind": "most_state", "most": 139}, ["a", "b"], ["b"]),  # the warm-up on a counts as well
         ({"kind": "most_state", "most": 140}, [], []),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every measure of an answer, its goals and a convergence, by hand on a few tasks."""
+"""Tests of each measure of an answer, of its goals and of a convergence, by hand on a few tasks."""
 
 import json
 from dataclasses import asdict, fields
@@ -21,7 +21,7 @@ MAX = 2**63 - 1
 
 
 def scaling_out(**more: Any) -> ApplicationState:
-    """All tasks are active on a; b has the standbys, 40 and 5 behind; c is new."""
+    """Return a group in which a runs all tasks, b has the standbys, 40 and 5 offsets behind, and c has just joined."""
     clients = {
         "a": {"active": "0_0 0_1 1_0", "lags": {"0_0": -2, "0_1": -2}},
         "b": {"standby": "0_0 0_1", "lags": {"0_0": 40, "0_1": 5}},
@@ -37,7 +37,7 @@ FIRST = make_answer(
 
 def test_every_measure_of_one_answer() -> None:
     found = measure(scaling_out(), FIRST)
-    assert found.violations == {"R5": 1, "R8": 1}  # a, caught up on 0_1, has no copy of it; c asks
+    assert found.violations == {"R5": 1, "R8": 1}  # a is caught up on 0_1 and has no copy of it; c requests the follow-up
     assert found.spread == {
         "active": 0.0,
         "stateful_active": 1.0,
@@ -60,7 +60,7 @@ def test_every_measure_of_one_answer() -> None:
 def test_goal_values_of_an_answer_and_its_plan() -> None:
     assert measure_goals(scaling_out(), FIRST) == {
         "plan": {
-            # (0_0, b) 40 by this answer only; (0_0, c) 100 by the plan only; (0_1, c) 100 by both, once.
+            # 40 for (0_0, b), by this answer only; 100 for (0_0, c), by the plan only; 100 for (0_1, c), by both.
             "restore_work": 240,
             "copies_not_caught_up": 3,
             "actives_not_caught_up": 1,
@@ -68,7 +68,7 @@ def test_goal_values_of_an_answer_and_its_plan() -> None:
             "standby_migrations": 2,
         },
         "rebalance": {
-            "copies_on_target": 4,  # (0_0, a) too, as a standby by the plan
+            "copies_on_target": 4,  # including (0_0, a), a standby by the plan
             "restore_work_off_target": 40,
             "actives_on_target": 2,
             "active_moves": 2,
@@ -84,7 +84,7 @@ def test_an_answer_without_plan_is_its_plan() -> None:
         "restore_work": 40, "copies_not_caught_up": 1, "actives_not_caught_up": 0, "active_migrations": 0,
         "standby_migrations": 0,
     }  # fmt: skip
-    # 3, 0, 0 where 1 each is right; of subtopology 0, the stateful one, 2, 0, 0 where up to 1 each is.
+    # The counts are 3, 0, 0 with shares of 1 each; of stateful subtopology 0 they are 2, 0, 0 with at most 1 each.
     assert found["rebalance"] == {
         "copies_on_target": 5, "restore_work_off_target": 0, "actives_on_target": 3, "active_moves": 0,
         "active_imbalance": (3 + 1 + 1) + 1 + 1,
@@ -129,7 +129,7 @@ def test_a_task_left_out_has_not_moved() -> None:
         ({"a": "", "b": "", "c": ""}, None, 0),  # new task: no copy anywhere
         ({"a": "0_0", "b": "", "c": ""}, None, 2),
         ({"a": "0_0", "b": " | 0_0", "c": ""}, None, 1),
-        ({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}, None, 0),  # directories are believed without memory
+        ({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}, None, 0),  # directories count as standbys without memory
         ({"a": "0_0", "b": " | 0_0", "c": " | 0_0"}, {"a": "0_0", "b": " | 0_0"}, 1),
         ({"a": "", "b": "", "c": ""}, {"a": "0_0", "c": " | 0_0"}, 1),
         ({"a": "", "b": "", "c": ""}, {"gone": "0_0"}, 2),
@@ -169,7 +169,7 @@ def test_rack_crossings_are_of_sources_for_actives_and_of_changelogs_for_standby
     ("partitions", "rack"),
     [([{"racks": ["r1"]}], None), ([{"racks": []}], "r1"), ([{"racks": ["r1"]}, {}], "r1"), ([], "r1")],
 )
-def test_without_all_racks_there_is_no_figure(partitions: list[dict[str, Any]], rack: str | None) -> None:
+def test_rack_crossings_are_unknown_without_all_racks(partitions: list[dict[str, Any]], rack: str | None) -> None:
     state = make_snapshot({"0_0": {"partitions": partitions}}, {"a": {"rack": "r1"}, "b": {"rack": rack, "threads": 1}})
     assert count_rack_crossings(state, TaskPlacement.of(state, make_answer({"a": "0_0"}))) is None
 
@@ -183,7 +183,7 @@ def test_tag_values_reached_and_reachable() -> None:
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
     state = make_snapshot(tasks, clients, num_standby_replicas=2, rack_aware_assignment_tags=["zone", "rack"])
     given = TaskPlacement.of(state, make_answer({"a": "0_0 1_0", "b": " | 0_0", "c": "0_1 | "}))
-    # zone: x of 0_0, y of 0_1, two each within reach; rack: 1 and 2 of 0_0, none of 0_1, two each within reach.
+    # zone: x of 0_0, y of 0_1, two reachable each; rack: 1 and 2 of 0_0, none of 0_1, two reachable each.
     assert count_tag_values(state, given) == (1 + 1 + 2 + 0, 4 + 4)
 
 
@@ -191,7 +191,7 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
     tasks = {"0_0": {"weight": 3.0}, "0_1": {"weight": 1.0}, "0_2": {"weight": 2.0}}
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
     state = make_snapshot(tasks, clients)
-    # 6 over 2.5 is less than the 3 of task 0_0: it takes one of a's threads. 3 over the other 1.5 is 2 each; b has 2 on a half.
+    # 6 over 2.5 is less than 0_0's 3: 0_0 takes a thread of a. The other 3 over 1.5 are 2 each; b has 2 on half a thread.
     assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
     assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
     assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(
@@ -204,7 +204,7 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
 
 
 def play(*moved: list[str], followup: bool = False) -> Convergence:
-    """Rebalances that each answer FIRST and move these tasks; the last look finds the group as it was."""
+    """Return rebalances that each answer FIRST and move these tasks; the last one finds the group unchanged."""
     step, seen = measure(scaling_out(), FIRST), set[str]()
     history = []
     for tasks in moved:

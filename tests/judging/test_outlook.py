@@ -1,4 +1,4 @@
-"""How far the plan is away: about what a group then really takes, in follow-ups and minutes."""
+"""Tests of the outlook of a plan, in follow-ups and minutes: it is close to a real convergence."""
 
 import pytest
 from judging import make_answer, make_snapshot
@@ -14,7 +14,7 @@ from optassign.simulation.convergence import converge
 @pytest.mark.parametrize("warmups", [1, 2, 5])
 @pytest.mark.parametrize("standbys", [0, 1])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_is_about_what_a_convergence_takes(shape: Shape, standbys: int, warmups: int) -> None:
+def test_the_outlook_is_close_to_a_convergence(shape: Shape, standbys: int, warmups: int) -> None:
     state = generate(shape, 60, 8, standbys, warmups=warmups, seed=3)
     expected = estimate_outlook(state, assign(state, "greedy"))
     played = converge(state, "greedy").rebalances - 1
@@ -27,7 +27,7 @@ def test_it_is_about_what_a_convergence_takes(shape: Shape, standbys: int, warmu
     [(2, "about 200 follow-ups, 2,000 minutes (33.3 hours)"), (20, "about 20 follow-ups, 200 minutes (3.3 hours)")],
 )
 def test_the_scale_out_of_the_readme(warmups: int, said: str) -> None:
-    """Played to its end it takes 201 and 21 rebalances: docs/data/scale-out-rebalances.json."""
+    """The convergences take 201 and 21 rebalances: docs/data/scale-out-rebalances.json."""
     state = generate("scale-out", 1_000, 100, 1, warmups=warmups, seed=1)
     outlook = estimate_outlook(state, assign(state, "cp-sat"))
     assert outlook is not None
@@ -35,7 +35,7 @@ def test_the_scale_out_of_the_readme(warmups: int, said: str) -> None:
 
 
 def test_it_counts_slots_and_minutes() -> None:
-    """Five copies to warm up, two at a time: three follow-ups, the first when it is asked for, then every interval."""
+    """Five copies warm up two at a time: three follow-ups, the first as requested, the others after an interval each."""
     tasks = {f"0_{i}": 500 for i in range(5)}
     held = dict.fromkeys(tasks, -2)
     state = make_snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}}, max_warmup_replicas=2)
@@ -46,7 +46,7 @@ def test_it_counts_slots_and_minutes() -> None:
     assert estimate_outlook(state, given) == expected
 
 
-def test_without_a_follow_up_there_is_none() -> None:
+def test_there_is_no_outlook_without_a_follow_up() -> None:
     state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": {"0_0": -2}}})
     assert estimate_outlook(state, make_answer({"a": "0_0"})) is None
     assert list(outlook_to_lines(None)) == []
@@ -61,7 +61,7 @@ def test_without_a_follow_up_there_is_none() -> None:
         (200, 120_000_000, "about 200 follow-ups, 2,000 minutes (33.3 hours)"),
     ],
 )
-def test_it_is_said_in_minutes_and_hours(followups: int, ms: int, said: str) -> None:
+def test_the_text_has_minutes_and_hours(followups: int, ms: int, said: str) -> None:
     outlook = Outlook(followups, ms, copies=400, slots=2, interval_ms=600_000)
     assert outlook_to_text(outlook) == said
     assert list(outlook_to_lines(outlook)) == [
@@ -70,8 +70,8 @@ def test_it_is_said_in_minutes_and_hours(followups: int, ms: int, said: str) -> 
     ]
 
 
-def test_by_rates_it_is_what_the_disks_take() -> None:
-    """400 offsets on b at 100 a second, on one slot: four seconds, and a moment for each of four follow-ups."""
+def test_known_rates_give_the_time_of_the_disks() -> None:
+    """Client b restores 400 offsets at 100 a second on one slot: four seconds, and a moment for each of four follow-ups."""
     tasks = {f"0_{i}": 500 for i in range(4)}
     state = make_snapshot(
         tasks, {"a": {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": {}}, max_warmup_replicas=1
@@ -89,8 +89,8 @@ def test_by_rates_it_is_what_the_disks_take() -> None:
         assert outlook_to_text(outlook) == said
 
 
-def test_disks_that_take_longer_than_the_interval_are_believed() -> None:
-    """A standby that takes no slot, an hour's work for b: one follow-up is asked for, and comes after ten minutes at most."""
+def test_disks_may_take_longer_than_the_interval() -> None:
+    """A standby without a slot takes b an hour: one follow-up is requested, and comes after ten minutes at most."""
     state = make_snapshot({"0_0": 3_600}, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {}}, num_standby_replicas=1)
     waiting = (Waiting(task="0_0", process_id="b", role="standby", lag=3_600, slot=True),)
     pace = Pace(taken_at="2026-01-01T00:00:00Z", clients=(ClientPace(process_id="b", offsets=100, ms=100_000),))
@@ -101,7 +101,7 @@ def test_disks_that_take_longer_than_the_interval_are_believed() -> None:
 
 
 def test_more_slots_save_time_until_the_slowest_disk_takes_as_long() -> None:
-    """Twelve copies of ten seconds each: b has four, c eight. On one slot 120 seconds, on more c's own 80."""
+    """Each of twelve copies takes ten seconds; b has four, c eight. One slot takes 120 s, more slots 80 s, the time of c."""
     tasks = {f"0_{i}": 2_000 for i in range(12)}
     held = dict.fromkeys(tasks, -2)
     state = make_snapshot(tasks, {"a": {"active": " ".join(tasks), "lags": held}, "b": {}, "c": {}}, max_warmup_replicas=1)

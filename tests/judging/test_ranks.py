@@ -1,4 +1,4 @@
-"""Ranks and restore costs of single clients, by hand."""
+"""Tests of ranks and restore costs of single clients, by hand."""
 
 import pytest
 from judging import make_snapshot
@@ -13,10 +13,10 @@ MAX = 2**63 - 1
     [
         (-2, True, 0, 0),
         (0, True, 0, 0),
-        (10, False, 0, 0),  # just caught up: nothing to restore before it may run
+        (10, False, 0, 0),  # just caught up: the task may run without restoring
         (11, False, 11, 11),
         (100, False, 100, 100),
-        (250, False, 250, 250),  # more than the changelog has: taken as it is
+        (250, False, 250, 250),  # more than the changelog: used as reported
         (-3, True, 1, 0),
         (-3, False, 2, 100),
         (None, False, 100, 100),
@@ -41,7 +41,7 @@ def test_whole_changelog() -> None:
     tasks = {"0_0": 50, **{f"0_{i}": {"changelog_end_offset": None} for i in (1, 2, 3)}}
     found = Ranks(make_snapshot(tasks, clients))
     assert [found.whole_changelog(f"0_{i}") for i in range(4)] == [50, 71, 11, MAX]
-    assert [found.of(f"0_{i}", "c") for i in range(4)] == [50, 71, 11, MAX]  # c: has no state
+    assert [found.of(f"0_{i}", "c") for i in range(4)] == [50, 71, 11, MAX]  # client c has no state
 
 
 def test_tiny_changelog_is_caught_up_everywhere() -> None:

@@ -1,4 +1,4 @@
-"""Every rule on hand-checked cases of a few tasks: one answer that keeps them all, and answers that break just one."""
+"""Tests of each rule by hand on a few tasks: an answer that keeps all rules, and answers that break exactly one."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def broken(state: ApplicationState, given: TaskAssignment) -> list[tuple[str, st
 
 
 def warming_up(**changes: Any) -> ApplicationState:
-    """Two clients with state (0_0 runs on a, 0_1 on b, each a standby behind by less than the whole), and c, empty."""
+    """Return a group in which 0_0 runs on a and 0_1 on b, each with a lagging standby on the other, and c is empty."""
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
     clients = {"a": {"0_0": -2, "0_1": 50}, "b": {"0_1": -2, "0_0": 40}, "c": {}}
     return make_snapshot(tasks, clients, **{"num_standby_replicas": 1, "max_warmup_replicas": 1, **changes})
@@ -95,7 +95,7 @@ def test_reports_every_broken_rule_in_their_order() -> None:
     assert {"format", "R1", "R2", "R3", "R4", "R6", "R8"} <= set(rules)
 
 
-def test_least_rank_counts_even_if_nobody_is_caught_up() -> None:
+def test_least_rank_counts_even_if_no_client_is_caught_up() -> None:
     state = make_snapshot({"0_0": 100}, {"a": {"0_0": 60}, "b": {"0_0": 40}, "c": {}})
     assert broken(state, make_answer({"a": "0_0", "b": "", "c": ""})) == [("R3", "0_0", "a")]
     assert broken(state, make_answer({"a": "", "b": "0_0", "c": ""})) == []
@@ -120,7 +120,7 @@ def test_standby_of_equal_rank_may_be_on_either_client() -> None:
 
 
 def test_active_need_not_be_better_than_its_standbys() -> None:
-    """R5 is about clients left out; a follower of rank 0 among several actives' candidates is no reason to complain."""
+    """R5 concerns clients left out; a standby of rank 0 among the candidates for the active copy breaks no rule."""
     state = make_snapshot({"0_0": 100}, {"a": {"0_0": 5}, "b": {"0_0": -2}}, num_standby_replicas=1)
     assert broken(state, make_answer({"a": "0_0", "b": " | 0_0"})) == []
 
@@ -156,7 +156,7 @@ def test_unknown_lags_rank_holders_before_others_and_behind_the_caught_up() -> N
         ("a", "ab", [("R8", None, "a")]),
     ],
 )
-def test_the_least_client_that_stays_asks_for_the_followup(
+def test_the_least_staying_client_requests_the_followup(
     draining: str, asks: str, expected: list[tuple[str, str | None, str | None]]
 ) -> None:
     state = make_snapshot({"0_0": 5}, {name: {"draining": name in draining} for name in "ab"})
@@ -193,7 +193,7 @@ def test_a_snapshot_without_tasks_is_answered_by_empty_clients() -> None:
 
 
 def test_a_name_cannot_end_the_line_of_a_violation() -> None:
-    """`make fuzz --kind answers` found it: the validator's lines go to logs and terminals."""
+    """Found by `make fuzz --kind answers`: the validator's lines go to logs and terminals."""
     clients = make_answer(GOOD).clients
     renamed = clients[0].model_copy(update={"process_id": "a\u2028b\x85c\u202ed"})
     found = validate(warming_up(), make_answer(GOOD).model_copy(update={"clients": (renamed, *clients[1:])}))

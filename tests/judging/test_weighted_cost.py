@@ -1,4 +1,4 @@
-"""The measure of the weighted sum against the value in the report, which the model counts."""
+"""Tests that the measure of the weighted sum equals the value in the report, which the model computes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from optassign.formats.state import Weights
 from optassign.judging.metrics import measure_weighted_cost
 
 
-def test_the_measure_is_what_the_model_counts() -> None:
+def test_the_measure_equals_the_models_value() -> None:
     looked = 0
     for seed in range(60):
         rng, state = random.Random(seed), draw_tiny_state(seed, most=800)

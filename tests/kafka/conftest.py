@@ -1,4 +1,4 @@
-"""A real broker and a real service, shared by these tests; each test has its own application."""
+"""Fixtures: a real broker and a real service, shared by all tests; each test has its own application."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def orders(broker: Broker) -> str:
 
 @pytest.fixture
 def new_group(request: pytest.FixtureRequest, broker: Broker, service: ServiceProcess, folder: Path) -> Iterator[NewGroup]:
-    """Yield a function that makes applications with records in their topics, which end with the test; `url` is the common
-    service's."""
+    """Yield a function that makes applications with records in their topics; they end with the test. `url` is the address of
+    the common service."""
     shown = request.node.stash.setdefault(_SHOWN, [lambda: [service.log]])
     with ExitStack() as stack:
 
         def make(name: str, **properties: object) -> StreamsApplication:
-            # On a busy machine the service may be slow, up to the session's time-out; tests that need more say so.
+            # A busy machine may slow the service down to the session's time-out; some tests allow even more.
             settings = {"optassign_url": service.url, "optassign_timeout_ms": 6_000, **PATIENT, **properties}
             group = stack.enter_context(StreamsApplication(broker, name, folder, **settings))
             shown.append(group.logs)
@@ -79,7 +79,7 @@ def pytest_runtest_makereport(
         if not tails:  # an error of a wait shows the logs itself
             for logs in item.stash.get(_SHOWN, []):
                 report.sections.append(("logs", "\n".join(tail_logs(logs()))))
-        # Before and after the logs, for readers who see only a part.
+        # The error is shown before and after the logs, for readers who see only a part.
         wrong = ("what went wrong", error[:_LONGEST_ERROR])
         report.sections[:] = [wrong, *report.sections, wrong]
     return report

@@ -1,4 +1,4 @@
-"""The way of docs/how-to/adopt.md under the oldest line that many run; the study `adopting` walks it with real waits."""
+"""Tests of the steps of docs/how-to/adopt.md with the oldest common release; study `adopting` runs them with real waits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign_benchmarks.studies.processes.adopting import walk
 
 
 @pytest.mark.long
-def test_there_and_back_without_a_record_lost_or_counted_twice(broker: Broker, service: ServiceProcess, tmp_path: Path) -> None:
+def test_adopting_and_going_back_loses_and_doubles_no_record(broker: Broker, service: ServiceProcess, tmp_path: Path) -> None:
     rows = walk("3.9.1", broker, service, tmp_path, hurries=True)
     steps = ["bring the jar", "adopt in shadow", "go live", "restart all", "scale in", "roll back"]
     assert [row["step"] for row in rows] == steps

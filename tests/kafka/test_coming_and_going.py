@@ -1,4 +1,4 @@
-"""Instances that come and go: together, one by one under load, by SIGKILL, cleanly, and the leader."""
+"""Tests of instances that join and leave: together, one by one under load, killed, stopped, and as leader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_group import assert_nothing_cold_ran, assert_sound
 from optassign_benchmarks.kafka.group import StreamsApplication
 
 _PROBES = 2
-"""A probe moves what has been warmed up, and a second may move what had to wait for the first."""
+"""One probe moves the warmed-up tasks, and a second may move tasks that had to wait for the first."""
 _PROBES_AFTER_LOSS = 3
 
 
@@ -36,7 +36,7 @@ def test_a_second_and_a_third_instance_join(new_group: Callable[..., StreamsAppl
 
 
 @pytest.mark.long
-def test_instances_go_and_come_back(new_group: Callable[..., StreamsApplication]) -> None:
+def test_instances_leave_and_return(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("leaving")
     group.start("a", "b", "c")
     assert_sound(group, most_probes=_PROBES_AFTER_LOSS)

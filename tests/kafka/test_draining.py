@@ -1,4 +1,4 @@
-"""An instance that leaves: drained by its tag it leaves nothing to restore; stopped, its tasks wait for their state."""
+"""Tests of instances that leave: a drained one leaves no task to restore; tasks of a stopped one wait for their state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from optassign_benchmarks.kafka.group import LAG, MOST_PROBES, PRELOAD, StreamsA
 from optassign_benchmarks.kafka.service import ServiceProcess
 
 _TASKS = 12
-"""With a changelog."""
+"""Tasks with a changelog."""
 
 
 def restored_before_running(group: StreamsApplication, *names: str) -> int:
-    """Records that actives of these instances have read from changelogs while nobody processed their tasks."""
+    """Return the number of records that these instances read from changelogs for actives, while the tasks were down."""
     return sum(group.instances[name].status().restored_active for name in names)
 
 
 def leave(group: StreamsApplication, name: str) -> int:
-    """Have an instance leave, and wait until the others have its tasks; the records that were restored meanwhile."""
+    """Let an instance leave, and wait until the others run its tasks; return the number of records restored for actives."""
     others = [each for each in group.instances if each != name]
     restored, before = restored_before_running(group, *others), group.generation
     group.leave(name)
@@ -31,19 +31,19 @@ def leave(group: StreamsApplication, name: str) -> int:
 
 
 @pytest.mark.long
-def test_what_a_drained_instance_ran_never_waits_for_its_state(
+def test_tasks_of_a_drained_instance_never_wait_for_their_state(
     new_group: Callable[..., StreamsApplication], service: ServiceProcess
 ) -> None:
     group = new_group("draining", num_standby_replicas=0, client_tag_optassign_drain="true")
     group.start("c")
-    group.await_complete()  # whoever is alone keeps its tasks, draining or not
+    group.await_complete()  # the only instance keeps its tasks, draining or not
     group.configure(client_tag_optassign_drain=None)
     group.start("a", "b")
     group.settle(MOST_PROBES)
     placement = group.await_complete()
     assert not placement.active["c"]
     assert not placement.standby["c"]
-    # Each of the tasks was warmed up elsewhere before it left; what it had to read then is no more than the acceptable lag.
+    # Each task warmed up elsewhere before it moved; the records read then are within the acceptable lag.
     assert restored_before_running(group, "a", "b") <= LAG * _TASKS
     newest = read_recording(max(find_recordings(service.recordings, "draining")).path)
     assert [(row.process_id, row.may_stop) for row in newest.assignment.report.drains] == [
@@ -54,11 +54,11 @@ def test_what_a_drained_instance_ran_never_waits_for_its_state(
 
 
 @pytest.mark.long
-def test_what_a_stopped_instance_ran_waits_for_its_state(new_group: Callable[..., StreamsApplication]) -> None:
+def test_tasks_of_a_stopped_instance_wait_for_their_state(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("stopping", num_standby_replicas=0)
     group.start("c")
     group.await_complete()
-    group.start("a", "b")  # so that no other ever had what c still runs in the end
+    group.start("a", "b")  # so that no other instance ever had the tasks that c still runs
     group.settle(MOST_PROBES)
     logged = [task for task in group.await_complete().active["c"] if task.startswith("0_")]
     assert logged

@@ -1,4 +1,4 @@
-"""The service is down, slow or wrong: the plug-in answers by itself, nobody dies, and nothing moves that need not."""
+"""Tests of a service that is down, slow or wrong: the plug-in answers by itself, and no task moves needlessly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def front(service: ServiceProcess) -> Iterator[FaultyFront]:
 
 @pytest.fixture(scope="module")
 def at_rest(broker: Broker, service: ServiceProcess, front: FaultyFront, folder: Path) -> Iterator[StreamsApplication]:
-    """Two instances at rest, whose service stands behind the front."""
+    """Yield two instances at rest whose service is behind the faulty front."""
     configs = {"optassign_url": front.url, "optassign_timeout_ms": _TIMEOUT_MS}
     with StreamsApplication(broker, "faults", folder, **configs, **PATIENT) as group:
         group.load.write(PRELOAD)
@@ -46,11 +46,11 @@ _LEFT_ALONE = (
     ServiceFault.STRANGER,
     ServiceFault.PROTOCOL,
 )
-"""After these the service is not asked for some seconds, so each has a group of its own."""
+"""Faults after which the plug-in does not ask for some seconds, so that each has its own group."""
 
 
 def probe_with_fault(group: StreamsApplication, front: FaultyFront, fault: ServiceFault) -> None:
-    """One rebalance with the fault: the fallback answers, and nothing changes."""
+    """Run a rebalance with the fault; check that the fallback answers and changes nothing."""
     before = group.await_complete()
     front.fault = fault
     try:
@@ -100,11 +100,11 @@ def test_an_instance_joins_and_leaves_with_wrong_or_late_answers(
     group.start("a", "b")
     assert_sound(group, most_probes=_PROBES)
     join_and_leave(group, front, fault)
-    assert_sound(group, most_probes=_PROBES, assignor=None)  # the service may still be left alone
+    assert_sound(group, most_probes=_PROBES, assignor=None)  # the plug-in may still pause requests to the service
 
 
 def join_and_leave(group: StreamsApplication, front: FaultyFront, fault: ServiceFault) -> None:
-    """An instance joins, the group settles, and the instance leaves, all with the fault."""
+    """Let an instance join, settle and leave, all with the fault."""
     front.fault = fault
     try:
         before = group.generation

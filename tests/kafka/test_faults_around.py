@@ -1,4 +1,4 @@
-"""The service hangs, its clock steps, its disk is full; the broker restarts; leaders die or come back with old memories."""
+"""Tests of faults: the service hangs, its clock steps, its disk is full; the broker restarts; leaders die or return."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def join(group: StreamsApplication, name: str) -> None:
     group.await_complete(after=before)
 
 
-def test_a_service_that_hangs_is_not_waited_for(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
+def test_a_rebalance_does_not_wait_for_a_hanging_service(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
     with ServiceProcess(folder / "hanging-service") as service:
         group = new_group("hanging-service", optassign_url=service.url, optassign_timeout_ms=1000)
         group.start("a", "b")
@@ -57,7 +57,7 @@ def test_the_services_clock_steps(new_group: Callable[..., StreamsApplication], 
         assert {each.assignor for each in group.rebalances} == {"cp-sat"}, [each.why for each in group.rebalances]
 
 
-def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
+def test_a_full_disk_loses_recordings_only(new_group: Callable[..., StreamsApplication], folder: Path) -> None:
     with ServiceProcess(folder / "full-disk", most_file_kb=1) as service:
         group = new_group("full-disk", optassign_url=service.url)
         group.start("a", "b")
@@ -70,8 +70,8 @@ def test_a_full_disk_costs_recordings_and_nothing_else(new_group: Callable[..., 
 def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: ServiceProcess, folder: Path) -> None:
     with ExitStack() as stack:
         broker = stack.enter_context(Broker(folder / "restarting-broker"))
-        # Of a broker that is killed there is an open transaction left: exactly-once restoring waits for its end for good, or
-        # the processes end with an error. They do so with Kafka's own assignor, too. At least once nothing is waited for.
+        # A killed broker leaves an open transaction. Restoring with exactly-once then waits for its end for good, or processes
+        # end with an error, with Kafka's own assignor, too. At-least-once does not wait.
         properties = {"optassign_url": service.url, "optassign_timeout_ms": 3_000, "processing_guarantee": "at_least_once"}
         group = stack.enter_context(StreamsApplication(broker, "restarting", folder, **properties))
         group.load.write(PRELOAD)
@@ -83,7 +83,7 @@ def test_the_broker_restarts_in_the_middle_of_a_rebalance(service: ServiceProces
         await_condition("a rebalance begins", lambda: len(group.rebalances) > led, logs=group.logs)
         broker.process.kill()
         broker.start()
-        # The members find it again one after the other: who is there first may have tasks of the others for a while.
+        # The members find the broker one after the other: the first may have tasks of the others for a while.
         group.settle(_PROBES, returning=True)
         group.await_complete().assert_balanced(standbys=1)
         assert group.rebalances[-1].assignor == "cp-sat"
@@ -101,13 +101,13 @@ def test_the_leader_is_killed_between_the_two_passes(new_group: Callable[..., St
     assert_sound(group, most_probes=_PROBES + 1)
 
 
-def test_two_leaders_with_memories_of_their_own(new_group: Callable[..., StreamsApplication]) -> None:
+def test_two_leaders_with_different_memories(new_group: Callable[..., StreamsApplication]) -> None:
     group = new_group("two-memories")
     group.start("a", "b")
     assert_sound(group, most_probes=_PROBES)
     first = group.leader
     before = group.generation
-    paused = group.pause(first)  # its memory stays, and is old when it leads again
+    paused = group.pause(first)  # it keeps its memory, which is old when it leads again
     group.await_complete(after=before)
     join(group, "c")
     group.settle(_PROBES)

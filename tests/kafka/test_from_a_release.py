@@ -1,5 +1,5 @@
-"""Everything from a release folder: an application outside the checkout in shadow mode, active and rolled back; and upgrades
-to a build of the next version and back, with recordings, a pause, and jars of both versions in one group."""
+"""Tests of a release folder: an application outside the checkout in shadow mode, active and back; and an upgrade to the next
+version and back, with recordings, a pause, and jars of both versions in one group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 
 class Released:
-    """A release, its service's command and an application with its jar."""
+    """A release, the command of its service, and an application with its jar."""
 
     def __init__(self, folder: Path, version: str, local: Path) -> None:
         self.version = version
@@ -33,14 +33,14 @@ class Released:
         self.application = ["java", *options, "-cp", f"{target / 'orders.jar'}:{target / 'lib'}/*", "example.OrdersApplication"]
 
     def ask(self, *arguments: str) -> Any:
-        """Run a command of the service's and return its JSON."""
+        """Run a command of the service and return its JSON."""
         return json.loads(run(self.optassign, *arguments, "--json", folder=self.folder))
 
     @contextmanager
     def serve(self, folder: Path, port: int) -> Iterator[str]:
-        """Run the service on a folder of recordings; the address."""
+        """Run the service on a folder of recordings, and yield its address."""
         serve = [str(self.optassign), "serve", "--port", str(port), "--recordings", str(folder / "recordings")]
-        number = len(list(folder.glob("service-*.log")))  # a log of its own, since readiness is read from it
+        number = len(list(folder.glob("service-*.log")))  # a separate log, since readiness is read from it
         process = ChildProcess(serve, folder / f"service-{number}-{self.version}.log")
         try:
             logs = [process.log]
@@ -52,7 +52,7 @@ class Released:
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Released, Released]:
-    """A release of this version and one of the next."""
+    """Return a release of this version and one of the next."""
     if shutil.which("mvn") is None or shutil.which("javac") is None:
         pytest.skip("needs a JDK and Maven")
     local = tmp_path_factory.mktemp("repository")
@@ -102,8 +102,8 @@ def test_the_quick_start_from_shadow_mode_to_active_and_back(
         assert not application.read_rebalances()
 
 
-def test_an_upgrade_and_the_way_back(releases: tuple[Released, Released], broker: Broker, orders: str, tmp_path: Path) -> None:
-    """Jars of both versions are in one group all the time, and each version leads it once."""
+def test_an_upgrade_and_a_downgrade(releases: tuple[Released, Released], broker: Broker, orders: str, tmp_path: Path) -> None:
+    """Jars of both versions are in the group throughout, and each version leads it once."""
     assert orders
     old, new = releases
     (port,) = find_free_ports(1)
@@ -146,7 +146,7 @@ def is_paused(url: str) -> bool:
 def await_answer(
     olds: ExampleApplication, news: ExampleApplication, clients: int, led_by: ExampleApplication | None = None
 ) -> None:
-    """Wait until the service has answered a rebalance of so many instances, whose leader is of a version."""
+    """Wait until the service has answered a rebalance of `clients` instances, led by `led_by` if given."""
     groups = [olds, news] if led_by is None else [led_by]
     wanted = (str(ORDER_PARTITIONS), str(clients), "cp-sat")
     before = [group.read_rebalances().count(wanted) for group in groups] if led_by is not None else [0, 0]

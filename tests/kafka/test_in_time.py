@@ -1,4 +1,4 @@
-"""The study `in-time` on a real broker: the quick row of the jar alone."""
+"""Tests of the study `in-time` on a real broker: the quick row of the jar alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optassign_benchmarks.studies.processes.in_time import IN_TIME
 
 @pytest.mark.long
 def test_a_third_instance_joins_and_its_state_is_restored(tmp_path: Path) -> None:
-    """Whether targets are met depends on the machine, so a row may have faults; records are never lost or doubled."""
+    """Targets depend on the machine, so that a row may have faults; no record is lost or doubled."""
     choice = RunChoice(["jar alone"], folder=tmp_path)
     (table,), _ = IN_TIME.run(quick=True, choice=choice)
     ((row,)) = table.rows
@@ -25,7 +25,7 @@ def test_a_third_instance_joins_and_its_state_is_restored(tmp_path: Path) -> Non
     assert 0 < run["noticed_s"] <= run["even_s"] <= run["restored_s"]
     assert run["restoring_s"] > 0
     assert run["waits"], "the plug-in asked for a follow-up until the copies were there"
-    # The new instance has two thirds of one copy of everything.
+    # The new instance restores two thirds of a copy of all state.
     least = PARTITIONS * (15_000 + 30_000 + 3_000 + 9_000) / 2 * 2 / 3
     assert 0.8 * least < run["state_read"] < 1.5 * least
     assert run["latency_s"] > 0

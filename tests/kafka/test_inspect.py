@@ -1,4 +1,4 @@
-"""A group inspected from outside: what the command reports of a rebalance is what the plug-in in shadow mode records."""
+"""Tests that `optassign inspect` reports the rebalance that the plug-in records in shadow mode."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from optassign_benchmarks.kafka.processes import ChildProcess, await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 
 _STATED = ["--max-warmup-replicas", "12", "--acceptable-recovery-lag", str(LAG), "--probing-rebalance-interval-ms", "600000"]
-"""What no broker tells of these groups."""
+"""Settings of these groups that brokers do not know."""
 _TOPOLOGY = """Topologies:
    Sub-topology: 0
     Processor: logged (stores: [logged-counts])
@@ -36,7 +36,7 @@ _FIGURES = ("tasks", "clients", "moved_active", "restored", "warmups", "stalled"
 
 
 def describe_lags(state: ApplicationState) -> dict[tuple[str, str], int]:
-    """Lag of each logged task on each client, as KIP-924 tells it."""
+    """Return the lag of each logged task on each client, as KIP-924 reports it."""
     return {(c.process_id, task): lag for c in state.clients for task, lag in c.stateful_tasks_to_lag_sums.items()}
 
 
@@ -73,7 +73,7 @@ def inspect(broker: Broker, group: StreamsApplication, folder: Path, *more: str)
 
 
 def come_to_rest(group: StreamsApplication) -> None:
-    """Everything written is processed, and every copy restored: changelogs grow no more."""
+    """Wait until all records are processed and all copies restored, so that changelogs no longer grow."""
     group.await_complete()
     group.load.await_accounted()
     group.await_caught_up()
@@ -89,7 +89,7 @@ def come_to_rest(group: StreamsApplication) -> None:
         pytest.param(12, 0, id="12 instances"),
     ],
 )
-def test_the_report_says_what_shadow_mode_records(
+def test_the_report_is_that_of_shadow_mode(
     new_group: Callable[..., StreamsApplication],
     service: ServiceProcess,
     broker: Broker,
@@ -101,7 +101,7 @@ def test_the_report_says_what_shadow_mode_records(
         f"inspected-{instances}-{standbys}", optassign_mode="shadow", test_log_all=True, num_standby_replicas=standbys
     )
     group.load.run(0)
-    group.load.write(PRELOAD, kinds=("logged",))  # so that offsets tell the two changelogs apart
+    group.load.write(PRELOAD, kinds=("logged",))  # so that offsets match changelogs to subtopologies
     names = [f"i{number:02d}" for number in range(instances)]
     group.start(*names[:-1])
     come_to_rest(group)
@@ -114,18 +114,18 @@ def test_the_report_says_what_shadow_mode_records(
     told = [*_STATED, *(() if standbys else ("--topology", str(file)))]
 
     def is_the_last() -> bool:
-        """The second pass has come, and nothing after it: both have seen the same rebalance."""
+        """Return whether the second pass was the last rebalance, so that command and plug-in report the same one."""
         return len(inspect(broker, group, tmp_path, *told).snapshot.clients) == instances
 
     await_condition("all instances in one rebalance", is_the_last, logs=group.logs)
     recorded = await_recordings(service, group)[-1]
     assert_same_rebalance(inspect(broker, group, tmp_path, *told), recorded)
     assert len(recorded.snapshot.clients) == instances
-    assert any(lag > LAG for lag in describe_lags(recorded.snapshot).values())  # or the comparison would be of zeros
+    assert any(lag > LAG for lag in describe_lags(recorded.snapshot).values())  # otherwise the comparison would be of zeros
 
 
 @pytest.mark.long
-def test_a_report_takes_no_part_in_the_group(
+def test_a_report_does_not_join_the_group(
     new_group: Callable[..., StreamsApplication], broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     group = new_group("looked-at", task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None)
@@ -140,7 +140,7 @@ def test_a_report_takes_no_part_in_the_group(
     assert all(each["bytes"] > 0 for each in report["subtopologies"] if each["kind"] == "logged")
     assert {cost["event"] for cost in report["outlook"]["costs"]} == {"adopt", "scale-out", "loss", "restart"}
     assert (group.generation, group.await_complete()) == (before, placement)
-    assert group.load.written  # and records went on
+    assert group.load.written  # records were processed meanwhile
 
 
 @pytest.mark.long
@@ -180,7 +180,7 @@ def test_watch_records_each_rebalance_until_it_is_interrupted(
 
 
 @pytest.mark.long
-def test_a_streams_group_is_read_too(new_group: Callable[..., StreamsApplication], broker: Broker, tmp_path: Path) -> None:
+def test_a_streams_group_is_inspected(new_group: Callable[..., StreamsApplication], broker: Broker, tmp_path: Path) -> None:
     left_out = dict.fromkeys(
         (
             "task_assignor_class",
@@ -205,7 +205,7 @@ def test_a_streams_group_is_read_too(new_group: Callable[..., StreamsApplication
 
 
 def await_all_active(group: StreamsApplication) -> dict[str, frozenset[str]]:
-    """Instance -> its active tasks, once all tasks are: this protocol has no generations that instances report."""
+    """Return instance → its active tasks, once all tasks run: instances report no generation under this protocol."""
     found: dict[str, frozenset[str]] = {}
 
     def complete() -> bool:

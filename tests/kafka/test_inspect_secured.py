@@ -1,6 +1,6 @@
-"""`optassign inspect` on a broker that lets clients in over TLS with a password, and gives them the right DESCRIBE alone.
+"""Tests of `optassign inspect` on a broker with TLS and passwords that grants the right DESCRIBE only.
 
-The password goes by PLAIN and by SCRAM.
+The password is sent by PLAIN and by SCRAM.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def write_client(file: Path, authority: Path, password: str, mechanism: str = "P
 
 
 def allow(broker: Broker, kind: ResourceType) -> None:
-    """Let the user describe all groups, or all topics."""
+    """Allow the user to describe all groups or all topics."""
     admin = AdminClient({"bootstrap.servers": broker.address})
     binding = AclBinding(
         kind, "*", ResourcePatternType.LITERAL, "User:looker", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW
@@ -57,9 +57,9 @@ def allow(broker: Broker, kind: ResourceType) -> None:
 
 
 def add_scram_passwords(broker: Broker, password: bytes) -> None:
-    """Give the user a password for each mechanism of SCRAM."""
+    """Set the user's password for each mechanism of SCRAM."""
     admin = AdminClient({"bootstrap.servers": broker.address})
-    for mechanism in _SCRAMS.values():  # a request takes a user once
+    for mechanism in _SCRAMS.values():  # a request may name a user only once
         told = UserScramCredentialUpsertion("looker", ScramCredentialInfo(mechanism, 4096), password)
         for future in admin.alter_user_scram_credentials([told]).values():
             future.result(timeout=300)

@@ -1,4 +1,4 @@
-"""What an operator asks of a running application takes effect by itself, and a restart in the middle loses nothing."""
+"""Tests that operators' requests to a running application take effect by themselves, and that a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from optassign_benchmarks.studies.processes.operating import (
 )
 
 _IDLE_S = 15.0
-"""After which a group at rest rebalances here; the plug-in puts off what is below a minute by a third of the time at rest."""
+"""Seconds at rest until a rebalance; the plug-in delays intervals below a minute by a third of the time at rest."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def operated(folder: Path) -> Iterator[ServiceProcess]:
 
 
 def read_page(service: ServiceProcess, path: str) -> str:
-    """The page, as soon as it is made in time: a busy machine is late with the first ones."""
+    """Return a page as soon as it is made in time: a busy machine is late with the first pages."""
     found: list[str] = []
 
     def read() -> bool:
@@ -47,7 +47,7 @@ def read_page(service: ServiceProcess, path: str) -> str:
 
 
 def find_shown_status(page: str) -> tuple[str, str]:
-    """Its word, and what it means."""
+    """Return the status on the page, and its explanation."""
     ((word, about),) = re.findall(
         r'<dt>Status</dt><dd><strong><span class="status [\w-]+">([^<]*)</span></strong><br>(.*?)<br>', page
     )
@@ -55,7 +55,7 @@ def find_shown_status(page: str) -> tuple[str, str]:
 
 
 def read_logs(group: StreamsApplication) -> str:
-    """Of all instances, past ones, too."""
+    """Return the logs of all instances, including past ones."""
     return "".join(log.read_text(encoding="utf-8", errors="replace") for log in group.logs()[:-1])
 
 
@@ -85,7 +85,7 @@ def test_a_group_at_rest_is_drained(new_group: Callable[..., StreamsApplication]
 def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(
     new_group: Callable[..., StreamsApplication], operated: ServiceProcess
 ) -> None:
-    """Until then the console and the leader's log say that it is paused and not balanced."""
+    """During the pause, page and leader's log say that the group is paused and not balanced."""
     group, operator = new_group("resting", optassign_url=operated.url), OperatorCommands(operated, "resting")
     group.start("a", "b", "c")
     seen: list[str] = []
@@ -111,7 +111,7 @@ def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(
 def test_a_static_leader_restarts_in_the_middle_of_warming_up(
     new_group: Callable[..., StreamsApplication], operated: ServiceProcess
 ) -> None:
-    """Its members go by their group.instance.id; its restart causes no rebalance, and the follow-up comes all the same."""
+    """Members have a group.instance.id; the leader's restart causes no rebalance, and the follow-up still comes."""
     group, operator = new_group("static", optassign_url=operated.url, **STATIC), OperatorCommands(operated, "static")
     walk = restart_static_leader(group, operator)
     show(walk)
@@ -125,8 +125,8 @@ def test_a_static_leader_restarts_in_the_middle_of_warming_up(
 
 
 @pytest.mark.long
-def test_the_line_without_the_jar_ends_the_instance_that_leads(new_group: Callable[..., StreamsApplication]) -> None:
-    """With the error that the guide quotes. The line is taken away, and the instance runs."""
+def test_the_config_line_without_the_jar_ends_the_leading_instance(new_group: Callable[..., StreamsApplication]) -> None:
+    """The error is the one that the guide quotes; once the line is removed, the instance runs."""
     group = new_group("no-jar", optassign_url=None, optassign_timeout_ms=None)
     group.start("a", plugin=False)
     text = "Expected an instantiable class name for task.assignor.class"

@@ -1,4 +1,4 @@
-"""An application that calls `OptassignProgress.attach`: its service shows how far warm-ups are, without a rebalance."""
+"""Tests that an application that calls `OptassignProgress.attach` shows the progress of warm-ups between rebalances."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.long
 
 _CHANGELOG = "progress-KSTREAM-AGGREGATE-STATE-STORE-0000000001-changelog"
 _BYTES_PER_SECOND = 1_000
-"""That the broker lets an instance read of changelogs: 2,400 records last for minutes."""
+"""The broker's limit for an instance that reads changelogs: 2,400 records take minutes."""
 
 
 def limit_restoring(broker: Broker, instance: str, folder: Path) -> None:
-    """Have the broker slow down the consumer that restores an instance's state."""
+    """Limit the rate of the consumer that restores an instance's state."""
     about = ["--entity-type", "clients", "--entity-name", f"{instance}-StateUpdater-1-restore-consumer"]
     more = ["--bootstrap-server", broker.address, "--alter", "--add-config", f"consumer_byte_rate={_BYTES_PER_SECOND}"]
     command = java_command("kafka.admin.ConfigCommand", [*more, *about], heap_mb=128, temporary=folder / "tmp")
@@ -33,7 +33,7 @@ def limit_restoring(broker: Broker, instance: str, folder: Path) -> None:
 
 
 def await_counted(broker: Broker) -> None:
-    """Wait until each order has its record in the changelog."""
+    """Wait until the changelog has a record for each order."""
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "looks-at-changelogs"})
 
     def counted() -> bool:
@@ -45,7 +45,7 @@ def await_counted(broker: Broker) -> None:
 
 
 def read_live(service: ServiceProcess, why: str) -> dict[str, dict[str, Any]]:
-    """Task -> its row, of the copies that instances tell of; and the last rebalance in each."""
+    """Return task → its row for the copies that instances report for this reason, with the last rebalance in each."""
     with urlopen(f"{service.url}/v1/history/progress", timeout=60) as answer:
         view = json.load(answer)
     rows = [row for row in view["copies"] if row["heard_at"] and row["why"] == why]
@@ -53,7 +53,7 @@ def read_live(service: ServiceProcess, why: str) -> dict[str, dict[str, Any]]:
 
 
 def await_growth(service: ServiceProcess, why: str, application: ExampleApplication) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Wait until an instance has told twice of a copy, between two rebalances, and more was restored the second time."""
+    """Wait until an instance has reported a copy twice between two rebalances, and less was missing the second time."""
     first: dict[str, dict[str, Any]] = {}
     found: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
@@ -84,10 +84,10 @@ def test_warm_ups_and_lost_state_are_shown_while_they_restore(
         "optassign.timeout.ms": 10_000,
         "session.timeout.ms": 30_000,
         "commit.interval.ms": 200,
-        "statestore.cache.max.bytes": 0,  # a record of the changelog for each order
+        "statestore.cache.max.bytes": 0,  # writes a record to the changelog for each order
         "acceptable.recovery.lag": 0,
         "max.warmup.replicas": ORDER_PARTITIONS,
-        "producer.batch.size": 200,  # so that a fetch brings a few records of a changelog, not all
+        "producer.batch.size": 200,  # so that a fetch returns a part of a changelog
         "restore.consumer.max.partition.fetch.bytes": 2_000,
         "restore.consumer.fetch.max.bytes": 2_000,
     }
@@ -102,7 +102,7 @@ def test_warm_ups_and_lost_state_are_shown_while_they_restore(
         assert before["last"] == after["last"], "no rebalance came between the two"
         assert 0 <= before["progress_now"] < after["progress_now"] < 1
         assert after["rate"] > 0
-        # The instance that has all state is gone: the other one has to restore the rest before tasks run.
+        # The instance with all state is gone: the other one has to restore the rest before tasks run.
         application.kill("a")
         _, lost = await_growth(service, "its state is restored, and it does not run until that is done", application)
         assert lost["role"] == "active"

@@ -1,4 +1,4 @@
-"""An instance joins while the service answers against the rules: none of it is applied, and nobody notices."""
+"""Tests that no answer against the rules is applied when an instance joins, and that the application runs on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def front(service: ServiceProcess) -> Iterator[FaultyFront]:
 
 
 def join_with(group: StreamsApplication, front: FaultyFront, fault: ServiceFault) -> None:
-    """A third instance joins while there is the fault."""
+    """Let a third instance join during the fault."""
     group.start("a", "b")
     assert_sound(group, most_probes=_PROBES)
     before = group.generation
@@ -43,7 +43,7 @@ def join_with(group: StreamsApplication, front: FaultyFront, fault: ServiceFault
         (ServiceFault.LENGTHY, "found more than"),
     ],
 )
-def test_what_breaks_a_rule_is_not_applied(
+def test_an_answer_that_breaks_a_rule_is_not_applied(
     new_group: Callable[..., StreamsApplication], front: FaultyFront, fault: ServiceFault, why: str
 ) -> None:
     group = new_group(f"rogue-{fault}", optassign_url=front.url, max_warmup_replicas=2)

@@ -1,6 +1,6 @@
-"""An autoscaler takes an instance of Kubernetes away: its preStop hook drains it, so that no task waits for its state.
+"""Tests of a scale-in on Kubernetes: the preStop hook drains the instance, so that no task waits for its state.
 
-The hook is the script of deploy/kubernetes/application. The kubelet's part, and that of Kubernetes' API, is played here.
+The hook is the script of deploy/kubernetes/application. The test acts as kubelet and as Kubernetes' API.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _MANIFEST = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes" / "app
 _OPERATOR = "operator-token-0123456789"
 _ACCOUNT = "token-of-the-service-account"
 _TASKS = 12
-"""With a changelog."""
+"""Tasks with a changelog."""
 
 
 class Cluster:
-    """What a pod sees of Kubernetes: how many pods are wanted."""
+    """Kubernetes' API as a pod sees it: the number of requested pods."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -55,7 +55,7 @@ def run_cluster() -> Iterator[Cluster]:
             self.wfile.write(content)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         cluster = Cluster(f"http://127.0.0.1:{server.server_port}")
@@ -90,7 +90,7 @@ class Pod:
         }
 
     def run_hook(self, name: str) -> float:
-        """Run a hook of its life cycle; the seconds that it took. AssertionError if it fails or outlasts the grace period."""
+        """Run a lifecycle hook; return its seconds. AssertionError if it fails or outlasts the grace period."""
         command = self._container["lifecycle"][name]["exec"]["command"]
         local = [part.replace("/opt/drain", str(self._folder)) for part in command]
         begun = time.monotonic()
@@ -102,7 +102,7 @@ class Pod:
         return time.monotonic() - begun
 
     def end(self) -> float:
-        """Do what the kubelet does: the hook, then the signal; the seconds of the hook."""
+        """Act as the kubelet: run the hook, then send the signal; return the seconds of the hook."""
         seconds = self.run_hook("preStop")
         self._group.stop(self._name)
         return seconds
@@ -150,9 +150,9 @@ def test_a_scale_in_restores_nothing_and_a_restart_moves_nothing(
 
     with run_cluster() as cluster:
         pod = Pod(group, names[2], guarded, cluster, tmp_path)
-        pod.run_hook("postStart")  # no drain is left behind, and that is no error
+        pod.run_hook("postStart")  # no drain is left to cancel, which is no error
 
-        # A rolling restart: as many pods are wanted as before, so it keeps its tasks, and is back within the session time-out.
+        # A rolling restart requests as many pods as before: the pod keeps its tasks and returns within the session time-out.
         owned, before = group.await_complete().active[names[2]], group.generation
         assert owned
         assert pod.end() < 5

@@ -1,4 +1,4 @@
-"""Shadow mode: the group runs as it would without the plug-in, and the service records what was and what would have been."""
+"""Tests of shadow mode: the group runs as without the plug-in, and the service records the applied and its own answers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 
-# Kafka's own default has tasks come back to who had given them away.
+# Kafka's default may return tasks to their previous owners.
 _DEFAULT = "kafka-high-availability"
 _PROBING_MS = 60_000
-"""The shortest that Kafka allows."""
+"""The shortest interval that Kafka allows."""
 _BURST = 20_000
-"""Records per partition: their restoration takes longer than a second pass, and a part of that time only."""
+"""Records per partition: their restoration takes longer than a second pass, and only a part of the probing interval."""
 
 
 def list_copies(answer: TaskAssignment) -> list[tuple[object, ...]]:
@@ -49,7 +49,7 @@ def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., StreamsA
         assert (recording.mode, recording.assignor, recording.reported) == ("shadow", _DEFAULT, True)
         assert recording.beside is not None
         assert recording.beside.assignor == "cp-sat"
-        # Kafka's class again, in another JVM, from nothing but the snapshot.
+        # Kafka's class answers again in another JVM, from the snapshot only.
         again = assign(recording.snapshot, KafkaHighAvailability())
         who_asks = next((i for i, c in enumerate(again.clients) if c.followup_rebalance_ms is not None), None)
         assert (who_asks is None) is (recording.summary.followup_ms is None)
@@ -57,7 +57,7 @@ def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., StreamsA
         saved += (recording.summary.restored or 0) - (recording.beside.summary.restored or 0)
     print("offsets that would have been saved:", saved)
 
-    # The same instances without any plug-in come to rest where they were in shadow mode.
+    # Without any plug-in the same instances come to rest on the same placement.
     for name in ("a", "b", "c"):
         group.leave(name)
     group.configure(task_assignor_class=None, optassign_url=None, optassign_timeout_ms=None, optassign_mode=None)
@@ -70,7 +70,7 @@ def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., StreamsA
 
 
 @pytest.mark.long
-def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(
+def test_a_service_that_is_down_changes_nothing_and_gets_reports_later(
     new_group: Callable[..., StreamsApplication], folder: Path
 ) -> None:
     with ExitStack() as stack:
@@ -90,7 +90,7 @@ def test_a_service_that_is_down_changes_nothing_and_hears_of_it_later(
 
 
 @pytest.mark.long
-def test_the_choice_is_a_key(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
+def test_a_key_chooses_the_shadow_assignor(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
     group = new_group("shadow-fallback", optassign_mode="shadow", optassign_shadow_assignor="fallback")
     group.start("a", "b")
     group.settle(returning=True)
@@ -102,7 +102,7 @@ def test_the_choice_is_a_key(new_group: Callable[..., StreamsApplication], servi
 def test_a_simulation_of_recordings_takes_as_long_to_balance(
     new_group: Callable[..., StreamsApplication], service: ServiceProcess
 ) -> None:
-    """The stores were filled in a burst before the instance joined, so it waits for a probing rebalance."""
+    """The stores were filled in a burst before the instance joined, so that it waits for a probing rebalance."""
     group = new_group("replayed", optassign_mode="shadow", probing_rebalance_interval_ms=_PROBING_MS)
     group.start("a", "b")
     group.settle(returning=True)

@@ -1,4 +1,4 @@
-"""Two applications share a service: one is rolled over while the other waits for its follow-up, as in production."""
+"""Tests of two applications with one service: one restarts instance by instance while the other waits for its follow-up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROBES = 3
 
 @pytest.mark.long
 def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., StreamsApplication]) -> None:
-    # By its estimate the follow-up would come before the other application has even started.
+    # By its estimate the follow-up would come before the other application has started.
     waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS, optassign_followup="interval")
     waiting.start("a")
     waiting.await_complete()

@@ -1,6 +1,6 @@
-"""A rolling upgrade of Kafka Streams under the plug-in: leaders of both versions, and no record lost or counted twice.
+"""Tests of a rolling upgrade of Kafka Streams under the plug-in, led by both versions, without lost or doubled records.
 
-There is no way back with the same state: the store's files of the newer version cannot be opened by the older one.
+A downgrade cannot keep the state: the older version cannot open the store's files of the newer one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from optassign_benchmarks.kafka.jars import streams_classpath
 
 _OLD, _NEW = "3.9.1", "4.3.1"
 _RESTARTS = (("a", _NEW), ("b", _OLD), ("c", _OLD), ("b", _NEW), ("c", _NEW))
-"""Instances and their versions from then on: once the others have restarted as they were, the new one is the oldest member."""
+"""Instances and their new versions: after the others restart on their version, the upgraded instance is the oldest member."""
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
-"""The same jar under each line of Kafka Streams and under the oldest and newest Java: a real application on a real broker.
+"""Tests of the same jar with each line of Kafka Streams, and with the oldest and newest Java, on a real broker.
 
-It is the example of deploy/, built against that version. What works stands in tests/java/compatibility.json, of which
-docs/reference/compatibility.md has its table.
+The application is the example of deploy/, built against that version. tests/java/compatibility.json has the results, and
+docs/reference/compatibility.md their table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _JDKS = Path("/usr/lib/jvm")
 
 @cache
 def find_java(release: str) -> str:
-    """Return the program of a Java release; the test is skipped without it."""
+    """Return the program of a Java release, or skip the test."""
     for home in sorted(_JDKS.glob("*")):
         about = home / "release"
         if about.is_file() and re.search(rf'^JAVA_VERSION="{release}\b', about.read_text(encoding="utf-8"), re.MULTILINE):
@@ -36,7 +36,7 @@ def find_java(release: str) -> str:
 
 
 def grow_and_shrink(application: ExampleApplication) -> None:
-    """Start two instances and a third, and kill one; the planner in the jar answers."""
+    """Start two instances and a third, and kill one; check that the planner in the jar answers."""
     application.start("a", "b")
     application.await_rebalance(2, "planner")
     application.start("c")
@@ -70,7 +70,7 @@ def test_an_application_joins_dies_and_is_watched(
         worked["java"].append(release)
         if release != "17":
             continue
-        # The service may take its time on a busy machine, so members need more of it, too.
+        # The service may be slow on a busy machine, so members get more time, too.
         served = {**common, "session.timeout.ms": 30_000, "optassign.url": service.url, "optassign.timeout.ms": 10_000}
         with run_example(command, tmp_path / f"service-{name}", {**served, "application.id": f"service-{name}"}) as asked:
             asked.start("a", "b")
@@ -85,7 +85,7 @@ def test_an_application_joins_dies_and_is_watched(
 
 @pytest.mark.parametrize("version", sorted(_RESULTS["brokers"]))
 def test_applications_of_both_ends_run_on_other_brokers(version: str, tmp_path: Path) -> None:
-    """The oldest clients that have the interface, and those that figures come from."""
+    """The clients are the oldest with the interface, and those of the published figures."""
     options = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     with Broker(tmp_path / "broker", jars=broker_classpath(version)) as broker:
         write_orders(broker)

@@ -1,4 +1,4 @@
-"""`optassign.weights=rates`: what each task's input grows by is measured on the broker, and is what is balanced."""
+"""Tests of `optassign.weights=rates`: the broker's offsets give the growth of each task's input, and load is balanced by it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 
 _BURST = 3_000
-"""Records per partition, beside which the others' input hardly counts."""
+"""Records per partition; the input of other tasks hardly counts next to it."""
 _ENOUGH = 1.1
-"""Of the mean: what is within the tolerance of 5% of the least, or not worth the move at 5% of the mean."""
+"""A load in multiples of the mean: within the tolerance of 5%, or not worth a move at 5% of the mean."""
 _COUNTS_AFTER = timedelta(minutes=1)
 
 
 def find_greatest_share(state: ApplicationState, placement: TasksByInstance) -> float:
-    """The weight that the busiest instance runs, as a multiple of the mean."""
+    """Return the load of the busiest instance as a multiple of the mean."""
     weights = {task.id: task.weight for task in state.tasks}
     loads = [sum(weights[task] for task in tasks) for tasks in placement.active.values()]
     return max(loads) * len(loads) / sum(loads)
 
 
 def list_snapshots(service: ServiceProcess, application: str) -> list[ApplicationState]:
-    """Of all rebalances so far, the oldest first."""
+    """Return the snapshots of all rebalances, oldest first."""
     snapshots = [read_recording(found.path).snapshot for found in find_recordings(service.recordings, application)]
     return sorted(snapshots, key=lambda state: state.taken_at or "")
 
 
 def rest_by_numbers(group: StreamsApplication) -> TasksByInstance:
-    """Rebalance until that changes nothing; follow-ups are asked for meanwhile, until rates count."""
+    """Rebalance until no task moves, and return the placement; follow-ups go on until rates count."""
     before = group.await_complete()
     for _ in range(MOST_PROBES):
         group.await_caught_up()
@@ -50,7 +50,7 @@ def rest_by_numbers(group: StreamsApplication) -> TasksByInstance:
 
 
 def put_back(service: ServiceProcess, state: ApplicationState, minutes: int) -> None:
-    """Have the service remember a rebalance as if it had been so many minutes earlier, instead of waiting for them."""
+    """Send a rebalance to the service as if it had happened some minutes earlier, instead of waiting."""
     assert state.taken_at is not None
     then = (parse_time(state.taken_at) - timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
     headers = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "30000"}
@@ -62,17 +62,17 @@ def put_back(service: ServiceProcess, state: ApplicationState, minutes: int) -> 
 
 @pytest.mark.long
 def test_a_skewed_input_is_balanced_by_its_rates(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
-    # The broker gets a quarter of the time-out, which is at most two thirds of the session's.
+    # The broker gets a quarter of the time-out, which is at most two thirds of the session's time-out.
     settings = {"optassign_timeout_ms": 15_000, "main_consumer_session_timeout_ms": 30_000}
     group = new_group("skewed", optassign_weights="rates", **settings)
     group.start("a", "b")
     before = rest_by_numbers(group)
-    # What one of them runs of a subtopology is to be busy from now on.
+    # The tasks of one subtopology on one instance get the burst.
     logged = ([task for task in tasks if task.startswith("0_")] for tasks in before.active.values())
     busy = [int(task.removeprefix("0_")) for task in max(logged, key=len)]
     known = list_snapshots(service, "skewed")
     group.load.write(_BURST, ("logged",), busy)
-    soon = group.probe()  # the next rebalance, whatever for, measures it
+    soon = group.probe()  # the next rebalance measures the burst
     await_condition("the rebalance is recorded", lambda: len(list_snapshots(service, "skewed")) > len(known))
     first, *_, last = snapshots = list_snapshots(service, "skewed")
     begin = parse_time(first.taken_at or "")

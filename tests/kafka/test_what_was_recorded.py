@@ -1,4 +1,4 @@
-"""Recordings of real rebalances, with and without the service: one of each, of what was applied, and all replay."""
+"""Tests that each real rebalance, with or without the service, has one valid recording of the applied answer that replays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., StreamsApplica
         found=lambda: f"{list(find_recordings(service.recordings, 'recorded'))} for {group.rebalances}",
     )
     assert all(read_recording(entry.path).applied for entry in find_recordings(service.recordings, "recorded"))
-    number, faults = check_recordings(service.recordings)  # of the other tests too
+    number, faults = check_recordings(service.recordings)  # including recordings of other tests
     assert number >= len(group.rebalances)
     assert not faults, "\n".join(faults)
     newest = max(find_recordings(service.recordings, "recorded")).path
@@ -40,7 +40,7 @@ def test_recordings_are_valid_and_replay(new_group: Callable[..., StreamsApplica
 
 
 @pytest.mark.long
-def test_what_happened_without_the_service_is_recorded_when_it_is_back(
+def test_rebalances_without_the_service_are_recorded_when_it_is_back(
     new_group: Callable[..., StreamsApplication], folder: Path
 ) -> None:
     with ServiceProcess(folder / "absent-service") as service:

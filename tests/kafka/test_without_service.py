@@ -1,4 +1,4 @@
-"""One jar, one line: no service is configured, and the planner in the JVM answers."""
+"""Tests of a group without a service: the planner in the JVM answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import PRELOAD, StreamsApplication
 
 _PROBES = 2
-"""A probe moves what has been warmed up, and a second may move what had to wait for the first."""
+"""One probe moves the warmed-up tasks, and a second may move tasks that had to wait for the first."""
 
 
 def test_a_group_grows_without_a_service(broker: Broker, folder: Path) -> None:

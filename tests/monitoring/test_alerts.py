@@ -1,4 +1,4 @@
-"""Every alert tried for real: a service in each state, its metrics scraped each minute, and Prometheus's own evaluation."""
+"""Tests of each alert with a real service in its state, metrics scraped each minute, and Prometheus's own evaluation."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +58,7 @@ def test_a_group_that_is_on_its_way_for_six_hours(tmp_path: Path) -> None:
 
 
 def test_a_group_that_restores_nothing_and_a_retired_one(tmp_path: Path) -> None:
-    """It fires for the one group alone; a forgotten one is no alert of any kind."""
+    """The alert fires for this group only, and no alert fires for a retired one."""
     group, retired, number = Group("orders"), Group("retired"), 0
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
         retired.rebalance(service)
@@ -88,7 +88,7 @@ def test_an_answer_above_its_bound(tmp_path: Path) -> None:
 
 
 def read_reasons(service: ServiceHere, application: str) -> str:
-    """Return what the first page says of an application's status, once its rebalance is recorded."""
+    """Return the first page's texts about an application's status, once its rebalance is recorded."""
 
     def find() -> list[str]:
         rows = service.client.get("/v1/history").json()["applications"]
@@ -99,7 +99,7 @@ def read_reasons(service: ServiceHere, application: str) -> str:
 
 @pytest.mark.parametrize("cause", ["deadline", "refusal", "dead worker"])
 def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> None:
-    """The words by which the runbook tells the causes apart are those of the service."""
+    """The service's texts are those by which the runbook tells the causes apart."""
     state = make_state("orders")
     body = make_report(state, assign(state, "sticky"), "status 503")
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service, ThreadPoolExecutor(2) as thread:

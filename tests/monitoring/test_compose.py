@@ -1,7 +1,7 @@
-"""The compose file fits its schema, and what it starts works together: its commands are run here without containers.
+"""Tests that the compose file fits its schema, and that its programs work together; they run here without containers.
 
-Paths, names of hosts and ports are translated; Grafana alone is left out. The dashboard's queries are evaluated by the
-Prometheus that the file configures, once with the service and once with what the instances tell by JMX alone.
+Paths, host names and ports are translated; only Grafana is left out. The Prometheus that the file configures evaluates the
+dashboard's queries, once with the service and once with JMX only.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ MONITORING = ROOT / "docs" / "monitoring"
 TOKEN = "token-of-this-test-0123456789"
 _ORDERS = 6_000
 NEEDS_SERVICE = {"Seconds to an answer", "Recordings"}
-"""Panels of what only the service has."""
+"""Panels whose data only the service has."""
 NEEDS_A_MOVE = {"Until the plan is reached"}
-"""Empty in a group that is balanced at once."""
+"""Panels that are empty in a group that is balanced at once."""
 NEEDS_BOUND = "restore_work_gap_offsets"
-"""A measure whose proof only the service has."""
+"""A measure whose bound only the service proves."""
 
 
 def test_it_fits_the_schema() -> None:
@@ -69,7 +69,7 @@ def test_files_that_it_mounts_are_there() -> None:
 
 @pytest.fixture(scope="module")
 def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder `target` of the plain example."""
+    """Return the folder `target` of the plain example."""
     try:
         classpath()
     except ToolMissingError as error:
@@ -80,7 +80,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_broker_properties() -> dict[str, str]:
-    """Translate the broker's environment as its image does; listeners are this test's own."""
+    """Return the broker's properties, translated from its environment as its image does; listeners are the test's own."""
     given = FILE["services"]["broker"]["environment"]
     found = {name.removeprefix("KAFKA_").lower().replace("_", "."): value for name, value in given.items()}
     own = ("listener", "quorum", "process.roles", "node.id")
@@ -88,14 +88,14 @@ def read_broker_properties() -> dict[str, str]:
 
 
 class Stack:
-    """What the compose file starts, with its instances' ports for Prometheus."""
+    """The programs of the compose file, with the ports of the instances' exporters."""
 
     def __init__(self, prometheus: int, exporters: list[int], processes: list[ChildProcess]) -> None:
         self.exporters, self.processes = exporters, processes
         self._prometheus, self._start = prometheus, time.time()
 
     def ask(self, query: str) -> list[dict[str, Any]]:
-        """Return the series that a query has now, those of NaN left out."""
+        """Return the present series of a query, without NaN."""
         url = f"http://127.0.0.1:{self._prometheus}/api/v1/query?{urlencode({'query': query})}"
         try:
             with urlopen(url, timeout=30) as response:
@@ -105,7 +105,7 @@ class Stack:
         return [series for series in data if series["value"][1] != "NaN"]
 
     def ask_range(self, query: str) -> list[dict[str, Any]]:
-        """Return the series of a query since the start, a point each second."""
+        """Return the series of a query since the start, one point per second."""
         end = time.time()
         asked = {"query": fill_in(query), "start": self._start, "end": end, "step": 1}
         with urlopen(f"http://127.0.0.1:{self._prometheus}/api/v1/query_range?{urlencode(asked)}", timeout=60) as response:
@@ -113,7 +113,7 @@ class Stack:
         return found
 
     def await_series(self, query: str, count: int = 1) -> list[dict[str, Any]]:
-        """Return the series of a query, once there are so many."""
+        """Return the series of a query, once there are `count` of them."""
         logs = [process.log for process in self.processes]
         await_condition(f"{count} × {query}", lambda: len(self.ask(query)) >= count, logs=lambda: logs)
         return self.ask(query)
@@ -121,7 +121,7 @@ class Stack:
 
 @contextmanager
 def run_compose(target: Path, folder: Path, *, with_service: bool) -> Iterator[Stack]:
-    """Run broker, three instances, Prometheus and, unless JMX alone has to do, the service."""
+    """Run the broker, three instances, Prometheus and, if requested, the service."""
     service_port, prometheus_port, *exporters = find_free_ports(5)
     services = FILE["services"]
     with ExitStack() as stack:
@@ -167,7 +167,7 @@ def run_compose(target: Path, folder: Path, *, with_service: bool) -> Iterator[S
 
 
 def write_prometheus(folder: Path, service: int, exporters: list[int], *, with_service: bool) -> Path:
-    """Write the settings of Prometheus with this test's ports; each second counts."""
+    """Write Prometheus's settings with this test's ports and intervals of a second."""
     settings = yaml.safe_load((FOLDER / "prometheus.yml").read_text(encoding="utf-8"))
     settings["global"] = dict.fromkeys(settings["global"], "1s")
     settings["rule_files"] = [str(MONITORING / name) for name in settings["rule_files"]]
@@ -188,7 +188,7 @@ def list_queries(panel: dict[str, Any]) -> list[str]:
 
 
 def fill_in(query: str) -> str:
-    """Give Grafana's variables their values."""
+    """Return the text with values for Grafana's variables."""
     return query.replace("$application", ".*").replace("$__rate_interval", "1m")
 
 
@@ -198,7 +198,7 @@ def test_the_dashboard_shows_what_the_stack_does(application: Path, tmp_path: Pa
     with run_compose(application, tmp_path, with_service=with_service) as stack:
         stack.await_series("up == 1", 4 if with_service else 3)
         stack.await_series('optassign_application_clients{application="orders"} == 3')
-        # The panel of rebalances shows growth, so there has to be a rebalance while Prometheus looks; it may look late.
+        # The panel of rebalances shows growth: one has to happen after Prometheus's first scrape, which may be late.
         stack.processes[2 if with_service else 1].kill()
         stack.await_series('optassign_application_clients{application="orders"} == 2')
         empty = {
@@ -213,7 +213,7 @@ def test_the_dashboard_shows_what_the_stack_does(application: Path, tmp_path: Pa
         }
         assert unexpected == set()
         stack.await_series("sum by (mode, outcome) (increase(optassign_rebalances_total[1h])) > 0")
-        nothing = draw_dashboard(dashboard, stack.ask_range, tmp_path / "dashboard.png")  # looked at by people
+        nothing = draw_dashboard(dashboard, stack.ask_range, tmp_path / "dashboard.png")  # a picture for people
         assert nothing - NEEDS_A_MOVE == (set() if with_service else NEEDS_SERVICE)
         (variable,) = (one for one in dashboard["templating"]["list"] if one["type"] == "query")
         name = variable["query"].partition("(")[2].partition(",")[0]

@@ -1,4 +1,4 @@
-"""The rules of the JMX exporter take every attribute of the plug-in's, counters as counters."""
+"""Tests that the rules of the JMX exporter export every attribute of the plug-in, counters as counters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_attribute_has_a_name_a_type_and_a_label() -> None:
         rule, match = next((rule, match) for rule in rules if (match := re.search(rule["pattern"], told)))
         assert rule["labels"] == {"application": "$1"}
         assert match[1] == "orders"
-        # The exporter writes _ for what no name may have.
+        # The exporter replaces characters that names may not have by _.
         found[attribute] = (rule["name"].replace("$2", match[2]).replace("-", "_"), rule["type"])
     assert found["rebalance-total"] == ("optassign_assignor_rebalance_total", "COUNTER")
     assert found["warmup-count"] == ("optassign_assignor_warmup_count", "GAUGE")

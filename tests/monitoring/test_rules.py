@@ -1,4 +1,4 @@
-"""The alert rules do what they say, and they and the dashboard speak of metrics that there are."""
+"""Tests that alert rules fire as documented, and that rules and dashboard use existing metrics only."""
 
 import json
 import re
@@ -19,7 +19,7 @@ METRICS = (ROOT / "java/client/src/main/java/io/github/optassign/metrics/Assigno
 
 
 def list_metrics(tmp_path: Path) -> set[str]:
-    """The names that a service with one application shows; those of the service's own gauges as its code has them."""
+    """Return the metrics that a service with one application exports; names of its own gauges are read from its code."""
     metrics = Metrics("test", 2)
     recording = read_recording(write_recording(tmp_path, make_state("measured"), datetime.now(UTC)))
     metrics.show_applied(recording)
@@ -50,11 +50,11 @@ def test_every_metric_exists(tmp_path: Path) -> None:
 
 
 def list_attributes() -> set[str]:
-    """The metrics that the exporter makes of what JVMs tell."""
+    """Return the metrics that the exporter makes of the plug-in's JMX attributes."""
     return {f"optassign_assignor_{name.replace('-', '_')}" for name in re.findall(r'names\.put\(\s*"([a-z-]+)"', METRICS)}
 
 
-def test_rules_for_jmx_record_what_the_service_has_of_what_jvms_tell(tmp_path: Path) -> None:
+def test_jmx_rules_record_metrics_of_the_service(tmp_path: Path) -> None:
     rules = (FOLDER / "jmx-rules.yml").read_text(encoding="utf-8")
     recorded = set(re.findall(r"record: (optassign_\w+)", rules))
     assert len(recorded) > 12
@@ -69,7 +69,7 @@ def test_rules() -> None:
 
 
 def test_the_dashboard_can_be_parsed(tmp_path: Path) -> None:
-    """By Prometheus's own parser, once Grafana's variables have values."""
+    """Prometheus's parser accepts the queries, with values for Grafana's variables."""
     dashboard = json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8"))
     texts = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     expressions = [text.replace("$__rate_interval", "5m").replace("$application", ".*") for text in texts]

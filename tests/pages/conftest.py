@@ -1,4 +1,4 @@
-"""Services whose pages the tests read: with the demonstration's day, and with hostile names."""
+"""Fixtures: services with pages, one with the demonstration's day and one with hostile names."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Pausing, draining and forgetting on the page of an application: by whom, and what the page says then."""
+"""Tests of pause, drain and replan on the page of an application: permissions, and the page afterwards."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def find_status(browser: httpx.Client, application: str) -> str:
 
 def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
     with log_in(operated, OWNER) as browser:
-        application = "orders"  # one that the service answers: only of these does it know the clients
+        application = "orders"  # a service-run application: the service knows only the clients of these
         page = f"/applications/{application}"
         before = find_status(browser, application)
         assert before != "paused"
@@ -65,7 +65,7 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         held = operated.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
         assert (held["paused"]["by"], [drain["client"] for drain in held["drains"]]) == ("Grace (token Ada)", [real])
 
-        # A form for each, so that nobody has to type what is undone.
+        # Each request has its own form, so that its undoing needs no input.
         assert f'<input type="hidden" name="client" value="{real}"><button name="do" value="undrain">' in browser.get(page).text
         (known,) = re.findall(rf"<bdi>{real}</bdi>, requested by.*?</time>: ([^.]*)", browser.get(page).text)
         assert known == "waits for the next rebalance"
@@ -75,7 +75,7 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         assert find_status(browser, application) == before
 
 
-def test_who_may_not_operate_sees_no_form_and_is_refused(operated: Running) -> None:
+def test_a_reader_sees_no_form_and_is_refused(operated: Running) -> None:
     with log_in(operated, OPERATOR) as browser:
         application = find_application(browser)
         assert CONTROLS not in browser.get(f"/applications/{application}").text
@@ -100,7 +100,7 @@ def test_who_may_not_operate_sees_no_form_and_is_refused(operated: Running) -> N
         ({"do": "pause", "by": "a\u202eb"}, {}, 400),
     ],
 )
-def test_what_is_refused(operated: Running, form: dict[str, str], headers: dict[str, str], status: int) -> None:
+def test_invalid_forms_are_refused(operated: Running, form: dict[str, str], headers: dict[str, str], status: int) -> None:
     with log_in(operated, OWNER) as browser:
         application = find_application(browser)
         answer = browser.post(f"/applications/{application}/holds", data={"application": application, **form}, headers=headers)

@@ -1,4 +1,4 @@
-"""Many recordings, found again without reading them all."""
+"""Tests that many recordings are listed without reading all of them."""
 
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from optassign.service.views.index import RecordingIndex
 
 
 def fill(folder: Path, days: int, of_each: int) -> list[str]:
-    """Recordings of one application; their ids, the newest first."""
+    """Write recordings of one application; return their ids, newest first."""
     begin = datetime(2026, 3, 1, tzinfo=UTC)
     content = write_recording(folder, make_state("many"), begin - timedelta(days=1)).read_bytes()
     ids = ["many/2026-02-28/000000.000-0"]
@@ -48,8 +48,8 @@ def test_a_page_of_old_recordings_reads_no_folder_of_newer_days(tmp_path: Path) 
     assert set(index._days["many"]) == {"2026-02-28", "2026-03-01"}
 
 
-def test_heads_are_read_when_they_are_shown(tmp_path: Path) -> None:
-    """Of ten thousand recordings the first page reads fifty."""
+def test_only_listed_recordings_are_read(tmp_path: Path) -> None:
+    """The first page reads fifty recordings, however many there are."""
     fill(tmp_path, 2, 100)
     for path in sorted(tmp_path.rglob("*.gz"))[:100]:
         path.write_bytes(b"would be refused if it were read")
@@ -57,7 +57,7 @@ def test_heads_are_read_when_they_are_shown(tmp_path: Path) -> None:
     assert len(index.read_heads(index.list_entries("many"), 50)) == 50
 
 
-def test_what_comes_later_is_seen(tmp_path: Path) -> None:
+def test_later_recordings_are_listed(tmp_path: Path) -> None:
     fill(tmp_path, 4, 2)
     index = RecordingIndex(tmp_path)
     assert len(list(index.list_entries("many"))) == 9

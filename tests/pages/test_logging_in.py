@@ -1,4 +1,4 @@
-"""Who may see the pages, and what a browser is told."""
+"""Tests of access to the pages: tokens, cookies, forms and hostile names."""
 
 import re
 import time
@@ -14,7 +14,7 @@ HTML = {"Accept": "text/html"}
 
 
 def open_browser(service: Running) -> httpx.Client:
-    """A client with cookies of its own."""
+    """Return a client with its own cookies."""
     return httpx.Client(base_url=service.client.base_url, headers=HTML, timeout=MOST_SECONDS)
 
 
@@ -40,7 +40,7 @@ def test_logging_in_and_out(guarded: Running) -> None:
         cookie = response.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
-        assert "Secure" not in cookie  # there is no TLS
+        assert "Secure" not in cookie  # without TLS
         assert OPERATOR not in cookie
         assert browser.get("/applications/harmless").status_code == 200
         assert browser.get("/v1/history").status_code == 200
@@ -57,7 +57,7 @@ def test_behind_tls_the_cookie_is_secure_and_after_half_a_day_one_logs_in_again(
         assert "Secure" in cookie
 
         def look() -> int:
-            with open_browser(service) as browser:  # each with a connection of its own, as idle ones are ended
+            with open_browser(service) as browser:  # separate connections, since the service ends idle ones
                 return browser.get("/", headers={"Cookie": cookie.partition(";")[0]}).status_code
 
         assert look() == 200
@@ -78,7 +78,7 @@ def test_a_wrong_token(guarded: Running, token: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
-def test_logging_in_leads_nowhere_else(guarded: Running, target: str) -> None:
+def test_logging_in_leads_to_own_pages_only(guarded: Running, target: str) -> None:
     with open_browser(guarded) as browser:
         assert log_in(browser, OPERATOR, next=target).headers["location"] == "/"
 
@@ -123,7 +123,7 @@ def test_a_cookie_is_no_token_for_plug_ins(guarded: Running) -> None:
         assert browser.post("/v1/assign", content=content, headers=headers).status_code == 401
 
 
-def test_a_form_from_elsewhere(guarded: Running) -> None:
+def test_a_form_from_another_site_is_refused(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             response = browser.post("/login", data={"token": OPERATOR}, headers=headers)
@@ -131,20 +131,20 @@ def test_a_form_from_elsewhere(guarded: Running) -> None:
             assert "set-cookie" not in response.headers
 
 
-def test_a_form_that_is_too_long(guarded: Running) -> None:
+def test_a_long_form_is_refused(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         assert log_in(browser, "x" * 10_000).status_code == 413
         assert browser.post("/login", json={"token": OPERATOR}).status_code == 415
 
 
-def test_without_tokens_only_this_machine_is_believed(service: Running) -> None:
-    """A page of somebody else's may have its name point here."""
+def test_without_tokens_only_local_host_names_are_allowed(service: Running) -> None:
+    """The host name of another site's page may point to this machine."""
     assert service.client.get("/", headers={**HTML, "Host": "evil.example"}).status_code == 403
     for host in ("localhost:8924", "127.0.0.1", "[::1]:8924"):
         assert service.client.get("/", headers={**HTML, "Host": host}).status_code == 200
 
 
-def test_hostile_names_are_only_names(guarded: Running) -> None:
+def test_hostile_names_are_escaped(guarded: Running) -> None:
     with open_browser(guarded) as browser:
         log_in(browser, OPERATOR)
         pages = list_pages(browser)
@@ -152,7 +152,7 @@ def test_hostile_names_are_only_names(guarded: Running) -> None:
         for page in pages:
             response = browser.get(page)
             assert response.status_code == 200, page
-            text = re.sub(r' value="[^"]*"', "", response.text)  # what a form sends is the name as it is
+            text = re.sub(r' value="[^"]*"', "", response.text)  # a form sends the name unchanged
             for evil in ("<script>share", "<b>w", "\u202e", "\u2066", 'onmouseover="share', ">49<"):
                 assert evil not in text, (page, evil)
         assert "\\u202egnp.exe" in browser.get("/").text

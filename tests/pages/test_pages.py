@@ -1,4 +1,4 @@
-"""What the pages say, for people and for machines, of a day of rebalances."""
+"""Tests of the pages and of their JSON over a day of rebalances."""
 
 import itertools
 import json
@@ -42,7 +42,7 @@ def test_applications_by_status(service: Running) -> None:
 
 
 def test_counts_search_and_filter(service: Running) -> None:
-    """Each works without scripts, and the others' names and numbers stay."""
+    """Search and filter work without scripts, and counts stay those of all applications."""
 
     def list_names(query: str) -> list[str]:
         page = service.client.get(f"/{query}", headers=HTML).text
@@ -67,7 +67,7 @@ def test_counts_search_and_filter(service: Running) -> None:
 
 
 def test_trends_are_those_of_the_rebalances(service: Running) -> None:
-    """Orders restores since its clients joined: the longer ago, the more is to come."""
+    """Application orders restores since its clients joined: the work decreases."""
     (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]
     listed = service.client.get("/v1/history/orders").json()["rebalances"]
     trend = orders["trend"]
@@ -94,7 +94,7 @@ def test_links_lead_to_your_runbook_and_dashboard(copied_day: Path, end_of_day: 
 
 
 def test_status_since(service: Running) -> None:
-    """Orders has been warming up since the last three clients joined, and rested before."""
+    """Application orders has been warming up since the last three clients joined, and was at rest before."""
     (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]
     listed = service.client.get("/v1/history/orders").json()["rebalances"]
     joined = next(row for row in listed if row["joined"])
@@ -103,7 +103,7 @@ def test_status_since(service: Running) -> None:
     assert not orders["status"]["since_at_least"]
 
 
-def test_what_is_waited_for(service: Running) -> None:
+def test_awaited_copies_are_listed(service: Running) -> None:
     view = service.client.get("/v1/history/orders").json()
     restoring = [copy for copy in view["copies"] if copy["restoring"]]
     assert 0 < len(restoring) <= 2 < len(view["copies"])
@@ -118,8 +118,8 @@ def test_what_is_waited_for(service: Running) -> None:
     assert restoring[0]["client"].partition(" ")[0] in page
 
 
-def test_warm_ups_of_an_assignor_that_says_nothing(service: Running) -> None:
-    """Kafka's own assignor reports nothing of what it waits for: its warm-ups are listed, and not all is said to be there."""
+def test_warm_ups_of_kafkas_assignor_are_listed(service: Running) -> None:
+    """Kafka's assignor reports no awaited copies: the page lists its warm-ups, and does not call the group complete."""
     view = service.client.get("/v1/history/clicks").json()
     row = view["row"]
     assert (row["status"]["word"], row["waiting"], row["last"]["warmups"]) == ("warming up", 0, 2)
@@ -132,8 +132,8 @@ def test_warm_ups_of_an_assignor_that_says_nothing(service: Running) -> None:
     assert "every copy is where it should be" in service.client.get("/applications/payments", headers=HTML).text
 
 
-def test_what_should_be_done_by_now(day: Path) -> None:
-    """Clients tell how far they are at rebalances only: what is due meanwhile is not said to have been done a while ago."""
+def test_overdue_copies_are_likely_done_by_now(day: Path) -> None:
+    """Clients report progress only at rebalances: the page says `by now` for due copies, without a time."""
     index = RecordingIndex(day)
     nothing = {"ended": None, "history": (), "paused": None, "quiet": None, "forget_plan": None, "drains": (), "kept": True}
     frame = {"before": "", "held": nothing, "may_operate": False, "signed_in": False, "demo": True}
@@ -162,8 +162,8 @@ def test_what_should_be_done_by_now(day: Path) -> None:
     assert "none while it is stopped" in ended
 
 
-def test_who_holds_what(service: Running) -> None:
-    """Every client of the last rebalance, the greatest load first; it leads to what that client gained and lost."""
+def test_holders_are_listed_by_load(service: Running) -> None:
+    """The page lists all clients of the last rebalance, the greatest load first, with links to the reasons of each."""
     view = service.client.get("/v1/history/orders").json()
     row, holders = view["row"], view["holders"]
     assert len(holders) == row["clients"]
@@ -233,7 +233,7 @@ def test_a_rebalance_and_why(service: Running) -> None:
     assert page.count('<svg class="heat"') == 3
 
 
-def test_other_assignors_beside_it(service: Running) -> None:
+def test_other_assignors_are_compared(service: Running) -> None:
     place = find_join(service)
     found = service.client.get(f"/v1/history/{place}/compare").json()["assignors"]
     assert {"previous", "recorded", "cp-sat", "high-availability"} <= set(found)
@@ -242,7 +242,7 @@ def test_other_assignors_beside_it(service: Running) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?anonymised=1"])
-def test_the_snapshot_to_take_away(service: Running, day: Path, query: str) -> None:
+def test_the_snapshot_can_be_downloaded(service: Running, day: Path, query: str) -> None:
     place = find_join(service)
     response = service.client.get(f"/applications/{place}/snapshot{query}")
     assert response.headers["content-disposition"].startswith("attachment; ")
@@ -275,7 +275,7 @@ def test_what_if(service: Running, day: Path, query: dict[str, str], expected: d
     assert {path: path.read_bytes() for path in list_files(day)} == before
     if "standbys" in query:
         assert view["changed"]["restore_work"] > view["as_it_is"]["restore_work"]
-        # The new standbys take no warm-up slots, and yet no less time than their disks do.
+        # The new standbys take no warm-up slots, but at least the time of their disks.
         assert view["changed"]["ms"] / 1000 > 0.95 * view["changed"]["restoring_s"] > 3_600
     if "drain" in query:
         (row,) = [row for row in view["counts"] if row["process_id"] == "orders-a1"]
@@ -286,7 +286,7 @@ def test_what_if(service: Running, day: Path, query: dict[str, str], expected: d
     assert f"{view['changed']['restore_work']:,}" in page.text
 
 
-def test_the_way_there(service: Running) -> None:
+def test_the_timeline_of_a_change(service: Running) -> None:
     way = service.client.get("/v1/history/payments/what-if/timeline", params={"standbys": "3"}).json()
     assert way["at_s"] == sorted(way["at_s"])
     assert way["standbys_missing"][0] == 24
@@ -311,7 +311,7 @@ def test_the_way_there(service: Running) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be(service: Running, query: dict[str, str], where: str) -> None:
+def test_impossible_changes_are_refused(service: Running, query: dict[str, str], where: str) -> None:
     refused = service.client.get("/v1/history/orders/what-if", params=query)
     assert (refused.status_code, refused.json()["where"]) == (400, where)
     assert {"found", "allowed"} <= set(refused.json())
@@ -332,7 +332,7 @@ def test_what_cannot_be(service: Running, query: dict[str, str], where: str) -> 
         "/static/nothing.js",
     ],
 )
-def test_what_there_is_not(service: Running, path: str) -> None:
+def test_unknown_pages_are_404(service: Running, path: str) -> None:
     response = service.client.get(path, headers=HTML)
     assert response.status_code == 404
     assert response.headers["content-type"].startswith("text/html")
@@ -385,7 +385,7 @@ def test_a_rebalance_appears_and_disappears(tmp_path: Path) -> None:
         assert service.client.get("/v1/history").json()["applications"] == []
 
 
-def test_a_damaged_recording_is_passed_by(tmp_path: Path) -> None:
+def test_a_damaged_recording_is_skipped(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     path = write_recording(tmp_path, make_state("odd"), now)
     (path.parent / "000000.000-0.json.gz").write_bytes(b"no gzip")
@@ -403,7 +403,7 @@ def test_without_recordings_the_page_says_so() -> None:
 
 
 def test_gauges_of_an_application(service: Running) -> None:
-    """The service knows them again after a restart, from its recordings."""
+    """After a restart the service restores the gauges from its recordings."""
     shown = service.client.get("/v1/history").json()["applications"]
     (orders,) = [row for row in shown if row["application"] == "orders"]
     assert service.read_metric("optassign_application_status", application="orders", status="warming up") == 1

@@ -1,4 +1,4 @@
-"""What instances tell between two rebalances, on the page of their application and for machines."""
+"""Tests of instances' progress between two rebalances, on the page of their application and as JSON."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ _HEADERS = {"Optassign-Protocol": "1", "Content-Type": "application/json"}
 
 @pytest.fixture
 def live(copied_day: Path, end_of_day: float) -> Iterator[ServiceHere]:
-    """A service of its own, at the end of the day."""
+    """Yield a service for one test, at the end of the day."""
     with run_service_here("--workers", "1", "--recordings", str(copied_day), day=end_of_day) as started:
         yield started
 
@@ -32,7 +32,7 @@ def find_copy(service: Running, task: str, process_id: str) -> dict[str, Any]:
     return {**found, "live": view["live"]}
 
 
-def test_the_page_shows_what_an_instance_tells_until_it_falls_silent(live: ServiceHere) -> None:
+def test_the_page_shows_progress_until_an_instance_falls_silent(live: ServiceHere) -> None:
     live.pass_seconds(1)
     before = next(copy for copy in live.client.get("/v1/history/orders").json()["copies"] if copy["restoring"])
     task, client, lag = before["task"], before["process_id"], before["whole"] // 4
@@ -54,7 +54,7 @@ def test_the_page_shows_what_an_instance_tells_until_it_falls_silent(live: Servi
     assert (done["live"], done["why"]) == (1, "caught up: the next rebalance counts it")
 
 
-def test_news_of_an_earlier_rebalance_or_of_a_stranger_change_nothing(live: ServiceHere) -> None:
+def test_progress_of_an_earlier_rebalance_or_unknown_client_is_ignored(live: ServiceHere) -> None:
     copies = live.client.get("/v1/history/orders").json()["copies"]
     told = {"task": copies[0]["task"], "partition": 0, "role": "standby", "lag": 1}
     assert tell(live, "stranger", told).status_code == 200
@@ -73,20 +73,20 @@ def test_news_of_an_earlier_rebalance_or_of_a_stranger_change_nothing(live: Serv
         ({"task": "zero", "partition": 0, "role": "standby", "lag": 1}, "copies[0].task"),
     ],
 )
-def test_a_report_that_cannot_be_is_refused_with_its_place(live: ServiceHere, copy: dict[str, Any], place: str) -> None:
+def test_an_invalid_report_is_refused_with_its_place(live: ServiceHere, copy: dict[str, Any], place: str) -> None:
     refused = tell(live, "a", copy)
     assert (refused.status_code, refused.json()["where"]) == (400, place)
     assert tell(live, "a", *[{**copy, "task": "0_0", "role": "standby", "lag": 1}] * 101).status_code == 400
     assert live.client.post("/v1/progress", content=b"{}", headers={"Content-Type": "application/json"}).status_code == 400
 
 
-def test_a_token_tells_of_its_own_applications_only(guarded: Running) -> None:
+def test_a_token_reports_for_its_own_applications_only(guarded: Running) -> None:
     assert tell(guarded, "a", Authorization=f"Bearer {READER}").status_code == 403
     assert tell(guarded, "a", Authorization=f"Bearer {OPERATOR}").status_code == 200
     assert tell(guarded, "a").status_code == 401
 
 
-def test_many_instances_tell_less_often_and_the_oldest_news_go() -> None:
+def test_many_instances_report_less_often_and_the_oldest_reports_go() -> None:
     progress = ProgressReports(lambda: 1000.0)
     copy = CopyProgress(partition=1, role="active", lag=5)
     paces = [progress.take(ProgressReport(application="many", client=str(n), copies=(copy,))) for n in range(2_001)]

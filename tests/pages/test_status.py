@@ -1,4 +1,4 @@
-"""The state of applications in a terminal, a change that is tried on a service, and the demonstration in one command."""
+"""Tests of `optassign status`, of what-if by the service, and of the demonstration."""
 
 import io
 import json
@@ -40,7 +40,7 @@ def test_status_of_all_and_of_one(service: Running) -> None:
 
 
 def test_a_follow_up_whose_time_is_over_is_due(service: Running) -> None:
-    """It has not come yet, so it was not a while ago."""
+    """An overdue follow-up has not happened, so the text does not say `ago`."""
     found = json.loads(run("status", "orders", "--json", "--url", str(service.client.base_url)).stdout)
     due = datetime.fromisoformat(found["applications"][0]["state"]["next_followup"])
 
@@ -84,7 +84,7 @@ def test_what_if_of_an_application_of_the_service(service: Running) -> None:
 
 
 def test_the_demonstration(demonstration: Service, day: Path) -> None:
-    """Its pages are made in a process of their own, which a busy machine may be late with. It ends here, after its copy."""
+    """A process of its own makes the pages, and may be late on a busy machine. The test uses a copy, then ends the service."""
     folder = Path(demonstration.wait_for("demo")["folder"])
     wait_until(lambda: demonstration.client.get("/").status_code == 200)
     assert len(demonstration.client.get("/v1/history").json()["applications"]) == 3

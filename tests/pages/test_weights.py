@@ -1,4 +1,4 @@
-"""What page, log, metrics and explain say of weights: rates that do not count yet, and loads as they are balanced."""
+"""Tests of weights on pages, in logs, metrics and explanations: rates that do not count yet, and balanced loads."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ HTML = {"Accept": "text/html"}
 
 
 def make_weighed(seconds: int) -> ApplicationState:
-    """A group at rest whose input is measured: so many seconds after the first look."""
+    """Return a group at rest whose input is measured, some seconds after the first snapshot."""
     state = generate("steady", 8, 2, 0, seed=1)
     tasks = [task.model_copy(update={"source_end_offset": seconds * (1 + place)}) for place, task in enumerate(state.tasks)]
     return state.model_copy(
@@ -36,7 +36,7 @@ def make_weighed(seconds: int) -> ApplicationState:
     )
 
 
-def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
+def test_the_page_says_when_rates_count(tmp_path: Path) -> None:
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         service.assign(make_weighed(0))
         line = service.wait_for("rebalance", application="weighed")
@@ -58,7 +58,7 @@ def test_it_is_said_from_when_rates_count(tmp_path: Path) -> None:
         assert "rates of the input count" not in page
 
 
-def test_who_warms_up_is_not_done_though_nobody_says_what_is_waited_for(tmp_path: Path) -> None:
+def test_a_group_with_warm_ups_is_not_complete_without_a_list_of_awaited_copies(tmp_path: Path) -> None:
     state = generate("scale-out", 12, 3, 0, seed=1)
     tasks = [task.model_copy(update={"source_end_offset": 1000 * place}) for place, task in enumerate(state.tasks)]
     options = state.options.model_copy(update={"weigh_by": "rates"})
@@ -78,8 +78,8 @@ def test_who_warms_up_is_not_done_though_nobody_says_what_is_waited_for(tmp_path
         assert "waits for 2 warm-ups" in page
 
 
-def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
-    """Page, API, metrics and what explain tells are one figure, with standbys as far as they weigh."""
+def test_balanced_loads_are_shown_everywhere(tmp_path: Path) -> None:
+    """Page, API, metrics and explain have the same figure, with standbys by their weight."""
     state = generate("scale-out", 24, 4, 1, seed=2)
     tasks = [task.model_copy(update={"weight": float(1 + place % 5)}) for place, task in enumerate(state.tasks)]
     options = state.options.model_copy(update={"standby_load": 0.5})
@@ -109,8 +109,8 @@ def test_loads_are_those_that_are_balanced(tmp_path: Path) -> None:
         assert "Load per thread" not in page
 
 
-def test_balanced_is_said_alike_everywhere() -> None:
-    """No placement of these tasks has less than 1.33 even spreads, as the answer proves: that is balanced."""
+def test_balance_is_the_same_everywhere() -> None:
+    """The answer proves that no placement has less than 1.33 even spreads, so that it counts as balanced."""
     tasks = [{"id": f"0_{p}", "stateful": False, "weight": w} for p, w in enumerate((1.0, 1.0, 3.0, 2.0, 1.0))]
     clients = [{"process_id": name, "threads": 1} for name in "abcd"]
     state = ApplicationState.model_validate({"format": 1, "configs": {}, "tasks": tasks, "clients": clients})
@@ -124,7 +124,7 @@ def test_balanced_is_said_alike_everywhere() -> None:
     )
 
 
-def test_who_leaves_a_thread_idle_is_balanced_nowhere() -> None:
+def test_an_answer_with_an_idle_thread_is_balanced_nowhere() -> None:
     tasks = [{"id": f"0_{p}", "stateful": False, "weight": w} for p, w in enumerate((9.0, 1.0, 1.0))]
     clients = [{"process_id": name, "threads": 1} for name in "abc"]
     state = ApplicationState.model_validate({"format": 1, "configs": {}, "tasks": tasks, "clients": clients})
@@ -136,7 +136,7 @@ def test_who_leaves_a_thread_idle_is_balanced_nowhere() -> None:
     assert any(line.startswith("not balanced yet: greatest load") for line in answer_to_lines(explain_answer(state, answer)))
 
 
-def test_weights_that_are_tried_out_go_before_those_that_are_found() -> None:
+def test_weights_in_a_what_if_override_measured_ones() -> None:
     state = generate("steady", 8, 2, 0, seed=1)
     first = state.tasks[0].id
     weighed = state.model_copy(update={"options": state.options.model_copy(update={"weigh_by": "changelog"})})

@@ -1,4 +1,4 @@
-"""Anonymised: no name is left, and it is the same problem."""
+"""Tests that an anonymised snapshot has no name left and is the same problem."""
 
 import json
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def make_named_state() -> ApplicationState:
 
 
 def list_places(state: ApplicationState) -> dict[str, str]:
-    """Task or client -> its place in the order."""
+    """Return task or client → its place in the order."""
     ids = [*(task.id for task in state.tasks), *(client.process_id for client in state.clients)]
     return {name: str(place) for place, name in enumerate(ids)}
 
@@ -121,7 +121,7 @@ def test_no_name_is_left_anywhere() -> None:
     assert "secret" not in anonymise(make_named_state()).model_dump_json()
 
 
-def test_numbers_and_settings_are_the_same() -> None:
+def test_numbers_and_settings_stay() -> None:
     before, after = make_named_state(), anonymise(make_named_state())
     kept = {"weights": after.options.weights.model_dump(), "task_weights": after.options.task_weights}
     assert after.options.model_dump() == {**before.options.model_dump(), **kept}
@@ -143,7 +143,7 @@ def test_numbers_and_settings_are_the_same() -> None:
         assert list(same.lags.values()) == list(client.lags.values())
 
 
-def test_names_that_were_equal_or_in_order_still_are() -> None:
+def test_equality_and_order_of_names_stay() -> None:
     before, after = make_named_state(), anonymise(make_named_state())
     old, new = list_places(before), list_places(after)
     for client, twin in zip(before.clients, after.clients, strict=True):
@@ -166,10 +166,10 @@ def test_names_that_were_equal_or_in_order_still_are() -> None:
         assert len(set(names(before))) > 1, "equal names could not show their order"
     configured = after.configs.rack_aware_assignment_tags
     assert len(configured) == 2
-    assert sum(tag in configured for client in after.clients for tag in client.tags) == 3  # secret-zone of each
+    assert sum(tag in configured for client in after.clients for tag in client.tags) == 3  # secret-zone of each client
 
 
-def test_order_is_kept_where_numbers_grow_longer() -> None:
+def test_order_stays_when_numbers_grow_longer() -> None:
     many = {**NAMED, "remembered": None, "clients": [{"process_id": f"p{i:03}", "threads": i + 1} for i in range(120)]}
     assert [client.threads for client in anonymise(ApplicationState.model_validate(many)).clients] == [*range(1, 121)]
 

@@ -1,4 +1,4 @@
-"""Drains and limits are the same problem without their names."""
+"""Tests that anonymised drains and limits have the same effect without their names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from optassign.generating import generate
 from optassign.recordings.anonymise import anonymise
 
 
-def test_drains_and_limits_keep_what_they_do_and_lose_their_names() -> None:
+def test_drains_and_limits_keep_their_effect_and_lose_their_names() -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     tagged = [
         client.model_copy(update={"tags": {"size": "secret-size" if i < 2 else "small"}, "host": f"secret-host-{i}:1"})

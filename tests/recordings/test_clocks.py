@@ -1,4 +1,4 @@
-"""The clocks of an application: since when it is on its way, when a copy last came nearer, and what is kept of them."""
+"""Tests of an application's clocks: the start of its way to the target, and the last progress of a copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def make_head(minute: int, joined: int = 0, **summary: object) -> RecordingHead:
     return RecordingHead.model_validate({"format": 1, **fields, "summary": given, "overview": overview})
 
 
-def test_an_application_settles_from_its_first_follow_up_until_it_asks_for_none() -> None:
+def test_an_application_settles_from_its_first_to_its_last_follow_up() -> None:
     first = advance_clocks(None, make_head(0, followup_ms=2_000, warmups=1, plan_ms=90_000))
     assert first == Clocks(
         settling_since="2026-01-01T10:00:00.000Z", settling_estimate_ms=90_000, progress_at=first.settling_since
@@ -40,7 +40,7 @@ def test_an_estimate_that_comes_late_counts_from_the_start() -> None:
 
 
 @pytest.mark.parametrize(("awaited", "settling"), [(None, True), ("operators", False), ("quiet hours", False)])
-def test_a_follow_up_for_operators_is_no_way_to_a_target(awaited: str | None, settling: bool) -> None:
+def test_a_follow_up_for_operators_does_not_count_as_settling(awaited: str | None, settling: bool) -> None:
     assert is_settling(make_head(0, followup_ms=2_000, awaited=awaited)) is settling
 
 
