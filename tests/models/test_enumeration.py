@@ -1,4 +1,4 @@
-"""All models against plain enumeration on hundreds of tiny random problems, all goals in their order."""
+"""Tests of all models against enumeration in hundreds of tiny random problems, with all goals in their order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_balanced_at_once_is_found_and_has_the_fewest_moves(seed: int) -> None:
+def test_an_immediately_balanced_answer_has_the_fewest_moves(seed: int) -> None:
     tiny, problem, _, _ = problem_of(seed)
     best = tiny.find_best_now()
     order = read_situation(tiny.state).requests.order
@@ -73,7 +73,7 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
 
 
 def draw_plan(tiny: Tiny, seed: int) -> Placement:
-    """Any copies that keep R1, R2 and R4: a remembered plan may have become as bad since."""
+    """Draw copies that keep R1, R2 and R4: a remembered plan may have become as bad."""
     rng = random.Random(seed)
     drawn = [rng.choice(tiny.list_placements(task)) for task in tiny.state.tasks]
     at = {client: i for i, client in enumerate(tiny.clients)}
@@ -87,7 +87,7 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None
     tiny, problem, forced, within = problem_of(seed)
     plan = draw_plan(tiny, seed) if drawn else find_target(problem, forced, within).placement
     if plan is None:
-        return  # nothing is balanced there, which `test_plan_is_optimal_in_every_goal` tries
+        return  # no assignment is balanced, which `test_plan_is_optimal_in_every_goal` tests
     best = tiny.find_best_rebalance(copies_of(tiny, plan))
     separated = rebalance(problem, within, plan, find_least_imbalance_actives)
     assert tiny.measure_rebalance(copies_of(tiny, separated.whole), copies_of(tiny, plan)) == best
@@ -95,5 +95,5 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None
     pairs = zip(signs, REBALANCE_GOALS, strict=True)
     bounds = [sign * separated.bounds[goal] for sign, goal in pairs if goal in separated.bounds]
     assert tuple(bounds) == best[: len(bounds)]
-    # Clients of equal rank that cost differently: what is left open after (i) does not separate.
+    # Clients of equal rank have unequal costs: the choice after (i) does not separate.
     assert len(bounds) == 5 or (len(bounds) == 1 and tiny.state.configs.acceptable_recovery_lag < 2)

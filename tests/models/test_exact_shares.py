@@ -1,4 +1,4 @@
-"""Water filling against its definition: there is one level, and everybody holds the lesser of it and one copy."""
+"""Tests of water filling against its definition: each client holds the smaller of a common level and one copy per task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from optassign_models.shares import split_copies
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_shares_are_a_level_cut_off_at_one(seed: int) -> None:
+def test_shares_are_a_level_limited_to_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clients = int(rng.integers(1, 7))
     units = rng.integers(1, 9, clients).tolist()

@@ -1,4 +1,4 @@
-"""Sums stay exact, or say that they are not: weights of tasks, the weighted sum, capacities."""
+"""Tests that sums of weights, the weighted sum and capacities are exact, or are reported as too large."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_small_weights_count_as_much_as_great_ones(weights: tuple[float, ...]) -
     ("lag", "weights"),
     [(50_000, {"instance": 1e30}), (50_000, {"instance": 1e17}), (2**63 - 2, {"stickiness": 1e6})],
 )
-def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weights: dict[str, float]) -> None:
+def test_a_weighted_sum_beyond_int64_is_not_minimised_and_noted(lag: int, weights: dict[str, float]) -> None:
     ids = [f"0_{i}" for i in range(4)]
     clients = {
         "a": {"active": ids, "lags": dict.fromkeys(ids, -2)},
@@ -50,7 +50,7 @@ def test_a_weighted_sum_beyond_int64_is_not_minimised_and_says_so(lag: int, weig
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 def test_capacities_at_the_limit_are_shared_exactly(assignor: str) -> None:
-    """9 × 10^12 in all, as much as reading allows: in millionths within int64."""
+    """The sum is 9 × 10^12, the most that reading allows; in millionths it is within int64."""
     clients = {"a": {"threads": 6_000_000, "capacity": 1e6}, "b": {"threads": 3_000_000, "capacity": 1e6}}
     state = make_snapshot(dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4", "0_5"], "stateless"), clients)
     given = assign(state, assignor)

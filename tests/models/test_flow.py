@@ -1,4 +1,4 @@
-"""Lexicographic min-cost flow against trying every assignment."""
+"""Tests of the lexicographic minimum-cost flow against enumeration of all assignments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from optassign_models.flows.network import Network
 
 
 def assignment_network(costs: np.ndarray, high: np.ndarray) -> Network:
-    """Workers to jobs; job j takes high[j] workers at most. costs: (goals, workers, jobs)."""
+    """Return the network from workers to jobs, of which job j takes at most high[j] workers. costs: (goals, workers, jobs)."""
     goals, workers, jobs = costs.shape
     network = Network(goals)
     supplies = np.ones(workers), np.zeros(jobs), np.array([-workers])
@@ -44,7 +44,7 @@ def test_lexicographic_optimum(seed: int) -> None:
     assert tuple(found[1]) == best
 
 
-def test_a_node_without_a_way_out_is_infeasible() -> None:
+def test_a_node_without_an_outgoing_path_is_infeasible() -> None:
     network = Network(1)
     nodes = network.add_nodes(np.array([1, 0, -1]))
     network.add_arcs(nodes[:1], nodes[1:2], 1)

@@ -1,4 +1,4 @@
-"""Where no balanced assignment exists."""
+"""Tests of the least imbalance where no balanced assignment exists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
     method = TargetMethod(read_situation(tiny.state).requests.order, make_effort(choose_solver(seed // 2)))
     case = method.prepare_case(read_situation(tiny.state).problem)
     problem, within = case.problem, case.shares
-    # Shares that no assignment keeps: one active more is wanted of everyone.
+    # No assignment keeps these shares: each client has to have one active task more.
     shut = within._replace(active=ShareBounds(within.active.high + 1, within.active.high + 1))
     solved = find_least_imbalance(replace(case, target=shut), make_effort(choose_solver(seed // 2)))
     assert solved.placement is not None

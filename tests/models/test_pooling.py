@@ -1,4 +1,4 @@
-"""Dealing the places of a pool to tasks."""
+"""Tests of dealing the places of a pool to tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_without_forbidden_pairs_a_deal_never_fails(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clients, tasks = int(rng.integers(2, 7)), int(rng.integers(1, 9))
     need = rng.integers(1, clients + 1, tasks)
-    # Places that can be had: take them from some deal.
+    # Take the places from some deal, so that one exists.
     places = np.zeros(clients, dtype=np.int64)
     for n in need:
         places[rng.permutation(clients)[:n]] += 1
@@ -26,8 +26,8 @@ def test_without_forbidden_pairs_a_deal_never_fails(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_a_deal_succeeds_where_gale_and_ryser_say_so(seed: int) -> None:
-    """Whatever k tasks of greatest need want must fit: Σ of the k greatest needs ≤ Σ min(places, k) over all clients."""
+def test_a_deal_exists_by_the_theorem_of_gale_and_ryser(seed: int) -> None:
+    """A deal exists iff the k greatest needs fit for each k: Σ of the k greatest needs ≤ Σ min(places, k) over all clients."""
     rng = np.random.default_rng(seed)
     clients, tasks = int(rng.integers(2, 6)), int(rng.integers(2, 7))
     need = rng.integers(1, clients + 1, tasks)
@@ -38,12 +38,12 @@ def test_a_deal_succeeds_where_gale_and_ryser_say_so(seed: int) -> None:
 
 
 def test_a_forbidden_pair_is_swapped_away() -> None:
-    # Task 1 may not go to client 0, which is all that is left once task 0 has taken client 1.
+    # Task 1 may not go to client 0, the only one left once task 0 is on client 1.
     keys = deal_pool(np.array([0, 1]), np.array([1, 1]), np.array([1, 1]), {1: {0}}, 2)
     assert keys == [0 * 2 + 0, 1 * 2 + 1]
 
 
-def test_what_cannot_be_dealt_is_said() -> None:
+def test_an_impossible_deal_returns_none() -> None:
     assert deal_pool(np.array([0]), np.array([1]), np.array([1, 0]), {0: {0}}, 2) is None
 
 

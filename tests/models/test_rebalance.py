@@ -1,4 +1,4 @@
-"""This rebalance in cases that can be followed by eye: who leads until the planned active may."""
+"""Tests of this rebalance in small cases: which client leads until the planned active is caught up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ both = pytest.mark.parametrize("choose", [find_least_imbalance_actives, choose_g
 
 
 def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActives) -> list[tuple[str, str]]:
-    """(active, standbys) of each task on the way to a plan that wants every task active on one client, standby on others."""
+    """Return (active, standbys) of each task on the way to a plan with all actives on one client, all standbys on others."""
     clients = "".join(client.process_id for client in state.clients)
     T, C = len(state.tasks), len(clients)
     keys = [task * C + clients.index(client) for task in range(T) for client in standby]
@@ -32,7 +32,7 @@ def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActiv
 
 
 def group(lag: int, owner: bool = True) -> ApplicationState:
-    """Client o has all tasks, or had them and is caught up; so is s, their standby; x is so far behind."""
+    """Return a group: o has all tasks, or had them and is caught up, as is their standby s; x lags by `lag`."""
     clients = {
         "o": {"active" if owner else "standby": IDS, "lags": dict.fromkeys(IDS, -2 if owner else 0)},
         "s": {"standby": IDS, "lags": dict.fromkeys(IDS, 0)},
@@ -44,7 +44,7 @@ def group(lag: int, owner: bool = True) -> ApplicationState:
 @both
 @pytest.mark.parametrize("planned_standby", ["o", "s"])
 def test_an_owner_keeps_its_tasks_until_the_planned_active_may_lead(planned_standby: str, choose: ChooseActives) -> None:
-    """Whether the plan wants the owner as a standby or not at all, and though s could take some of them."""
+    """The owner leads, whether or not it is a planned standby, though s could take some tasks."""
     assert lead(group(lag=11), "x", planned_standby, choose) == [("o", "s")] * 4
     assert lead(group(lag=10), "x", planned_standby, choose) == [("x", planned_standby)] * 4
 
@@ -55,7 +55,7 @@ def test_a_planned_active_that_is_caught_up_leads_at_once(choose: ChooseActives)
 
 
 @both
-def test_tasks_of_nobody_are_led_by_whom_imbalance_chooses(choose: ChooseActives) -> None:
-    """All of them may be on o and s only, two on each."""
+def test_unowned_tasks_are_led_by_the_clients_of_least_imbalance(choose: ChooseActives) -> None:
+    """Only o and s may lead, so each gets two tasks."""
     given = lead(group(lag=11, owner=False), "x", "o", choose)
     assert sorted(given) == [("o", "s"), ("o", "s"), ("s", "o"), ("s", "o")]

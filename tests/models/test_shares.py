@@ -1,4 +1,4 @@
-"""The models' shares against the judge's, which share no code."""
+"""Tests of the models' shares against the judge's, which share no code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_shares_are_the_judges(seed: int) -> None:
 
 
 def test_water_filling_caps_a_share_of_copies_at_the_tasks() -> None:
-    # 4 tasks × 2 copies on threads 6, 1, 1: shares 6, 1, 1 of 8; the first holds only 4 (R2), the rest goes to the others.
+    # 8 copies of 4 tasks on threads 6, 1, 1: shares are 6, 1, 1; the first client holds only 4 (R2), the others the rest.
     clients = [{"process_id": f"c{i}", "threads": n} for i, n in enumerate((6, 1, 1))]
     tasks = [{"id": f"0_{p}", "stateful": True} for p in range(4)]
     state = ApplicationState.model_validate(

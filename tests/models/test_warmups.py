@@ -1,4 +1,4 @@
-"""The queue for warm-up slots (docs/reference/rules.md, "Warm-ups")."""
+"""Tests of the queue for warm-up slots (docs/reference/rules.md, "Warm-ups")."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ END = 1_000_000
 
 
 def moving(lags_of_c1: dict[str, int], warmups: int = 2, owners: tuple[str, ...] = ("c0",) * 4) -> ApplicationState:
-    """Tasks 0_0 … 0_3 on their owners; c1 has the given state of them."""
+    """Return a group in which owners run tasks 0_0, 0_1 …, and c1 has the given lags."""
     clients: list[dict[str, Any]] = []
     for name in sorted({"c0", "c1", *owners}):
         mine = [f"0_{p}" for p, owner in enumerate(owners) if owner == name]
@@ -40,7 +40,7 @@ def order(
     under_way: tuple[int, ...] = (),
     progress: Progress = NO_PROGRESS,
 ) -> list[int]:
-    """The tasks of the queue."""
+    """Return the tasks of the queue in order."""
     problem = read_situation(state).problem
 
     def placed(active: list[int]) -> Placement:
@@ -52,36 +52,36 @@ def order(
     return [int(task) for task in line.keys // problem.C]
 
 
-def test_those_under_way_come_first() -> None:
+def test_copies_under_way_come_first() -> None:
     assert order(moving({}), [0] * 4, [1] * 4, under_way=(2 * 2 + 1,))[0] == 2
 
 
-def test_then_those_with_most_to_lose() -> None:
+def test_copies_with_most_to_lose_come_next() -> None:
     assert order(moving({"0_1": 900_000, "0_3": 200_000}), [0] * 4, [1] * 4) == [3, 1, 0, 2]
 
 
-def test_then_tasks_of_the_client_furthest_over_its_share() -> None:
-    owners = ("c0", "c2", "c2", "c2")  # shares of 1–2: c2 is over, c0 is not
+def test_tasks_of_the_client_furthest_over_its_share_come_next() -> None:
+    owners = ("c0", "c2", "c2", "c2")  # shares are 1 to 2: c2 is above, c0 is not
     assert order(moving({}, owners=owners), [0, 2, 2, 2], [1, 1, 2, 2])[0] == 1
 
 
-def test_among_equals_the_least_lag() -> None:
+def test_the_least_lag_decides_between_equal_copies() -> None:
     state = moving({"0_0": END, "0_2": END + 5})
     assert order(state, [0] * 4, [1, 0, 1, 0]) == [0, 2]
 
 
-def test_one_that_has_not_moved_goes_to_the_end() -> None:
+def test_a_copy_without_progress_goes_to_the_end() -> None:
     key = 0 * 2 + 1
     progress = Progress(np.array([key]), np.array([END]), np.array([PATIENCE]), np.array([0]))
     assert order(moving({}), [0] * 4, [1] * 4, under_way=(key,), progress=progress)[-1] == 0
 
 
-def test_one_that_is_caught_up_never_takes_the_slot_of_one_that_is_not() -> None:
+def test_a_caught_up_copy_takes_no_slot_of_another() -> None:
     assert order(moving({"0_0": 5}), [0] * 4, [1] * 4, under_way=(0 * 2 + 1,))[-1] == 0
 
 
-def test_of_one_client_the_copy_that_ends_with_those_under_way() -> None:
-    """c1 restores 0_0, and 0_2 would take about as long; or 0_3, and 0_0 comes nearest to that."""
+def test_a_client_restores_copies_that_end_together() -> None:
+    """Client c1 restores 0_0, and 0_2 would take nearly as long; or c1 restores 0_3, and 0_0 comes nearest to that."""
     state = moving({}, owners=("c0",) * 5)
     ends = (500_000, 200_000, 490_000, 900_000, 100_000)
     tasks = [task.model_copy(update={"changelog_end_offset": end}) for task, end in zip(state.tasks, ends, strict=True)]
@@ -90,8 +90,8 @@ def test_of_one_client_the_copy_that_ends_with_those_under_way() -> None:
     assert order(resized, [0] * 5, [1] * 5, under_way=(3 * 2 + 1,))[:2] == [3, 0]
 
 
-def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
-    """At a fast rate the copy that ends with 0_0, which is under way, has the second slot; else the one with most to lose."""
+def test_state_at_risk_does_not_decide_if_it_is_soon_restored() -> None:
+    """At a fast rate the copy that ends together with 0_0, under way, gets the second slot; else the one with most to lose."""
     state = moving({"0_0": 500_000, "0_1": 100_000, "0_2": 480_000})
     problem = read_situation(state).problem
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
@@ -102,8 +102,8 @@ def test_state_at_risk_is_alike_where_all_of_it_is_soon_restored() -> None:
 
 
 @pytest.mark.parametrize("is_timed", [True, False])
-def test_where_follow_ups_come_in_time_state_at_risk_does_not_share_a_disk(is_timed: bool) -> None:
-    """c1 has most state of 0_0 and 0_1, c2 less of 0_2 and 0_3; at this rate each takes hours."""
+def test_state_at_risk_does_not_share_a_disk_if_follow_ups_are_timed(is_timed: bool) -> None:
+    """Client c1 has most state of 0_0 and 0_1, c2 less of 0_2 and 0_3; at this rate each takes hours."""
     lags = {"c1": {"0_0": 100_000, "0_1": 110_000}, "c2": {"0_2": 500_000, "0_3": 510_000}}
     tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(4)]
     mine = [str(task["id"]) for task in tasks]
@@ -121,8 +121,8 @@ def test_where_follow_ups_come_in_time_state_at_risk_does_not_share_a_disk(is_ti
     assert sorted((line.keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
 
 
-def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
-    """Client c1 restores 0_0; of c2 and c3, which have no slot, c2 has a little more left, and c3 what takes as long."""
+def test_clients_restore_copies_that_end_together() -> None:
+    """Client c1 restores 0_0. Of c2 and c3, which have no slot, c2 has more left, and c3 a copy that takes as long as 0_0."""
     ends = (500_000, 300_000, 300_000, 490_000)
     tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": end} for p, end in enumerate(ends)]
     mine = [str(task["id"]) for task in tasks]
@@ -146,11 +146,11 @@ def test_of_several_clients_the_copy_that_ends_with_those_under_way() -> None:
         (END // 5, True, True, 5),
     ],
 )
-def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missing(
+def test_slots_stay_free_while_fewer_copies_bring_load_sooner(
     rate: int | None, is_steady: bool, is_timed: bool, served: int
 ) -> None:
-    """Client c1 lacks five active tasks. It restores two of them first if its rate is steady, follow-ups are timed and the rest
-    takes long."""
+    """Client c1 lacks five active tasks. It restores two of them first if its rate is steady, follow-ups are timed and the
+    others take long."""
     problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
@@ -160,7 +160,7 @@ def test_slots_stay_free_while_fewer_copies_bring_load_sooner_where_it_is_missin
     assert (len(line.keys), line.served) == (5, served)
 
 
-def test_what_is_under_way_goes_on_though_a_stage_would_have_no_room_for_it() -> None:
+def test_copies_under_way_go_on_beyond_the_stage() -> None:
     problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
     plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
     answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
@@ -171,8 +171,8 @@ def test_what_is_under_way_goes_on_though_a_stage_would_have_no_room_for_it() ->
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_in_a_stage_each_client_restores_something_though_one_drains(assignor: str) -> None:
-    """Tasks of the one that drains come first; those of them that do not fit into the stage do not end it for the others."""
+def test_each_client_restores_in_a_stage_while_one_drains(assignor: str) -> None:
+    """Tasks of the draining client come first; those beyond the stage do not end it for other clients."""
     tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(20)]
     clients: list[dict[str, Any]] = [{"process_id": name, "threads": 1} for name in "abcdefg"]
     for client, first in ((clients[0], 0), (clients[1], 10)):

@@ -1,4 +1,4 @@
-"""What .ci/ says: of an audit, and of tags that are none."""
+"""Tests of the programs in .ci/: the audit, the checks of tags, and the notes of a release."""
 
 import importlib.util
 import json
@@ -44,9 +44,7 @@ UNKNOWN = {"name": "c", "version": "3", "skip_reason": "Dependency not found"}
         (None, 3, "cannot be reached: nothing is known (no route to host)"),
     ],
 )
-def test_an_audit_never_calls_sound_what_nobody_has_looked_at(
-    audit: ModuleType, dependencies: Any, code: int, said: str
-) -> None:
+def test_an_audit_never_passes_unchecked_packages(audit: ModuleType, dependencies: Any, code: int, said: str) -> None:
     out = "" if dependencies is None else json.dumps({"dependencies": dependencies})
     found = audit.judge(subprocess.CompletedProcess([], 1, out, "Traceback\nno route to host\n"))
     assert found[0] == code

@@ -1,4 +1,4 @@
-"""The citation names the authors, the licence and the version that the package has, in both forms."""
+"""Tests that both forms of the citation name the authors, the licence and the version of the package."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Each command of README, get-started and how-to is run by a test or listed in commands.toml with the reason why not."""
+"""Tests that each command of README, get-started and how-to is run by a test, or listed in commands.toml with a reason."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _SHOWN = re.compile(
     r"(?:INFO|WARN|ERROR) |limit gives way|FOLDER/|\[Service\]|ExecStart=|(?:FROM|COPY) |#|\w+…|5pRw1…|\S+\.(?:xml|properties)$"
 )
-"""Lines of blocks that are no commands: output, files of other programs, parts of files."""
+"""Lines of blocks that are not commands: output, files of other programs, parts of files."""
 _EXTRAS = {
     "service": ["optassign", "serve", "--help"],
     "inspect": ["optassign", "inspect", "--bootstrap-server", "127.0.0.1:1", "--group", "orders"],
     "plots": ["optassign", "simulate", "third-instance", "--assignors", "greedy", "--picture", "picture.svg"],
 }
-"""Extra of users -> a command that needs it."""
+"""Extra of users → a command that needs it."""
 RECORDED = "orders/2026-11-21/093632.780-0"
-"""The recording that pages name."""
+"""The recording that the pages name."""
 
 
 def list_commands(text: str) -> list[str]:
@@ -99,7 +99,7 @@ class FreshEnvironment:
         self.run([str(self.folder / "bin" / "pip"), "install", *pinned, *map(str, arguments)], folder)
 
     def run(self, command: str | list[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a command, a text by bash. AssertionError with its output if it fails."""
+        """Run a command; bash runs a text. AssertionError with its output if it fails."""
         done = self.try_out(command, folder, **more)
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         return done
@@ -120,7 +120,7 @@ def make_environment(folder: Path) -> FreshEnvironment:
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the checkout alone, so that builds leave nothing in it."""
+    """Return a copy of the checkout's files, so that builds leave nothing in the checkout."""
     return copy_checkout(tmp_path_factory.mktemp("sources") / "optassign")
 
 
@@ -132,12 +132,12 @@ def test_an_extra_is_installed_from_a_checkout(extra: str, sources: Path, tmp_pa
     done = environment.try_out(_EXTRAS[extra], tmp_path)
     assert "is not installed" not in done.stderr
     assert "Traceback" not in done.stderr
-    assert done.returncode in (0, 2 if extra == "inspect" else 0), done.stderr  # no broker is there
+    assert done.returncode in (0, 2 if extra == "inspect" else 0), done.stderr  # finds no broker
 
 
 @pytest.fixture(scope="module")
 def fresh(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> FreshEnvironment:
-    """An environment with the wheels and all that users may install with them."""
+    """Return an environment with the wheels and all extras of users."""
     folder = tmp_path_factory.mktemp("fresh")
     dist = folder / "dist"
     for project in (sources, sources / "benchmarks"):
@@ -150,7 +150,7 @@ def fresh(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> FreshEnvir
 
 @contextmanager
 def serve(environment: FreshEnvironment, folder: Path) -> Iterator[str]:
-    """Run `optassign serve` as documented, on a free port; the address."""
+    """Run `optassign serve` as documented on a free port, and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -172,7 +172,7 @@ def serve(environment: FreshEnvironment, folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def served(fresh: FreshEnvironment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, str]]:
-    """A folder with recordings of the application `orders`, the id of one, and the address of the service that recorded it."""
+    """Yield a folder with recordings of application `orders`, the id of one, and the address of its service."""
     folder = tmp_path_factory.mktemp("served")
     snapshot = json.loads(fresh.run("optassign demo --snapshot", folder).stdout) | {"application": "orders"}
     (folder / "orders.json").write_text(json.dumps(snapshot), encoding="utf-8")

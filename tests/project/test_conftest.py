@@ -1,4 +1,4 @@
-"""A skipped test of the real thing passes at a desk and fails in continuous integration."""
+"""Tests of tests/conftest.py: a skip for missing programs passes locally and fails in continuous integration."""
 
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | No
     return {name: outcomes[name] for name in outcomes if name in {"passed", "skipped", "failed", "errors", "xfailed"}}
 
 
-def test_what_a_skip_means(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_skip_fails_only_with_ci_set(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
         "test_a.py": BY_MARKER.format(marker="kafka"),
         "spark/test_b.py": IN_BODY,
@@ -76,7 +76,7 @@ def test_what_a_skip_means(pytester: pytest.Pytester, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_what_is_missing_is_told_in_one_table(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
+def test_missing_programs_are_in_one_table(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
     monkeypatch.delenv("CI", raising=False)
     write_tests(
         pytester, {"spark/test_a.py": IN_BODY, "java/test_b.py": AT_IMPORT, "java/test_c.py": IN_BODY, "test_d.py": IN_BODY}
@@ -92,7 +92,7 @@ def test_what_is_missing_is_told_in_one_table(pytester: pytest.Pytester, monkeyp
 def test_one_worker_runs_all_tests_of_a_real_thing(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Else each starts a cluster of its own, beside that of the others."""
+    """Otherwise each worker would start its own cluster."""
     names = ["spark/test_a.py", "spark/test_b.py", "kafka/test_c.py", "kafka/test_d.py", "test_e.py"]
     write_tests(pytester, dict.fromkeys(names, WHO_RUNS_IT))
     ran = tmp_path / "ran"

@@ -1,6 +1,6 @@
-"""Links between the pages lead somewhere, and so do citations of a page: in code, schemas, Java and the pages.
+"""Tests that links between pages, and citations of pages in code, schemas, Java and pages, lead somewhere.
 
-A citation is the page's path from the top of the repository, and where it is about one section, its heading in quotes:
+A citation is the page's path from the top of the repository, and for one section its heading in quotes:
 `docs/reference/rules.md, "Balanced"`. A rule's number stands for its whole heading: `docs/reference/rules.md, "R3"`.
 """
 
@@ -33,13 +33,13 @@ _PATH = re.compile(r"`((?:optassign|models|benchmarks|tests|docs|java)/[\w./-]*)
 
 @cache
 def headings(page: Path) -> tuple[str, ...]:
-    """The headings of a page as they are read: without code marks, and of a link only its text."""
+    """Return the headings of a page as readers see them: without code marks, and with the text of links only."""
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
     return tuple(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", found).replace("`", "") for found in _HEADING.findall(text))
 
 
 def anchors(page: Path) -> set[str]:
-    """What `#…` may be, as GitHub makes it of the headings."""
+    """Return the anchors that GitHub makes of the headings."""
     seen: dict[str, int] = {}
     found = set()
     for heading in headings(page):
@@ -51,7 +51,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def dead_links(page: Path) -> Iterator[str]:
-    """Links and pictures of a page whose file or anchor does not exist."""
+    """Yield the links and pictures of a page whose file or anchor does not exist."""
     for found in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
         target = next(filter(None, found))
         path, _, anchor = target.partition("#")
@@ -61,7 +61,7 @@ def dead_links(page: Path) -> Iterator[str]:
 
 
 def dead_citations(text: str) -> Iterator[str]:
-    """Citations in a text whose page or heading does not exist."""
+    """Yield the citations in a text whose page or heading does not exist."""
     for found in _PAGE.finditer(text):
         page, heading = found[1], re.sub(r"\s*\n[\s#*]*", " ", found[2] or "")  # comments break lines
         before, after = text[: found.start()][-1:], text[found.end() :][:1]
@@ -86,7 +86,7 @@ def test_links_and_anchors_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_paths_in_pages_exist(page: Path) -> None:
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
-    made = re.findall(r"^\*\*`([^`]+)`\*\*, new", text, re.MULTILINE)  # by a reader who walks along
+    made = re.findall(r"^\*\*`([^`]+)`\*\*, new", text, re.MULTILINE)  # files that the reader of a walk creates
     paths = [path for path in _PATH.findall(text) if path not in made]
     built = [path for path in paths if "target" in path.split("/")]
     assert [path for path in paths if path not in built and not (ROOT / path).exists()] == []
@@ -124,7 +124,7 @@ def test_citations_in_pages_lead_somewhere() -> None:
 
 
 def test_schemas_ship_their_citations() -> None:
-    # The texts that users of a schema read are descriptions; the raw JSON is searched above, quotes escaped.
+    # Users of a schema read descriptions; the raw JSON, with escaped quotes, is searched above.
     schema = json.loads((ROOT / "docs" / "schema" / "state.json").read_text(encoding="utf-8"))
     assert 'docs/reference/rules.md, "Balanced"' in schema["$defs"]["Options"]["description"]
 

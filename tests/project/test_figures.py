@@ -1,7 +1,7 @@
-"""Measured figures in README and docs are those of the studies' data, and no study cited is older than what it measures.
+"""Tests that figures in README and docs are those of the studies' data, and that no cited study is older than its subject.
 
-figures.json lists each figure: the page, what it says there, and the cell that it comes from (study, table, cells of the row,
-column; `per` for another unit, `part` where a cell has several numbers). `given` are sizes and settings, which nobody measures.
+figures.json lists each figure: its page, its text, and its cell (study, table, cells of the row, column; `per` for another
+unit, `part` where a cell has several numbers). `given` are sizes and settings, which are not measured.
 """
 
 import json
@@ -42,7 +42,7 @@ _NO_FIGURE = re.compile(
 
 
 def find_cell(study: StoredStudy, entry: dict[str, Any]) -> str:
-    """The text of the cell that an entry names; AssertionError where it names none or several."""
+    """Return the text of the cell that an entry names; AssertionError if it names none or several."""
     table = study.tables[entry.get("table", 0)]
     wanted, cells = entry["row"], [[format_cell(cell) for cell in row] for row in table.rows]
     begins = [row for row, of_row in zip(table.rows, cells, strict=True) if of_row[: len(wanted)] == wanted]
@@ -53,7 +53,7 @@ def find_cell(study: StoredStudy, entry: dict[str, Any]) -> str:
 
 
 def as_said(cell: str, entry: dict[str, Any]) -> str:
-    """The number of a cell, in the unit and with the digits of the page."""
+    """Return the number of a cell in the unit and with the digits of the page."""
     said = _NUMBER.search(entry["says"])
     assert said, entry
     decimals = len(said[0].partition(".")[2])
@@ -90,8 +90,8 @@ def test_no_figure_is_older_than_the_answers_it_measures() -> None:
     assert {name: reasons for name, reasons in older.items() if reasons} == {}, "run these studies again with --write"
 
 
-def test_no_figure_is_of_an_earlier_version_of_its_study_or_the_planner() -> None:
-    """But those that `earlier` of figures.json names with a reason; their pages say so."""
+def test_no_figure_is_older_than_its_study_or_the_planner() -> None:
+    """Exceptions are in `earlier` of figures.json, with reasons; their pages say so."""
     cited = {entry["study"] for entry in LISTED["figures"]} - LISTED["earlier"].keys()
     changed = {name: list_changed(name, STUDIES[name].sources) for name in sorted(cited)}
     assert {name: what for name, what in changed.items() if what} == {}, "run these studies again with --write"
@@ -108,7 +108,7 @@ def test_a_change_of_sources_is_found_and_shown() -> None:
     assert "earlier version" not in study.to_page()
 
 
-def test_comments_and_docstrings_are_no_change() -> None:
+def test_changes_of_comments_and_docstrings_do_not_count() -> None:
     text = (ROOT / "benchmarks/optassign_benchmarks/studies/weights.py").read_text(encoding="utf-8")
     now = digest_sources("weights")["the study"]
     path = "benchmarks/optassign_benchmarks/studies/weights.py"
@@ -116,7 +116,7 @@ def test_comments_and_docstrings_are_no_change() -> None:
     assert digest_sources("weights", {path: f"{text}\nMORE = 1\n"}.get)["the study"] != now
 
 
-def test_tables_have_one_name_for_a_thing() -> None:
+def test_tables_use_one_name_for_each_concept() -> None:
     for name, study in STUDIES.items():
         tables = [line for line in study.to_page().splitlines() if line.startswith("|")]
         cells = {cell.strip() for line in tables for cell in line.strip("|").split("|")}

@@ -1,4 +1,4 @@
-"""The pages of docs/schema: their tables are those of the types, and their examples can be used as they stand."""
+"""Tests of the pages of docs/schema: their tables are those of the types, and their examples work."""
 
 import json
 import re
@@ -49,8 +49,8 @@ def test_every_field_of_a_snapshot_is_in_a_table() -> None:
                 assert f"| `{field}` |" in shown[page], f"{name}.{field}"
 
 
-def test_fields_of_snapshot_and_options_say_what_they_are() -> None:
-    """Without a word on it only what its name and type say in full."""
+def test_fields_of_snapshot_and_options_are_described() -> None:
+    """Only fields that their name and type explain have no text."""
     plain = {"configs", "options", "tasks", "clients", "topic", "partition", "changelog", "racks"}
     for name in ("state", "options"):
         rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", tables()[name], re.MULTILINE)

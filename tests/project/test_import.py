@@ -1,4 +1,4 @@
-"""What an import loads: the packages under their own names, and the solver only where something is solved."""
+"""Tests of the modules that an import loads: packages under their own names, and the solver only for solving."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 
 def loaded_after(code: str) -> set[str]:
-    """The modules that a fresh interpreter has loaded after the code."""
+    """Return the modules that a new interpreter has loaded after running the code."""
     script = f"import sys\n{code}\nprint('LOADED', *sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
@@ -18,14 +18,14 @@ def loaded_after(code: str) -> set[str]:
     "name",
     ["formats.state", "formats.assignment", "judging.validation", "judging.metrics", "judging.explain", "judging.comparison"],
 )
-def test_what_judges_an_answer_needs_no_solver(name: str) -> None:
+def test_judging_needs_no_solver(name: str) -> None:
     loaded = loaded_after(f"import optassign.{name}")
     assert "ortools" not in loaded
     assert not [module for module in loaded if module.startswith("optassign_models.") and "policy" not in module]
 
 
 def test_help_does_not_load_the_solver() -> None:
-    # ortools takes a second to load; --help and the completion of a shell must not wait for it.
+    # ortools takes a second to load; --help and shell completion must not wait for it.
     loaded = loaded_after(
         "from optassign.cli import main\n"
         "sys.argv = ['optassign', '--help']\n"
@@ -38,7 +38,7 @@ def test_help_does_not_load_the_solver() -> None:
 
 
 def test_greedy_does_not_load_the_solver() -> None:
-    # Half of what `optassign assign --assignor greedy` takes at 1,000 × 100 would be that.
+    # Loading it would be half of the time of `optassign assign --assignor greedy` at 1,000 × 100.
     loaded = loaded_after(
         "from optassign.assignor import assign\nfrom optassign.generating import generate\n"
         "assert assign(generate('scale-out', 12, 3, 1, seed=1), 'greedy').clients"

@@ -1,4 +1,4 @@
-"""Names that users type to install: extras exist, modules of Maven build, and pages name the same versions of Kafka."""
+"""Tests of names that users type to install: extras exist, Maven modules build, and pages name the same versions of Kafka."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def test_modules_are_built_with_those_that_they_need() -> None:
 
 
 def test_pages_name_the_versions_that_were_tried() -> None:
-    """tests/java/compatibility.json is the one list: the tables are made of it, and these pages name its first and last."""
+    """The tables are made from tests/java/compatibility.json, and these pages name its first and last version."""
     tried = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["kafka_streams"]
     versions = sorted(tried, key=lambda version: [int(part) for part in version.split(".")])
     for page in ("README.md", "docs/how-to/adopt.md", "docs/reference/compatibility.md"):
@@ -68,7 +68,7 @@ def test_pages_name_the_versions_that_were_tried() -> None:
 
 
 def test_poms_and_pages_have_the_versions_of_one_place() -> None:
-    """pyproject.toml has optassign's version, java/pom.xml those of Kafka."""
+    """pyproject.toml has optassign's version, java/pom.xml the versions of Kafka."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     files = [*_PAGES, *(ROOT / "deploy").glob("Containerfile*"), *(ROOT / "deploy" / "examples").rglob("pom.xml")]
     poms = [*(ROOT / "java").glob("pom.xml"), *(ROOT / "java").glob("*/pom.xml")]

@@ -1,6 +1,6 @@
-"""The layout keeps its promises: no modules import each other, rooms are small, nothing of one machine in the repository.
+"""Tests of the layout: no cyclic imports, small folders and modules, and nothing specific to one machine in the repository.
 
-Who may import whom, pyproject.toml says to import-linter.
+pyproject.toml defines for import-linter which packages may import which.
 """
 
 import re
@@ -15,11 +15,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = (ROOT / "optassign", ROOT / "models" / "optassign_models", ROOT / "benchmarks" / "optassign_benchmarks")
-"""Where each tree of packages stands."""
+"""The trees of packages."""
 
 
 def tracked() -> list[Path]:
-    """Files that are in git or would be added, symlinks left out."""
+    """Return the files that are in git or would be added, without symlinks."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -33,19 +33,19 @@ def tracked() -> list[Path]:
     return [path for path in paths if path.is_file() and not path.is_symlink()]
 
 
-def test_no_modules_import_each_other() -> None:
-    """Imports for the type checker and inside functions count too; CycleError names the modules."""
+def test_imports_have_no_cycle() -> None:
+    """Imports for the type checker and inside functions count, too; CycleError names the modules."""
     graph = grimp.build_graph(*(tree.name for tree in TREES), cache_dir=None)
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
-def test_rooms_are_small() -> None:
-    """A folder has at most 16 modules. A module is one concept; most have fewer than 300 lines, none more than 500."""
+def test_folders_and_modules_are_small() -> None:
+    """A folder has at most 16 modules. Most modules have fewer than 300 lines, none more than 500."""
     files = [file for tree in TREES for file in tree.rglob("*.py")]
     sizes = Counter(file.parent for file in files)
     assert {str(folder.relative_to(ROOT)): size for folder, size in sizes.items() if size > 16} == {}
     long = {file.name: lines for file in files if (lines := len(file.read_text(encoding="utf-8").splitlines())) > 500}
-    long.pop("constants.py", None)  # made, and a list of numbers
+    long.pop("constants.py", None)  # generated, and only a list of numbers
     assert long == {}
 
 
@@ -65,7 +65,7 @@ def test_both_distributions_have_one_version() -> None:
     assert benchmarks["dependencies"] == [f"optassign=={product['version']}"]
 
 
-# Written so that they do not find themselves.
+# The patterns are written so that they do not match themselves.
 OF_THIS_MACHINE = {
     "a path of one machine": r"(?<![\w.])/(?:work|home|root|Users)/",
     "the address of a package file": r"https?://[^\s\"']+\.(?:whl|tar\.gz|jar|tgz|crate)\b",

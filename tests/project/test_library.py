@@ -1,4 +1,4 @@
-"""The public API: examples of docstrings, pages and the notebook run, and are typed as a stranger's mypy sees them."""
+"""Tests of the public API: examples of docstrings, pages and the notebook run, and type-check in a user's mypy."""
 
 import doctest
 import json
@@ -29,11 +29,11 @@ strict = true
 [mypy-optassign.*,optassign_models.*]
 follow_imports = silent
 """
-"""An editable installation is invisible to mypy; so the sources are on its path, and their own errors are silent."""
+"""mypy does not see editable installations, so the sources are on its path, and their own errors are silenced."""
 
 
 def find_examples() -> dict[str, str]:
-    """Name → code of each documented example that uses the installed package alone."""
+    """Return name → code of each documented example that uses the installed package only."""
     found = {}
     for name in (*FUNCTIONS, *METHODS):
         documented = optassign
@@ -83,14 +83,14 @@ def test_the_notebook_runs() -> None:
 
 
 def _split(source: str) -> list[str]:
-    """The statements of a cell."""
+    """Return the statements of a cell."""
     import ast
 
     return [ast.get_source_segment(source, node) or "" for node in ast.parse(source).body]
 
 
 def test_examples_are_typed(tmp_path: Path) -> None:
-    """Mypy sees them as a user's files: strict, without plug-ins and settings of this project."""
+    """Mypy checks them like a user's files: strict, without plug-ins and settings of this project."""
     for number, (name, code) in enumerate(find_examples().items()):
         (tmp_path / f"example_{number}.py").write_text(f"# {name}\n{code}", encoding="utf-8")
     settings = tmp_path / "mypy.ini"
@@ -128,7 +128,7 @@ def test_errors_are_of_one_family() -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_options_that_have_changed_tasks_cannot_be_taken_back() -> None:
+def test_applied_options_cannot_be_undone() -> None:
     state = optassign.generate("steady", tasks=6, clients=2).with_options(weigh_by="changelog")
     with pytest.raises(optassign.ArgumentError, match="weigh_by"):
         state.with_options(weigh_by="given")

@@ -1,4 +1,4 @@
-"""Numbers that steer behaviour stand in policy.toml, or with a text that gives the reason in a module of optassign."""
+"""Tests that numbers that steer behaviour are in policy.toml, or have a text with the reason in a module of optassign."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ FACTS = {
     "JSON's, and the form of an answer": {"AnswerSize.ESCAPED", "AnswerSize.TIMES_NAMED"},
     "units": {"Traits.UNITS", "RebalanceFigures.THREAD"},
 }
-"""Reason -> the constants, as module or class and name, that no one could set to another value."""
+"""Reason → the constants (module or class, and name) whose values could not be chosen differently."""
 ALLOWED = set().union(*FACTS.values())
 
 
@@ -49,7 +49,7 @@ def list_python(source: str, *, with_texts: bool = True) -> Iterator[str]:
 
 
 def read_numbers(value: ast.expr) -> Iterator[float]:
-    """The numbers of a value that is nothing but numbers: alone, negated, in sums, collections, or as a span of time."""
+    """Yield the numbers of a value that has only numbers: single, negated, in sums, collections or timedelta."""
     if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         yield value.value
     elif isinstance(value, ast.BinOp):
@@ -64,7 +64,7 @@ def read_numbers(value: ast.expr) -> Iterator[float]:
 
 
 def is_power(value: ast.expr) -> bool:
-    """Whether a value is made of powers: digits of a cost, the range of 64 bits, a unit in fixed point."""
+    """Return whether a value is made of powers: digits of a cost, the range of 64 bits, a fixed-point unit."""
     return any(isinstance(node, ast.LShift | ast.Pow) for node in ast.walk(value))
 
 
@@ -72,7 +72,7 @@ _JAVA = re.compile(r"\bstatic final [\w<>\[\], ]+? (\w+) =([^;]*);")
 
 
 def list_java(source: str) -> Iterator[str]:
-    """Names of static constants with a number, but for texts, functions, shifts, marks below 0 and numbers of places."""
+    """Yield names of static constants with a number, except texts, functions, shifts, marks below 0 and numbers of places."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\]|\\.)*\"", '""', source, flags=re.DOTALL)
     place = 0
     for name, value in _JAVA.findall(text):
@@ -88,7 +88,7 @@ def list_java(source: str) -> Iterator[str]:
 
 
 def list_numbers() -> Iterator[str]:
-    """`module.NAME` of Python's constants and `Class.NAME` of Java's that are numbers and no facts by their form."""
+    """Yield `module.NAME` of Python's and `Class.NAME` of Java's numeric constants, except those whose form shows a fact."""
     for tree in ("optassign", "models/optassign_models"):
         for file in sorted((ROOT / tree).rglob("*.py")):
             if file.parent != POLICY and SERVICE not in file.parents:
@@ -101,13 +101,13 @@ def list_numbers() -> Iterator[str]:
                 yield from (f"{file.stem}.{name}" for name in list_java(file.read_text(encoding="utf-8")))
 
 
-def test_numbers_stand_in_the_policy() -> None:
-    """A number of both languages or of the models is made by `make policy`; one of a room of optassign has its reason."""
+def test_numbers_are_in_the_policy() -> None:
+    """`make policy` generates numbers of both languages or of the models; numbers of packages in optassign have reasons."""
     assert sorted(set(list_numbers()) - ALLOWED) == []
 
 
 def test_defaults_of_parameters_are_names() -> None:
-    """But for those of generated groups, which are options of the command, and of baselines, which follow others."""
+    """Exceptions are generated groups, whose numbers are options of the command, and baselines, which follow others."""
     found = {
         f"{file.stem}.{function.name}"
         for tree in ("optassign", "models/optassign_models")
@@ -143,7 +143,7 @@ def test_a_number_of_a_module_is_found(source: str) -> None:
     "source",
     ["FAR = 1 << 61", "MOST = 2**63 - 1", "RUNNING = -2", "FIRST, SECOND = 0, 1", 'TEXT = "3"', "LATER = timedelta(seconds=A)"],
 )
-def test_a_fact_is_none(source: str) -> None:
+def test_a_fact_is_no_number_of_the_policy(source: str) -> None:
     assert not list(list_python(source))
 
 

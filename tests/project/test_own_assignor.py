@@ -1,4 +1,4 @@
-"""The file docs/how-to/my_assignors.py is on the page of the instances, and the commands of the pages run with it."""
+"""Tests that docs/how-to/my_assignors.py is on the page of the instances, and that the commands of the pages run with it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ FILE = HOW_TO / "my_assignors.py"
 
 
 def find_block(page: str, language: str) -> str:
-    """The first code block of that language on a page."""
+    """Return the first code block of the language on a page."""
     text = (HOW_TO / page).read_text(encoding="utf-8")
     found = re.search(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None
@@ -22,7 +22,7 @@ def find_block(page: str, language: str) -> str:
 
 
 def run(folder: Path, *command: str) -> str:
-    """What a command prints in that folder; its exit code is 0, or 1 where a target is refused."""
+    """Run a command in the folder and return its output; its exit code is 0, or 1 if a target is refused."""
     environment = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"}
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode in ((0, 1) if "instances" in command else (0,)), f"{command}: {result.stderr}"

@@ -1,4 +1,4 @@
-"""Tunables stand in policy.toml: the constants made of it are fresh, and each is used."""
+"""Tests that tunables are in policy.toml, that the constants made from it are current, and that each is used."""
 
 import re
 import subprocess
@@ -50,7 +50,7 @@ def test_evidence_is_a_study_or_a_file() -> None:
 
 
 def test_every_tunable_is_used() -> None:
-    """Each constant stands in a source of its language, outside of the generated ones."""
+    """Each constant is used in a source of its language, outside of the generated ones."""
     python = _find_words([*(ROOT / "optassign").rglob("*.py"), *(ROOT / "models").rglob("*.py")], r"\b[A-Z][A-Z0-9_]+\b")
     java = _find_words(list((ROOT / "java").glob("*/src/main/**/*.java")), r"\b[A-Z]\w+Policy\.[A-Z0-9_]+\b")
     unused = []

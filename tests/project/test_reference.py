@@ -1,4 +1,4 @@
-"""The reference has each key, event and command of the code; tables that a program makes are committed as it makes them."""
+"""Tests that the reference lists each key, event and command of the code, and that generated tables are current."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_tables_are_committed_as_they_are_made(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", reference_tables.MADE)
-def test_the_reference_leads_to_each_table(name: str) -> None:
+def test_the_reference_links_to_each_table(name: str) -> None:
     pages = [page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md")]
     assert sum(f"(generated/{name}.md)" in page for page in pages) == 1
 
@@ -83,7 +83,7 @@ def test_defaults_of_broker_and_watcher_are_those_of_the_code() -> None:
 
 
 def find_java_sections() -> list[Section]:
-    """The sections of policy.toml that belong to the watcher and to the broker."""
+    """Return the sections of policy.toml for the watcher and the broker."""
     text = (ROOT / "models" / "optassign_models" / "policy" / "policy.toml").read_text(encoding="utf-8")
     return [section for section in read_policy(text) if section.name in ("watch", "broker")]
 

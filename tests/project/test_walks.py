@@ -1,4 +1,4 @@
-"""The walks of docs/how-to/extend.md: each is done in a copy of the project, block by block, and its tests run there."""
+"""Tests of the walks of docs/how-to/extend.md: each is applied to a copy of the project, block by block, and its tests run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TOUCHED = {"A goal": 5, "A rule": 5, "A measure": 1}
 
 
 def steps(heading: str) -> Iterator[tuple[str, str, str]]:
-    """(file, `python` or `diff`, text) of each block of a walk."""
+    """Yield (file, `python` or `diff`, text) for each block of a walk."""
     text = PAGE.read_text(encoding="utf-8")
     walk = text[text.index(f"\n## {heading}\n") :]
     walk = walk[: walk.index("\n## ", 5)]
@@ -56,7 +56,7 @@ def steps(heading: str) -> Iterator[tuple[str, str, str]]:
 
 
 def patched(text: str, diff: str) -> str:
-    """The text after a block of lines with ' ', '-' or '+' before them; what they show must be there once."""
+    """Return the text after a diff of lines with ' ', '-' or '+'; the lines before the change must occur exactly once."""
     lines = diff.splitlines(keepends=True)
     before = "".join(line[1:] for line in lines if line[0] in " -")
     after = "".join(line[1:] for line in lines if line[0] in " +")
@@ -66,10 +66,10 @@ def patched(text: str, diff: str) -> str:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The project without what builds leave behind."""
+    """Return a copy of the project without build outputs."""
     ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
     shutil.copytree(ROOT, tmp_path / "copy", symlinks=True, ignore=ignored)
-    if (ROOT / ".mypy_cache").is_dir():  # else mypy reads every package anew
+    if (ROOT / ".mypy_cache").is_dir():  # otherwise mypy reads every package again
         shutil.copytree(ROOT / ".mypy_cache", tmp_path / "copy" / ".mypy_cache")
     return tmp_path / "copy"
 
@@ -97,7 +97,7 @@ def test_a_walk_can_be_walked(heading: str, copy: Path) -> None:
 
 
 def run(copy: Path, *arguments: str) -> None:
-    """Run Python in the copy; its own packages come before those that are installed."""
+    """Run Python in the copy; the copy's packages come before the installed ones."""
     places = os.pathsep.join(map(str, (copy, copy / "models", copy / "benchmarks")))
     environment = {**os.environ, "PYTHONPATH": places, "PYTEST_ADDOPTS": ""}
     command = [sys.executable, *arguments]

@@ -1,4 +1,4 @@
-"""The built wheel is complete and holds every module once. `make test-wheel` builds it and runs this beside it."""
+"""Tests that the built wheel is complete and has every module once; `make test-wheel` builds it and runs them."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ OPTIONAL = {
     "cryptography",
     "uvicorn",
 }
-"""What the extras bring: modules of ours that need them say so when they are imported."""
+"""Modules of extras; our modules that need them say so when they are imported."""
 
 
 def built(pattern: str) -> Path:

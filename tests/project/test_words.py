@@ -1,4 +1,4 @@
-"""Texts are plain: documents, docstrings, help texts and log lines, each kind within its limits."""
+"""Tests that documents, docstrings, help texts and log lines are plain, each kind within its limits."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from optassign.service.logs import TEXTS
 
 ROOT = Path(__file__).resolve().parents[2]
 _MADE = ("schema", "data", "generated", "site", "monitoring")
-"""Folders in docs/ whose pages a program writes."""
+"""Folders in docs/ whose pages are generated."""
 
 
 class Limits(NamedTuple):
-    """The most that is allowed, in percent of sentences."""
+    """The maximum percentages of sentences."""
 
     dialect: float
     long: float
-    """Of more than 25 words."""
+    """Sentences of more than 25 words."""
     very_long: float
-    """Of more than 30 words."""
+    """Sentences of more than 30 words."""
 
 
 LIMITS = {
@@ -43,11 +43,11 @@ LIMITS = {
     "log events and messages": Limits(2, 3, 2),
     "comments of Java": Limits(1, 7, 4),
 }
-"""What was reached, rounded up; a limit may only sink."""
+"""The present values, rounded up; a limit may only decrease."""
 EXCEPTIONS = {
     "who/what/where/of": "the style itself names the openings that it forbids",
 }
-"""Words of sentences that are right as they are -> the reason."""
+"""Words of allowed sentences → the reason."""
 MOST_WORDS = {"README.md": 1000, "CONTRIBUTING.md": 900, "all documents": 40_000}
 
 
@@ -63,7 +63,7 @@ def studies() -> Iterator[str]:
 
 
 def docstrings(folder: str) -> Iterator[str]:
-    """Docstrings, and the texts under attributes and constants."""
+    """Yield docstrings, and the texts under attributes and constants."""
     for file in sorted((ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -71,7 +71,7 @@ def docstrings(folder: str) -> Iterator[str]:
 
 
 def comments() -> Iterator[str]:
-    """Comments in the code; those on lines that follow one another are one text."""
+    """Yield comments in the code; comments on consecutive lines are one text."""
     for file in sorted(file for folder in ("optassign", "models", "benchmarks") for file in (ROOT / folder).rglob("*.py")):
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
         texts: list[str] = []
@@ -100,7 +100,7 @@ def help_texts(parser: argparse.ArgumentParser | None = None) -> Iterator[str]:
 
 
 def log_messages() -> Iterator[str]:
-    """Sentences of the service's events, and texts in calls of its and the JVM's loggers."""
+    """Yield the service's sentences for events, and the texts in logging calls of service and JVM."""
     yield from (text for text in TEXTS.values() if isinstance(text, str))
     for file in sorted((ROOT / "optassign" / "service").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -164,7 +164,7 @@ def test_dialect_is_found(sentence: str) -> None:
     assert is_dialect(sentence)
 
 
-def test_plain_sentences_and_questions_are_none() -> None:
+def test_plain_sentences_and_questions_are_no_dialect() -> None:
     assert not is_dialect("The planner keeps the previous assignment.")
     assert not is_dialect("What happens when the service is away?")
     text = "# Where it is\n\nThe `what else` is code. | x |\n\n| Of a | table |\n"

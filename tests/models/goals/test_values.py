@@ -1,4 +1,4 @@
-"""Values of goals of a placement, by hand."""
+"""Tests of the values of goals for a placement, by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def place(active: list[int], standby: dict[int, int] | None = None) -> Placement
 
 
 def test_restore_work_counts_what_the_answer_restores_and_what_the_target_adds() -> None:
-    """Clients a and b have 0_0, so this answer restores nothing of it; 0_1 is on no disk, so any copy costs all of it."""
+    """Clients a and b have 0_0, so this answer restores nothing of it. No client has 0_1, so any copy restores all of it."""
     clients = {"a": {"0_0": 0}, "b": {"0_0": 50}, "c": {}}
     problem, forced = prepare(read_situation(make_snapshot({"0_0": 100, "0_1": 30}, clients)).problem)
     goals = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP, ACTIVES_NOT_CAUGHT_UP)
@@ -58,7 +58,7 @@ def test_weights_of_many_tags_stay_within_64_bits() -> None:
 @pytest.mark.parametrize(
     ("active", "value"),
     [
-        ([A, B, B], 1000),  # 4 and 2 + 2 of 8 on two threads
+        ([A, B, B], 1000),  # loads 4 and 2 + 2 of 8 on two threads
         ([A, A, B], 1500),
         ([A, A, A], 2000),
     ],

@@ -1,4 +1,4 @@
-"""Pairs of tasks and clients within bounds of counts: what is kept, and places that no task can take at first (R2)."""
+"""Tests of choosing pairs of tasks and clients within bounds of counts, also where R2 first excludes every task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_problem(shape: str, tasks: int, clients: int, standbys: int, seed: int)
 
 
 def want_copies(problem: Problem, weight: int = 1) -> Wanted:
-    """All copies within their shares; those on owners are worth most."""
+    """Return a request for all copies within their shares, with the greatest worth on owners."""
     shares, column = compute_shares(problem), np.ones(len(problem.col_task), dtype=np.bool_)
     return Wanted(
         need=np.full(problem.T, problem.standbys + 1),
@@ -51,7 +51,7 @@ def test_elements_are_taken_as_one_by_one(seed: int) -> None:
 @pytest.mark.parametrize(("tasks", "clients", "standbys"), [(40, 3, 1), (60, 4, 2), (200, 5, 3), (900, 30, 2)])
 @pytest.mark.parametrize("shape", ["cold", "partial", "scale-out"])
 def test_each_task_has_different_clients_and_all_counts_hold(shape: str, tasks: int, clients: int, standbys: int) -> None:
-    """Few clients and many copies: places come upon tasks that are there already."""
+    """Few clients have many copies: a place may first be offered to tasks that are already there."""
     problem = read_problem(shape, tasks, clients, standbys, seed=3)
     wanted = want_copies(problem)
     keys, lost = choose_pairs(problem, wanted)

@@ -1,4 +1,4 @@
-"""Units on a network: within bounds wherever that is possible, at least cost from a start without negative cycles."""
+"""Tests of flows on a network: within bounds wherever possible, at least cost from a start without negative cycles."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ TASKS, CLIENTS = 12, 4
 
 
 def draw(seed: int) -> tuple[IntArray, ShareBounds]:
-    """(TASKS, CLIENTS) costs, and bounds of the tasks on each client, which can all be kept."""
+    """Draw (TASKS, CLIENTS) costs, and bounds of the number of tasks on each client that can all be kept."""
     rng = np.random.default_rng(seed)
     low = rng.integers(0, TASKS // CLIENTS + 1, CLIENTS)
     return rng.integers(0, 50, (TASKS, CLIENTS)), ShareBounds(low, low + rng.integers(TASKS // CLIENTS, TASKS, CLIENTS))
 
 
 def fill(cost: IntArray, bounds: ShareBounds, *, weight: int = 0, by_cost: bool = True) -> tuple[IntArray, bool]:
-    """(TASKS, CLIENTS) the tasks on clients, from the cheapest client of each; whether all found their way."""
+    """Fill the network from each task's cheapest client; return the (TASKS, CLIENTS) flow, and whether it is complete."""
     start = np.zeros(cost.shape, dtype=np.bool_)
     start[np.arange(len(cost)), cost.argmin(axis=1)] = True
     network, one = Network(), np.ones(len(cost), dtype=np.int64)
@@ -35,7 +35,7 @@ def fill(cost: IntArray, bounds: ShareBounds, *, weight: int = 0, by_cost: bool 
 
 
 def find_least_cost(cost: IntArray, bounds: ShareBounds) -> int:
-    """The least cost, by OR-Tools' flow: what is below lower bounds costs more than anything else."""
+    """Return the least cost by OR-Tools' flow, in which a unit missing from a lower bound costs more than all arcs."""
     flow, far = min_cost_flow.SimpleMinCostFlow(), 10_000
     sink = TASKS + CLIENTS
     for task in range(TASKS):
@@ -70,7 +70,7 @@ def test_paths_of_fewest_arcs_fill_counts_too(seed: int) -> None:
 
 
 @pytest.mark.parametrize("by_cost", [False, True])
-def test_bounds_that_cannot_all_hold_give_way_alike(by_cost: bool) -> None:
+def test_conflicting_bounds_give_way_equally(by_cost: bool) -> None:
     cost, bounds = draw(0)
     tight = ShareBounds(np.zeros_like(bounds.low), np.array([1, 1, 2, 2]))
     found, is_filled = fill(cost, tight, weight=1, by_cost=by_cost)

@@ -1,4 +1,4 @@
-"""The greedy methods: rules kept whatever the shares are, balanced wherever the flows are, little restore work, no solver."""
+"""Tests of the greedy methods: they keep the rules, balance where flows do, restore little more, and import no solver."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BATCH = 30
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One snapshot as arrays, and what the flows found."""
+    """One snapshot as arrays, and the results of the flows."""
 
     name: str
     problem: Problem
@@ -46,7 +46,7 @@ class Case:
 
 
 def snapshot(seed: int) -> ApplicationState:
-    """Groups of all kinds: every shape, 2–12 clients, 0–3 standbys, equal and mixed threads, capacities, drains."""
+    """Draw a group: any shape, 2–12 clients, 0–3 standbys, equal or mixed threads and capacities, some draining clients."""
     rng = random.Random(seed)
     several: list[int | tuple[int, int]] = [1, 2, 4, (1, 2), (1, 4), (1, 8)]
     capacities: list[float | tuple[float, float]] = [1.0, 1.0, (0.5, 2.0)]
@@ -70,7 +70,7 @@ def snapshot(seed: int) -> ApplicationState:
                 dense=rng.random() < 0.3,
             )
             break
-        except (ValueError, RuntimeError):  # fewer tasks than subtopologies, or no balanced group to start from
+        except (ValueError, RuntimeError):  # fewer tasks than subtopologies, or no balanced start exists
             seed += 1_000_000
     if rng.random() < 0.2:
         some = [client.model_copy(update={"draining": rng.random() < 0.3}) for client in state.clients]
@@ -81,7 +81,7 @@ def snapshot(seed: int) -> ApplicationState:
 
 
 def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
-    """`pools`: the greedy methods see the problem without the pairs that the flows write out."""
+    """Return a case. `pools`: the greedy methods get the problem without the pairs that the flows write out."""
     problem = read_situation(state).problem
     written, forced = prepare(problem.with_all_columns(np.flatnonzero(problem.logged)))
     w = compute_shares(written)
@@ -109,7 +109,7 @@ batches = pytest.mark.parametrize("batch", take_few(range(len(SEEDS) // BATCH), 
 
 
 def list_broken_rules(problem: Problem, placed: Placement) -> list[str]:
-    """Which of R1, R2 and R4 an assignment breaks."""
+    """Return which of R1, R2 and R4 an assignment breaks."""
     C = problem.C
     keys = placed.standby_keys(C)
     number = np.bincount(placed.standby_task, minlength=problem.T)
@@ -122,7 +122,7 @@ def list_broken_rules(problem: Problem, placed: Placement) -> list[str]:
 
 
 def list_rules_broken_now(problem: Problem, placed: Placement) -> list[str]:
-    """Which of R3 and R5 an assignment breaks in this rebalance."""
+    """Return which of R3 and R5 an assignment breaks in this rebalance."""
     C = problem.C
     actives = np.arange(problem.T) * C + placed.active
     problem, forced = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
@@ -176,7 +176,7 @@ def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int
 
 @pytest.mark.parametrize("seed", range(60))
 def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
-    """Shares that nothing can keep."""
+    """No assignment can keep these shares."""
     rng = np.random.default_rng(seed)
     problem, forced = prepare(read_situation(snapshot(seed)).problem)
     given = compute_shares(problem)
@@ -209,7 +209,7 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
 
 
 @batches
-def test_an_answer_at_once_keeps_all_rules_and_is_mostly_found_where_the_flows_find_one(batch: int) -> None:
+def test_an_immediate_answer_keeps_all_rules_and_is_mostly_found(batch: int) -> None:
     found = there = 0
     for case in make_batch(batch):
         now = find_greedy_answer_now(case.problem, case.forced, case.shares)
@@ -224,7 +224,7 @@ def test_an_answer_at_once_keeps_all_rules_and_is_mostly_found_where_the_flows_f
 @pytest.mark.parametrize("standbys", range(4))
 @pytest.mark.parametrize("shape", ["cold", "steady"])
 @pytest.mark.parametrize("threads", [2, (1, 4)])
-def test_from_nothing_and_at_rest_there_is_an_answer_at_once(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
+def test_cold_and_resting_groups_have_an_immediate_answer(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
     problem, forced = prepare(read_situation(state).problem)
     now = find_greedy_answer_now(problem, forced, compute_shares(problem))

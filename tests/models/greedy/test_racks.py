@@ -1,4 +1,4 @@
-"""Greedy trades actives for less to read across racks: counts, zones and restore work stay as they are."""
+"""Tests that greedy's trades of actives read less across racks, with the same counts, zones and restore work."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_trades_leave_counts_and_restore_work_and_less_to_read(now: bool) -> Non
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_greedy_reads_less_in_balance_and_settles(strategy: str) -> None:
-    """Beside the same snapshots without the strategy; half of what is read there is the least that this is worth."""
+    """The same snapshots without the strategy read at least twice as much across racks."""
     less = more = 0
     for state in make_snapshots(strategy, 24):  # type: ignore[arg-type]
         configs = state.configs.model_copy(update={"rack_aware_assignment_strategy": "none"})
@@ -80,7 +80,7 @@ def with_zones(state: ApplicationState) -> ApplicationState:
     return state.model_copy(update={"configs": state.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})})
 
 
-def test_no_zone_is_given_up_for_racks() -> None:
+def test_racks_cost_no_zone() -> None:
     for made in make_snapshots("min_traffic", 24):
         if not made.configs.num_standby_replicas:
             continue

@@ -1,4 +1,4 @@
-"""Greedy serves zones and racks: standbys go where no other copy of their task is, and shares and rules stay kept."""
+"""Tests that greedy spreads the copies of a task over zones and racks within shares and rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from optassign.measuring.spread import count_tag_values
 
 
 def first_start(tasks: int, clients: int, zones: int, standbys: int) -> ApplicationState:
-    """Nobody has any state; the clients of a zone follow one another, as those of a rack of machines do."""
+    """Return a group without any state; clients of a zone follow one another, as those of a rack do."""
     return ApplicationState.model_validate(
         {
             "format": 1,
@@ -52,7 +52,7 @@ def sum_imbalance(state: ApplicationState, answer: TaskAssignment) -> int:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_rule_and_no_share_is_lost_and_no_zone_either(shape: str, seed: int) -> None:
+def test_spreading_keeps_rules_shares_and_zones(shape: str, seed: int) -> None:
     made = generate(shape, 40, 7, 1, racks=3, seed=seed)  # type: ignore[arg-type]
     state = made.model_copy(
         update={
@@ -72,7 +72,7 @@ def test_no_rule_and_no_share_is_lost_and_no_zone_either(shape: str, seed: int) 
     assert spread >= plain
 
 
-def test_a_missed_deadline_costs_no_zone_of_the_remembered_plan() -> None:
+def test_a_missed_deadline_keeps_the_zones_of_the_remembered_plan() -> None:
     state = first_start(24, 6, 3, 1)
     optimised = assign(state, "cp-sat")
     remembered = state.model_copy(update={"remembered": optimised})

@@ -1,4 +1,4 @@
-"""Whether limits can hold together: the program next to plain enumeration of all placements; and what single moves lead to."""
+"""Tests whether limits can hold together: the program against enumeration of all placements; and repairs by single moves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from optassign_models.solving.target_method import can_hold_together
 
 
 def enumerate_placements(problem: Problem) -> Iterator[Placement]:
-    """Every placement that keeps R1, R2 and R4."""
+    """Yield every placement that keeps R1, R2 and R4."""
     choices = []
     for task in range(problem.T):
         standbys = problem.standbys if problem.logged[task] else 0
@@ -42,7 +42,7 @@ def draw_limit(dice: random.Random, problem: Problem, name: str) -> PlacementLim
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
+def test_the_program_agrees_with_enumeration(seed: int) -> None:
     dice = random.Random(seed)
     state = generate("steady", 4, 3, dice.randint(0, 1), seed=seed)
     problem = read_situation(state).problem
@@ -56,8 +56,8 @@ def test_what_can_hold_is_what_enumeration_finds(seed: int) -> None:
     assert found or list_broken(limits, mended)
 
 
-def test_an_active_takes_the_place_of_its_standby_where_no_other_client_may_lead() -> None:
-    """Clients a and b, which alone may lead, have room for one task each: the second goes to b, and standbys to c."""
+def test_an_active_takes_the_place_of_its_standby_if_no_other_client_may_lead() -> None:
+    """Only a and b may lead, with room for one task each: the second active moves to b, and the standbys to c."""
     state = make_snapshot({"0_0": 300, "0_1": 400}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
     problem = read_situation(state).problem
     both, a_and_b = np.array([True, True]), np.array([True, True, False])

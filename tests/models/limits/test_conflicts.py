@@ -1,4 +1,4 @@
-"""Which limits give way, and with what they contradict: beside a naive twin that tries all sets."""
+"""Tests of conflicting limits, which give way and which they contradict, against a naive search of all sets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from optassign_models.limits import choose_compatible, find_conflict
 
 
 def make_oracle(seed: int, number: int) -> list[frozenset[int]]:
-    """Some sets of items that cannot hold together."""
+    """Draw some sets of items that cannot hold together."""
     dice = random.Random(seed)
     return [frozenset(dice.sample(range(number), dice.randint(1, min(4, number)))) for _ in range(dice.randint(1, 4))]
 
 
 def all_smallest(items: Sequence[int], contradictions: Sequence[frozenset[int]]) -> set[frozenset[int]]:
-    """The naive twin: every set of items that cannot hold together, though each of its own subsets can."""
+    """Return every set of items that cannot hold together, although each of its proper subsets can."""
 
     def is_possible(chosen: frozenset[int]) -> bool:
         return not any(bad <= chosen for bad in contradictions)
@@ -29,7 +29,7 @@ def all_smallest(items: Sequence[int], contradictions: Sequence[frozenset[int]])
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_conflict_is_one_of_the_naive_twin(seed: int) -> None:
+def test_a_conflict_is_one_of_the_naive_search(seed: int) -> None:
     number = 1 + seed % 7
     contradictions, items = make_oracle(seed, number), list(range(number))
     asked = 0
@@ -54,6 +54,6 @@ def test_the_last_named_give_way(seed: int) -> None:
 
     kept = choose_compatible(items, is_possible)
     possible = [chosen for size in range(number + 1) for chosen in combinations(items, size) if is_possible(chosen)]
-    # The first that two sets differ in decides: whoever has it is better.
+    # The first item in which two sets differ decides: the set that has it is better.
     best = max(possible, key=lambda chosen: [item in chosen for item in items])
     assert kept == list(best), (seed, contradictions)

@@ -1,4 +1,4 @@
-"""Dealing, trading, neighbourhoods and the relaxation under load, against all placements of tiny groups."""
+"""Tests of dealing, trades, neighbourhoods and the relaxation for load, against all placements of tiny groups."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_neighbourhoods_cost_less_within_the_same_loads(seed: int, standbys: int
     level = loads.greatest_of(start) * 1.3
     found = Neighbourhoods(problem, forced, loads, level, start).improve(Deadline.after(None))
     before, after = (evaluate(problem, forced, placed)["restore_work"] for placed in (start, found))
-    assert after <= before or forced.tie_not_caught_up.any()  # of cold ties it does not know which are forced anyway
+    assert after <= before or forced.tie_not_caught_up.any()  # among cold ties the search does not know the forced copies
     assert loads.greatest_of(found) <= level * (1 + 1e-6)
     assert loads.count_idle(found.active) <= loads.count_idle(start.active)
     assert np.array_equal(

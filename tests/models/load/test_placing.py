@@ -1,4 +1,4 @@
-"""Copies by price under a greatest load, against all placements of tiny groups."""
+"""Tests of placing copies by price under a greatest load, against all placements of tiny groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def price_copies(problem: Problem, forced: Forced) -> np.ndarray:
 
 
 @SEEDS
-def test_actives_stay_at_home_while_there_is_room_and_reach_the_level_where_they_must(seed: int) -> None:
+def test_actives_stay_with_their_owners_within_the_level_of_load(seed: int) -> None:
     problem, forced, loads = make_problem(seed)
     cost = price_copies(problem, forced)
     anywhere = place_actives(problem, forced, loads, np.inf)

@@ -1,4 +1,4 @@
-"""Restore rates by hand: what each measurement of a client teaches."""
+"""Tests of restore rates by hand: the effect of each measurement of a client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ONCE = Rate(10_000, 5_000, Evidence.ONCE)
 
 
 def measure(offsets: int, *, is_start: bool = False, is_done: bool = False) -> Measurement:
-    """Within ten seconds; the later lags may be three seconds old."""
+    """Return a measurement over ten seconds; the later lags may be three seconds old."""
     return Measurement(offsets, 10_000, 3_000, is_start, is_done)
 
 
@@ -73,12 +73,12 @@ def test_a_client_without_a_rate_has_the_median_of_the_others() -> None:
     assert tell([0, 0], [0, 1_000]).rates() is None
 
 
-def test_looks_without_a_rate_are_twice_as_far_apart_each_time_up_to_the_interval() -> None:
+def test_looks_without_a_rate_back_off_up_to_the_interval() -> None:
     assert [tell([0], [0], looks=looks).first_look_ms for looks in (0, 1, 5, 30)] == [2_000, 4_000, 64_000, 600_000]
     assert [tell([0], [0], looks=looks).is_timed for looks in (4, 5)] == [True, False]
     assert not tell([9], [9], by_interval=True).is_timed
 
 
-def test_only_rates_that_were_measured_alike_twice_are_steady() -> None:
+def test_only_rates_measured_twice_as_equal_are_steady() -> None:
     found = tell([1, 1], [1, 1], evidence=np.array([int(Evidence.ONCE), int(Evidence.STEADY)]))
     assert found.is_steady.tolist() == [False, True]

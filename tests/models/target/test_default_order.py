@@ -1,4 +1,4 @@
-"""The default order in the program of the target: every solver proves the same values, however places are counted."""
+"""Tests of the default order in the target's program: every solver proves the same values, however places are counted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_solver_proves_the_same_values_inside_the_shares(shape: Shape) -> 
             assert compute_shares(problem).hold(count_copies(problem, each.placement)), spec.name
             assert each.values == tuple(evaluate(problem, forced, each.placement).values()), spec.name
             assert each.bounds == each.values[: len(each.bounds)], spec.name
-        # CP-SAT alone may come to the end of its work before the goals of least weight.
+        # Only CP-SAT may reach its limit of work before the goals of least weight.
         assert found[0].bounds == found[2].bounds == found[0].values, spec.name
         assert len({each.values for each in found}) == 1, spec.name
         proven += 1
@@ -74,7 +74,7 @@ def test_the_report_names_the_solver_that_proved_the_plan(asked: str, by: str) -
 
 @pytest.mark.parametrize("seed", range(5))
 def test_migrations_of_tasks_without_owner_are_counted_and_proven(seed: int) -> None:
-    """Clients have gone, and for their tasks either the standbys lead for good, or they start there and move later."""
+    """Clients have left: standbys of their tasks lead for good, or tasks start there and move later."""
     given = assign(generate("scale-in", 120, 12, 1, seed=seed, stateless=0.0))
     goals = {goal.name: (goal.value, goal.bound) for goal in given.report.goals if goal.stage == "plan"}
     if given.plan is not None:
@@ -90,9 +90,7 @@ def test_large_groups_of_the_grid_are_proven(name: str) -> None:
 
 @pytest.mark.parametrize("which", [Solver.AUTO, Solver.HIGHS])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_merged_places_prove_and_find_what_places_told_apart_do(
-    shape: Shape, which: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_merged_places_have_the_values_of_separate_ones(shape: Shape, which: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     for spec, state in list_groups(shape, 20):
         apart = find(state, which)
         with monkeypatch.context() as patch:
@@ -102,7 +100,7 @@ def test_merged_places_prove_and_find_what_places_told_apart_do(
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_goals_minimised_together_have_the_optima_of_one_after_the_other(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_goals_minimised_together_have_the_optima_of_single_steps(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     for spec, state in list_groups(shape, 12):
         together = [find(state, which) for which in (Solver.CP_SAT, Solver.HIGHS)]
         with monkeypatch.context() as patch:
@@ -113,11 +111,11 @@ def test_goals_minimised_together_have_the_optima_of_one_after_the_other(shape: 
 
 @pytest.mark.parametrize(("tasks", "clients", "standbys", "seed"), [(60, 12, 6, 45), (100, 12, 6, 244), (100, 12, 3, 322)])
 def test_pools_that_cannot_be_dealt_become_pairs(tasks: int, clients: int, standbys: int, seed: int) -> None:
-    """Copies of pools find no clients of their own where one client has many threads: rounds of pools had no end in sight."""
+    """A client with many threads leaves no different clients for copies of pools: rounds of pools had no end."""
     state = generate("scale-out", tasks, clients, standbys, threads=(1, 8), stateless=0.0, seed=seed)
     assert find(state, seconds=60).is_proven
 
 
-def test_without_time_there_is_no_plan_and_it_says_so() -> None:
+def test_without_time_there_is_no_plan_and_the_report_says_so() -> None:
     found = find(generate("scale-out", 1000, 100, 1, 20, seed=1), seconds=0.0)
     assert (found.placement, found.bounds, found.is_cut_short) == (None, (), True)

@@ -1,4 +1,4 @@
-"""Bounds from duals: no solver is trusted, so wrong duals give weak bounds, never wrong ones."""
+"""Tests of bounds from duals: wrong duals give weak bounds, but never wrong ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_DEADLINE = Deadline.after(None)
 
 
 def random_program(seed: int) -> tuple[Matrix, np.ndarray]:
-    """Four variables from 0 to 2, three rows, whole coefficients; some x within the bounds keeps the rows."""
+    """Draw four variables from 0 to 2 and three rows with integer coefficients, satisfied by some integral x."""
     rng = np.random.default_rng(seed)
     program = Program()
     x = program.add_variables(np.zeros(4, dtype=np.int64), np.full(4, 2))
@@ -31,7 +31,7 @@ def random_program(seed: int) -> tuple[Matrix, np.ndarray]:
 
 
 def list_points(matrix: Matrix) -> list[np.ndarray]:
-    """All whole x that keep the rows."""
+    """Return all integral x that satisfy the rows."""
     table = np.zeros((len(matrix.row_low), len(matrix.low)), dtype=np.int64)
     table[matrix.row, matrix.variable] = matrix.coefficient
     ranges = [range(low, high + 1) for low, high in zip(matrix.low.tolist(), matrix.high.tolist(), strict=True)]
@@ -40,7 +40,7 @@ def list_points(matrix: Matrix) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_no_duals_prove_more_than_is_true(seed: int) -> None:
+def test_no_duals_prove_a_wrong_bound(seed: int) -> None:
     matrix, cost = random_program(seed)
     least = min(int(cost @ x) for x in list_points(matrix))
     for trial in range(20):
@@ -61,8 +61,8 @@ def test_the_solvers_duals_prove_its_optimum_and_leave_all_others(seed: int) -> 
         assert {tuple(x) for x in list_points(fix_to_optima(matrix, proof))} == optima, f"seed {seed}"
 
 
-def test_whole_numbers_are_asked_for_where_they_are_wanted() -> None:
-    """Three pairs of three, of each at most one: the program alone takes halves."""
+def test_search_gives_integers_and_relax_fractions() -> None:
+    """Three pairs of three items, each item at most once: the optimum of the relaxation is fractional."""
     program = Program()
     x = program.add_variables(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64))
     rows = program.add_rows(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64))

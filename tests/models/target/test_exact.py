@@ -1,4 +1,4 @@
-"""Answers that were wrong once, found by enumeration: weights, hundredths, limits and pins are exact."""
+"""Tests of former errors that enumeration found: weights, hundredths, limits and pins are exact."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def find_sum(state: ApplicationState) -> GoalReport:
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        ("weighted-5145", 101.0),  # hundredths of the mean changelog, in floating point: 102 with a bound of 102
+        ("weighted-5145", 101.0),  # hundredths of the mean changelog; floating point gave 102 with a bound of 102
         ("weighted-5872", 203.0),
         ("weighted-5894", 508.0),
-        ("weights-rounded-milli", 0.4052),  # in thousandths: 0.4242, and 0.303 was said
+        ("weights-rounded-milli", 0.4052),  # thousandths gave 0.4242, and reported 0.303
         ("weights-rounded-x10000", 4052.0),
     ],
 )
@@ -55,8 +55,8 @@ def test_weights_count_by_their_ratio_however_small_they_are(scale: str) -> None
     assert row.proven
 
 
-def test_weights_that_62_bits_cannot_hold_are_refused_with_a_message() -> None:
-    """A third to sixteen digits next to a millionth: nothing is rounded in silence."""
+def test_weights_beyond_62_bits_are_refused_with_a_note() -> None:
+    """A third with sixteen digits and a millionth together: no weight is rounded silently."""
     state = read("weighted-5451")
     given = assign(state)
     assert validate(state, given) == []

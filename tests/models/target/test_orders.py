@@ -1,4 +1,4 @@
-"""Orders of goals in the program, with tags, racks and limits: enumeration of tiny groups agrees with values and bounds."""
+"""Tests of orders of goals with tags, racks and limits: enumeration of tiny groups agrees with values and bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GOALS = (
 
 
 def draw_state(seed: int, dice: random.Random) -> ApplicationState:
-    """A tiny group in racks, with two tags, and any order of goals."""
+    """Draw a tiny group with racks, two tags and any order of goals."""
     state = put_in_racks(draw_tiny_state(seed, most=200), dice)
     clients = tuple(
         client.model_copy(update={"tags": {"zone": dice.choice("ab"), "cluster": dice.choice("xy")}})

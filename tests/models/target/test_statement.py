@@ -1,4 +1,4 @@
-"""The program of the target in arrays: its points are the placements that rules and limits allow, whatever is minimised."""
+"""Tests of the target's program: its points are the placements that rules and limits allow, whatever is minimised."""
 
 from __future__ import annotations
 

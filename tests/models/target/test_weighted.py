@@ -1,4 +1,4 @@
-"""Preset `weighted`: the least sum against enumeration, and proven at sizes that nothing enumerates."""
+"""Tests of preset `weighted`: the least sum against enumeration, and proofs in groups too large for enumeration."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ class InChangelogs(Tiny):
 
 
 def find_least(state: ApplicationState, weights: Weights, solver: Solver = Solver.AUTO) -> tuple[TargetAnswer, Problem]:
-    """The program's answer, and the problem."""
+    """Return the program's answer and the problem."""
     problem = read_situation(state).problem
     return find_least_sum(problem, compute_shares(problem), weights, effort=make_effort(solver)), problem
 
 
 def draw_weights(rng: random.Random) -> Weights:
-    """Odd weights from a tenth to ten thousand, in thousandths, sometimes none."""
+    """Draw weights from a tenth to ten thousand in thousandths, sometimes 0."""
     drawn = [0 if rng.random() < 0.1 else round(1000 * 10 ** rng.uniform(-1, 4)) for _ in range(3)]
     return drawn[0], drawn[1], drawn[2]
 
 
 @pytest.mark.parametrize("first", take_few(range(0, 300, 10), 10))
 def test_enumeration_finds_nothing_below_the_bound_and_nothing_better(first: int) -> None:
-    """Tiny groups with capacities, unknown lags, drains and tasks of all kinds: the value is the optimum in nearly all."""
+    """Tiny groups have capacities, unknown lags, draining clients and tasks of all kinds: each value is proven optimal."""
     proven = 0
     for seed in range(first, first + 10):
         tiny = InChangelogs(draw_tiny_state(seed, most=400))
@@ -89,8 +89,8 @@ def test_the_sum_is_proven_with_any_weights(shape: Shape, standbys: int) -> None
 
 
 @pytest.mark.parametrize("shape", ["scale-out", "partial"])
-def test_merged_places_prove_what_places_told_apart_do(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Places are merged in large groups only: a small one is solved both ways."""
+def test_merged_places_have_the_values_of_separate_ones(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places are merged only in large groups; here a small one is solved both ways."""
     for seed in range(4):
         state = generate(shape, 200, 20, 1, seed=seed)
         apart, _ = find_least(state, DEFAULT)
@@ -103,7 +103,7 @@ def test_merged_places_prove_what_places_told_apart_do(shape: Shape, monkeypatch
 
 
 def weigh(given_goals: tuple[GoalReport, ...]) -> GoalReport:
-    """The row of the one sum."""
+    """Return the row of the weighted sum."""
     (row,) = (goal for goal in given_goals if goal.name == "weighted_cost")
     return row
 

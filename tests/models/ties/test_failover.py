@@ -1,4 +1,4 @@
-"""The tasks of a client that dies go on on many others, and nothing else of a plan changes (docs/reference/rules.md,
+"""Tests that many clients take over the tasks of a lost one, and that nothing else of a plan changes (docs/reference/rules.md,
 "Failover")."""
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def measure(problem: Problem, placed: Placement) -> float:
     ("tasks", "subtopologies", "threads"),
     [(12, 1, [1, 1, 1]), (24, 3, [1, 1, 1, 1]), (100, 5, [1] * 10), (240, 2, [1] * 16), (100, 1, [2] * 10)],
 )
-def test_whoever_dies_the_others_are_balanced_at_once(
-    assignor: str, tasks: int, subtopologies: int, threads: list[int]
-) -> None:
+def test_clients_are_balanced_at_once_after_any_loss(assignor: str, tasks: int, subtopologies: int, threads: list[int]) -> None:
     state = fresh(tasks, subtopologies, threads)
     state = make_restored_snapshot(state, assign(state, assignor), memory=False)
     for client in state.clients:
@@ -82,7 +80,7 @@ def test_larger_clients_take_over_more() -> None:
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_by_a_tag_of_one_value_everywhere_copies_are_as_alike_as_without(assignor: str) -> None:
+def test_a_tag_with_a_single_value_keeps_copies_spread(assignor: str) -> None:
     made = fresh(100, 1, [2] * 10)
     clients = [client.model_copy(update={"tags": {"zone": "a"}}) for client in made.clients]
     configs = {"num_standby_replicas": 1, "rack_aware_assignment_tags": ["zone"]}
@@ -94,7 +92,7 @@ def test_by_a_tag_of_one_value_everywhere_copies_are_as_alike_as_without(assigno
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_goal_count_and_copy_with_a_past_stays_as_it_was(shape: str) -> None:
+def test_goals_counts_and_copies_with_state_stay(shape: str) -> None:
     changed = 0
     for seed in range(12):
         rng = random.Random(f"{shape} {seed}")

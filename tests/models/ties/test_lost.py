@@ -1,4 +1,4 @@
-"""Tasks of which nobody has state are spread over clients, and nothing else of a plan changes
+"""Tests that tasks without any state are spread over clients, and that nothing else of a plan changes
 (docs/reference/rules.md, "Lost tasks")."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOTHING = np.zeros(0, dtype=np.int64)
 
 
 def group(lags_of_b: dict[str, int], ends: tuple[int, ...] = (END,) * 6) -> ApplicationState:
-    """Client c owns 0_2 … 0_5, a and b are empty but for `lags_of_b`; nobody has 0_0 and 0_1."""
+    """Return a group: c owns 0_2 … 0_5, a and b are empty except for `lags_of_b`, and no client has state of 0_0 and 0_1."""
     owned = ["0_2", "0_3", "0_4", "0_5"]
     clients: list[dict[str, Any]] = [
         {"process_id": "a", "threads": 1, "previous_active": [], "lags": {}},
@@ -58,8 +58,8 @@ def test_the_greater_of_two_lost_tasks_goes_to_the_faster_disk() -> None:
     assert spread(group({}, ends), [1, 0, 2, 2, 2, 2], [300_000, 100_000, 1]).active.tolist() == [0, 1, 2, 2, 2, 2]
 
 
-def test_of_equal_sums_that_with_the_shorter_longest_time_is_taken() -> None:
-    """The least waits for the greatest or for the other: 6 + 13 + 4 seconds, or 10 + 6 + 7."""
+def test_the_shortest_longest_time_decides_between_equal_sums() -> None:
+    """The least task waits for the greatest or for the other one: 6 + 13 + 4 seconds, or 10 + 6 + 7."""
     ends = (10 * END, 4 * END, 3 * END, END, END, END)
     state = group({}, ends)
     lost = state.model_copy(update={"clients": tuple(each.model_copy(update=_without(each, "0_2")) for each in state.clients)})
@@ -74,7 +74,7 @@ def _without(client: KafkaStreamsState, task: str) -> dict[str, Any]:
     }
 
 
-def test_the_faster_disk_restores_both_where_that_is_sooner() -> None:
+def test_the_faster_disk_restores_both_if_that_is_sooner() -> None:
     assert spread(group({}), [0, 0, 1, 1, 2, 2], [1_000, 100, 100]).active.tolist() == [0, 0, 1, 1, 2, 2]
 
 
@@ -84,8 +84,8 @@ def test_no_task_leaves_a_client_that_has_state_of_it() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_exchange_is_left_that_would_lessen_the_cubes(seed: int) -> None:
-    """Clients that differ by a hundred times restore from one task to nearly all."""
+def test_no_remaining_exchange_lowers_the_sum_of_cubes(seed: int) -> None:
+    """Rates differ by a factor of up to a hundred, so that clients restore from one task to nearly all."""
     dice = np.random.default_rng(seed)
     C, parts, groups = 5, 12, 2
     names = [f"{g}_{p}" for g in range(groups) for p in range(parts)]
@@ -116,7 +116,7 @@ def test_no_exchange_is_left_that_would_lessen_the_cubes(seed: int) -> None:
 
 
 def sum_cubes(active: IntArray, is_lost: BoolArray, ends: Sequence[int], rates: IntArray) -> float:
-    """Of the seconds that each lost task is down: copies on a client share its rate evenly."""
+    """Return the sum of cubed seconds that each lost task is down; copies on a client share its rate equally."""
     lost = np.flatnonzero(is_lost).tolist()
     seconds = [sum(min(ends[t], ends[u]) for u in lost if active[u] == active[t]) / int(rates[active[t]]) for t in lost]
     return sum(each**3 for each in seconds)
@@ -124,7 +124,7 @@ def sum_cubes(active: IntArray, is_lost: BoolArray, ends: Sequence[int], rates: 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_after_a_loss_no_exchange_would_save_time(seed: int) -> None:
-    """Ten clients, a standby each task; three leave at once."""
+    """Three of ten clients leave at once; each task has a standby."""
     dice = np.random.default_rng(seed)
     owner = {f"{g}_{p}": int(dice.integers(10)) for g in range(4) for p in range(20)}
     standby = {task: (c + int(dice.integers(1, 10))) % 10 for task, c in owner.items()}
@@ -157,7 +157,7 @@ def test_after_a_loss_no_exchange_would_save_time(seed: int) -> None:
 
 
 def measure(planned: dict[str, str], ends: dict[str, int], lost: list[str]) -> float:
-    """`sum_cubes` of clients that are alike."""
+    """Return `sum_cubes` for clients of equal rates."""
     names, clients = list(ends), sorted(set(planned.values()))
     active = np.array([clients.index(planned[name]) for name in names])
     return sum_cubes(active, np.isin(names, lost), list(ends.values()), np.ones(len(clients), dtype=np.int64))
