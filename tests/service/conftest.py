@@ -1,4 +1,4 @@
-"""Services that tests share; each test uses its own applications."""
+"""Fixtures: services that tests share; each test uses its own applications."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ _DENY = """
 import ctypes, os
 if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): open(os.environ["NO_SWITCH"], "w").close()
 """
-"""PR_SET_MDWE: no memory that is both writable and executable, for this process and its children. Python runs it first."""
+"""PR_SET_MDWE denies memory that is writable and executable to this process and its children. Python runs it at its start."""
 
 
 @pytest.fixture(scope="session")
@@ -38,8 +38,7 @@ def switch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def one_worker(switch: Path) -> Iterator[Service]:
-    """Yield a service whose workers may be killed; without recordings, with the usual limits, under the unit's denial of
-    memory."""
+    """Yield a service whose workers may be killed; it has no recordings, default limits, and the unit's denial of memory."""
     with run_service("--workers", "1", PYTHONPATH=str(switch), NO_SWITCH=str(switch / "missing")) as started:
         yield started
 

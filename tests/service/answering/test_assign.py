@@ -1,4 +1,4 @@
-"""POST /v1/assign: the answer is `optassign.assign`'s, whoever asks for whatever application."""
+"""Tests of POST /v1/assign: the answer is that of `optassign.assign`, for every plug-in and application."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ def test_a_body_may_be_compressed(service: Service) -> None:
         assert dump_without_times(read_answer(response)) == dump_without_times(assign(state))
 
 
-def test_without_tasks_there_is_an_answer_too(service: Service) -> None:
+def test_a_snapshot_without_tasks_is_answered(service: Service) -> None:
     response = service.assign(b'{"format":1,"configs":{},"tasks":[],"clients":[{"process_id":"a","threads":1}]}')
     assert [client["active"] for client in response.json()["clients"]] == [[]]
 
@@ -59,7 +59,7 @@ def test_many_applications_at_once(service: Service) -> None:
         assert dump_without_times(read_answer(response)) == dump_without_times(assign(state))
 
 
-def test_what_a_newer_plug_in_says_is_ignored_and_named_in_the_log(service: Service) -> None:
+def test_unknown_fields_of_a_newer_plug_in_are_ignored_and_logged(service: Service) -> None:
     state = generate("steady", 12, 3, 1, seed=2).model_copy(update={"application": "newer"})
     data = json.loads(state.model_dump_json())
     data["colour"] = "red"
@@ -81,12 +81,12 @@ def test_what_a_newer_plug_in_says_is_ignored_and_named_in_the_log(service: Serv
 def test_thousands_of_unknown_fields_take_no_longer_than_one(service: Service) -> None:
     state = generate("steady", 12, 3, 1, seed=2).model_copy(update={"application": "many-fields"})
     data = json.loads(state.model_dump_json()) | {f"field{i}": i for i in range(10_000)}
-    response = service.assign(json.dumps(data).encode())  # one check of all for each would take minutes
+    response = service.assign(json.dumps(data).encode())  # checking all fields for each one would take minutes
     assert dump_without_times(read_answer(response)) == dump_without_times(assign(state))
     assert len(service.wait_for("rebalance", application="many-fields")["ignored"]) == 20
 
 
-def test_the_log_says_what_was_done(service: Service) -> None:
+def test_the_log_describes_a_rebalance(service: Service) -> None:
     state = generate("scale-out", 60, 6, 1, seed=5).model_copy(update={"application": "logged"})
     answer = TaskAssignment.model_validate_json(service.assign(state, optassign_plugin="0.1.0").content)
     line = service.wait_for("rebalance", application="logged")
@@ -119,7 +119,7 @@ def test_the_log_says_what_was_done(service: Service) -> None:
     assert 0 < line["seconds_solve"] <= line["seconds_total"]
 
 
-def test_the_log_says_in_words_who_came_and_how_far_the_plan_is_away(service: Service) -> None:
+def test_the_log_names_joined_clients_and_the_outlook(service: Service) -> None:
     state = generate("scale-out", 60, 6, 1, memory=True, seed=5).model_copy(update={"application": "in-words"})
     assert state.remembered is not None
     known = {client.process_id for client in state.remembered.clients}

@@ -1,4 +1,4 @@
-"""POST /v1/compare that is not carried through: the service stops, it takes too long, nobody waits for it any more."""
+"""Tests of POST /v1/compare that ends early: the service stops, the time-out passes, or the client disconnects."""
 
 import asyncio
 import multiprocessing
@@ -32,7 +32,7 @@ def post_comparison(service: Running) -> httpx.Response:
 
 
 def has_begun(pid: int) -> bool:
-    """Whether the process is in the middle of its job: the solver is loaded for that."""
+    """Return whether the process has begun its job: it loads the solver for a job only."""
     return "ortools" in Path(f"/proc/{pid}/maps").read_text()
 
 
@@ -61,7 +61,7 @@ def test_the_service_stops_while_the_snapshot_arrives() -> None:
         assert service.stop() == 0
 
 
-# Without the service around it
+# Without a service
 
 
 def list_worker_pids() -> list[int]:
@@ -69,7 +69,7 @@ def list_worker_pids() -> list[int]:
 
 
 @pytest.fixture(autouse=True)
-def check_that_none_is_left() -> Iterator[None]:
+def check_that_no_worker_is_left() -> Iterator[None]:
     yield
     left = list_worker_pids()
     for pid in left:  # it would keep the tests from ending
@@ -78,7 +78,7 @@ def check_that_none_is_left() -> Iterator[None]:
 
 
 def make_comparisons(seconds: float = 300.0) -> SideProcess:
-    """As the service makes it."""
+    """Return the process for comparisons, with the service's settings."""
     spec = WorkerSpec(None, "json")
     return SideProcess("there is no comparison", "another is under way", spec, seconds=seconds, most_jobs=1, is_kept=False)
 
@@ -89,21 +89,21 @@ def get_refusal(compared: asyncio.Future[Any]) -> Refusal:
     return error.refusal
 
 
-def test_it_is_given_up_before_there_is_a_process() -> None:
+def test_a_comparison_is_given_up_before_its_process_starts() -> None:
     async def run() -> Refusal:
         comparisons = make_comparisons()
         compared = asyncio.ensure_future(comparisons.run(JOB))
-        await asyncio.sleep(0)  # it begins
+        await asyncio.sleep(0)  # the comparison begins
         comparisons.stop()
         await asyncio.wait([compared])
-        with pytest.raises(RequestRefusedError, match="shutting down"):  # and nothing more is taken
+        with pytest.raises(RequestRefusedError, match="shutting down"):  # later jobs are refused
             await comparisons.run(JOB)
         return get_refusal(compared)
 
     assert asyncio.run(run()) == STOPPED
 
 
-def test_it_takes_too_long() -> None:
+def test_a_comparison_times_out() -> None:
     async def run() -> Refusal:
         compared = asyncio.ensure_future(make_comparisons(0.0).run(JOB))
         await asyncio.wait([compared])
@@ -113,7 +113,7 @@ def test_it_takes_too_long() -> None:
     assert asyncio.run(run()) == Refusal(503, too_long, headers={"Retry-After": "10"}, reason="pages")
 
 
-def test_nobody_waits_for_it_any_more() -> None:
+def test_a_cancelled_comparison_makes_room_for_the_next() -> None:
     def find_busy_pid() -> int | None:
         return next((pid for pid in list_worker_pids() if has_begun(pid)), None)
 
@@ -121,7 +121,7 @@ def test_nobody_waits_for_it_any_more() -> None:
         comparisons = make_comparisons()
         compared = asyncio.ensure_future(comparisons.run(JOB))
         pid = await asyncio.to_thread(wait_until, find_busy_pid)
-        with freeze(pid):  # so the job would never end
+        with freeze(pid):  # so that the job never ends
             compared.cancel()
             done, _ = await asyncio.wait([compared], timeout=MOST_SECONDS)
             assert done
@@ -130,10 +130,10 @@ def test_nobody_waits_for_it_any_more() -> None:
         await asyncio.wait([again])
         return get_refusal(again)
 
-    assert asyncio.run(run()).status == 400  # not 503: the next one is taken
+    assert asyncio.run(run()).status == 400  # not 503: the next job is accepted
 
 
-def test_its_process_dies() -> None:
+def test_the_process_of_a_comparison_dies() -> None:
     def kill_worker() -> bool:
         found = list_worker_pids()
         for pid in found:

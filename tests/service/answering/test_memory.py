@@ -1,4 +1,4 @@
-"""What is remembered between answers (R10, R11): the plug-in's memory, the service's, which one is newer, restarts."""
+"""Tests of the memory between answers (R10, R11): that of the plug-in or the service, the newer one, and restarts."""
 
 import json
 import re
@@ -23,16 +23,16 @@ from optassign.simulation.successors import make_restored_snapshot, make_second_
 DATA = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
 FIRST, SECOND = DATA / "second-instance-joins.json", DATA / "second-instance-joins-second-pass.json"
 HOUR = 3_600_000
-"""Milliseconds."""
+"""One hour in milliseconds."""
 
 
 def load_recorded(application: str, path: Path) -> ApplicationState:
-    """A recorded rebalance of an application, without memory."""
+    """Return a recorded rebalance of an application, without memory."""
     return read_state(path).model_copy(update={"application": application, "remembered": None})
 
 
 def ask(service: Running, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
-    """The response to a rebalance, once the log tells of it: lines of several workers come in any order."""
+    """Return the response to a rebalance, once the log has its event: several workers write events in any order."""
     name = json.loads(state)["application"] if isinstance(state, bytes) else state.application
     before = len(service.list_events("rebalance", application=name))
     response = service.assign(state, **headers)
@@ -42,7 +42,7 @@ def ask(service: Running, state: ApplicationState | bytes, **headers: str) -> ht
 
 
 def await_memory(service: Running, application: str, count: int = 1) -> str:
-    """Whose memory the application's newest rebalance had."""
+    """Return the source of the memory in the application's newest rebalance."""
     return str(service.wait_for("rebalance", count, application=application)["memory"])
 
 
@@ -61,7 +61,7 @@ def test_a_new_leader_has_no_memory_so_the_services_is_used(service: Service) ->
     assert assign(second).report.termination.reason != "confirmed"
 
 
-def test_the_plug_ins_memory_is_used_where_it_is_the_services_own_answer(service: Service) -> None:
+def test_the_plug_ins_memory_is_used_if_it_is_the_services_answer(service: Service) -> None:
     first, second = load_recorded("same-leader", FIRST), load_recorded("same-leader", SECOND)
     response = ask(service, first)
     given = read_answer(response)
@@ -99,7 +99,7 @@ def test_the_newer_memory_is_used(service: Service, later: int, used: str) -> No
     assert await_memory(service, name, 2) == used
     remembered = read_answer(response) if used == "service" else other
     assert is_same(read_answer(again), assign(second.model_copy(update={"remembered": remembered})))
-    assert int(again.headers["optassign-answered-at"]) > at  # newer than all it is built on, whatever the clocks say
+    assert int(again.headers["optassign-answered-at"]) > at  # newer than its memory, whatever the clocks say
 
 
 def test_a_date_from_the_far_future_is_refused_and_moves_nothing(service: Service) -> None:
@@ -113,21 +113,21 @@ def test_a_date_from_the_far_future_is_refused_and_moves_nothing(service: Servic
     assert abs(int(ask(service, state).headers["optassign-answered-at"]) - read_milliseconds()) < HOUR
 
 
-def test_dates_grow_beyond_what_is_allowed(service: Service) -> None:
-    """The latest date there can be is no dead end."""
+def test_dates_may_grow_beyond_the_allowed_one(service: Service) -> None:
+    """A request with the latest allowed date is answered, and so is the next one."""
     state = load_recorded("latest", FIRST)
     refused = ask(service, state, optassign_remembered_at=str(2**62))
     at = int(re.findall(r"\d+", refused.json()["allowed"])[0])
     assert abs(at - read_milliseconds() - 7 * 24 * HOUR) < HOUR
-    for mode in ("active", "shadow", "active"):  # a shadow's dates are not remembered
+    for mode in ("active", "shadow", "active"):  # dates of shadow requests are not remembered
         response = ask(service, state, optassign_remembered_at=str(at), optassign_mode=mode)
         assert response.status_code == 200, response.text
         assert int(response.headers["optassign-answered-at"]) > at
         at = int(response.headers["optassign-answered-at"])
 
 
-def test_what_the_service_said_while_its_clock_was_wrong_is_forgotten(tmp_path: Path) -> None:
-    """Else whatever a plug-in decides itself would look older than that, for years."""
+def test_answers_from_a_wrong_clock_are_forgotten(tmp_path: Path) -> None:
+    """Otherwise all answers that a plug-in makes itself would look older for years."""
     first = load_recorded("wrong-clock", FIRST)
     answer = assign(first)
     at = read_milliseconds() + 10 * 365 * 24 * HOUR
@@ -218,7 +218,7 @@ def test_a_restart_remembers_by_its_recordings(tmp_path: Path) -> None:
     with run_service_here(*options) as service:
         response = ask(service, first)
         ask(service, generate("steady", 9, 3, 1, seed=1).model_copy(update={"application": "other"}))
-        ask(service, second, optassign_mode="shadow")  # newer, but nobody's memory
+        ask(service, second, optassign_mode="shadow")  # newer, but not remembered
         service.wait_for("rebalance", 2, application="restarted")
     newest = list_files(tmp_path / "restarted")
     assert len(newest) == 2
@@ -237,7 +237,7 @@ def make_remembered(at: int, order: int = 0) -> Remembered:
     return Remembered(at, b"{}", order)
 
 
-def test_the_application_not_asked_for_the_longest_is_forgotten() -> None:
+def test_the_least_recently_asked_application_is_forgotten() -> None:
     memory = Memory(2)
     memory.put("a", make_remembered(1))
     memory.put("b", make_remembered(2))

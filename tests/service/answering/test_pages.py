@@ -1,4 +1,4 @@
-"""The other pages: health, metrics, the comparison, the description."""
+"""Tests of the other pages: health, metrics, comparison and the API description."""
 
 import json
 import math
@@ -44,7 +44,7 @@ def test_metrics_of_requests(service: Service) -> None:
     assert "/no/such/page" not in text.text
 
 
-def test_who_hangs_up_in_the_middle_has_met_no_bug(service: Service) -> None:
+def test_a_caller_that_hangs_up_causes_no_error(service: Service) -> None:
     def count_requests() -> list[float | None]:
         return [
             service.read_metric("optassign_requests_total", endpoint="/v1/assign", status=status) for status in ("499", "500")
@@ -81,7 +81,7 @@ def test_metrics_of_an_application(service: Service) -> None:
 
 
 def test_metrics_show_how_fast_clients_restore(service: Service) -> None:
-    """Of the second snapshot, eight seconds after the first one: its warm-ups have restored a tenth of their lags."""
+    """The second snapshot is eight seconds later, and its warm-ups have restored a tenth of their lags."""
     state = generate("scale-out", 60, 6, 1, seed=5).model_copy(
         update={"application": "paced", "taken_at": "2026-01-01T00:00:00Z"}
     )
@@ -142,7 +142,7 @@ def test_compare_refuses(service: Service, query: str, body: bytes, where: str) 
     assert (response.status_code, response.json()["where"]) == (400, where)
 
 
-def test_the_description_is_right(service: Service) -> None:
+def test_the_description_is_complete(service: Service) -> None:
     description = service.client.get("/openapi.json").json()
     of_operators = {
         path for path in description["paths"] if path.startswith(("/v1/history", "/v1/applications"))
@@ -161,7 +161,7 @@ def test_the_description_is_right(service: Service) -> None:
     assert wait["schema"]["anyOf"][0] == {"type": "number", "minimum": 0, "maximum": 3600}
 
 
-def test_the_examples_of_the_description_are_right(service: Service) -> None:
+def test_the_examples_of_the_description_are_valid(service: Service) -> None:
     description = service.client.get("/openapi.json").json()
 
     def check(name: str, value: object) -> None:

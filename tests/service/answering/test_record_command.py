@@ -1,4 +1,4 @@
-"""`optassign record`: list, show, export."""
+"""Tests of `optassign record`: list, show and export."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ NAME = "for the command line"
 
 @pytest.fixture(scope="module")
 def path(service: Service, recordings: Path) -> Path:
-    """A recording."""
+    """Return the path of a recording."""
     state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": NAME})
     assert service.assign(state).status_code == 200
     folder = recordings / name_folder(NAME)
@@ -67,7 +67,7 @@ def test_ls_lists_all_the_oldest_first_and_since(capsys: pytest.CaptureFixture[s
         assert (make_id(path) in [row["id"] for row in json.loads(out)]) is there, since
 
 
-def test_ls_passes_by_what_is_damaged(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
+def test_ls_skips_damaged_recordings(capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path) -> None:
     day = tmp_path / "a" / "2026-01-01"
     day.mkdir(parents=True)
     (day / "000000.000-0.json.gz").write_bytes(b"damaged")
@@ -107,7 +107,7 @@ def test_export_is_input_of_every_other_command(capsys: pytest.CaptureFixture[st
 
 @pytest.fixture(scope="module")
 def reported(service: Service, recordings: Path) -> Path:
-    """A recording of a rebalance that ran without the service."""
+    """Return the path of a recording of a rebalance without the service."""
     state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": "reported for the command line"})
     applied = assign(state, "sticky").model_copy(update={"assignor": "fallback"})
     assert service.report(make_report(state, applied, "no connection"), "r-1", 1).status_code == 200
@@ -116,7 +116,7 @@ def reported(service: Service, recordings: Path) -> Path:
     return list_files(folder)[0]
 
 
-def test_what_was_applied_is_shown_with_what_it_would_have_saved(
+def test_the_applied_answer_is_shown_with_the_possible_savings(
     capsys: pytest.CaptureFixture[str], reported: Path, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -147,7 +147,7 @@ def test_what_was_applied_is_shown_with_what_it_would_have_saved(
     assert run_here(capsys, "validate", paths[0], paths[2])[0] == 0
 
 
-def test_explain_validate_and_compare_speak_of_what_was_applied_and_know_the_other(
+def test_explain_validate_and_compare_use_the_applied_answer_by_default(
     capsys: pytest.CaptureFixture[str], reported: Path
 ) -> None:
     _, applied, _ = run_here(capsys, "explain", str(reported), "--format", "table")
@@ -166,7 +166,7 @@ def test_explain_validate_and_compare_speak_of_what_was_applied_and_know_the_oth
     assert moved == {"recorded": recording.summary.moved_active, "beside": recording.beside.summary.moved_active}
 
 
-def test_there_may_be_no_other_answer(capsys: pytest.CaptureFixture[str], path: Path) -> None:
+def test_a_recording_may_have_one_answer_only(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     for command in (["record", "export"], ["explain"], ["validate"]):
         code, out, err = run_here(capsys, *command, str(path), "--beside")
         assert (code, out) == (2, "")

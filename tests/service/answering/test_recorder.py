@@ -1,4 +1,4 @@
-"""The recorder: how long recordings are kept, what is not its own, and a disk that gives out."""
+"""Tests of the recorder: the retention of recordings, foreign files in its folder, and disk errors."""
 
 import errno
 import json
@@ -48,7 +48,7 @@ def start_recorder(folder: Path, keep_days: float = 90, keep_bytes: int = 1 << 3
 
 
 def write_recordings(folder: Path, *items: tuple[RecordingHead, bytes, bytes]) -> None:
-    """Write recordings, however old."""
+    """Write recordings of any age."""
     recorder = start_recorder(folder, keep_days=1000)
     for each in items:
         recorder.put(*each)
@@ -65,10 +65,10 @@ NOW = datetime.now(UTC).replace(microsecond=123_000)
 def test_the_same_rebalance_makes_the_same_file() -> None:
     rebalance = make_item(NOW)
     assert encode_recording(*rebalance) == encode_recording(*rebalance)
-    assert encode_recording(*rebalance)[4:8] == bytes(4)  # where gzip would write the time
+    assert encode_recording(*rebalance)[4:8] == bytes(4)  # the place of gzip's time
 
 
-def test_two_in_the_same_millisecond_are_both_kept(tmp_path: Path) -> None:
+def test_two_recordings_in_one_millisecond_are_both_kept(tmp_path: Path) -> None:
     recorder = start_recorder(tmp_path)
     for _ in range(2):
         recorder.put(*make_item(NOW))
@@ -77,7 +77,7 @@ def test_two_in_the_same_millisecond_are_both_kept(tmp_path: Path) -> None:
 
 
 def measure_item(folder: Path, item: Any) -> int:
-    """Bytes that its recording takes on the disk, in whole blocks."""
+    """Return the bytes of its recording on the disk, in whole blocks."""
     path = folder / "measured"
     path.write_bytes(encode_recording(*item))
     try:
@@ -86,8 +86,8 @@ def measure_item(folder: Path, item: Any) -> int:
         path.unlink()
 
 
-def test_more_days_than_are_kept_have_to_pass_on_both_clocks(tmp_path: Path) -> None:
-    """A clock that is years ahead for a while deletes nothing; one that has been right for long goes on deleting."""
+def test_recordings_are_deleted_once_both_clocks_have_passed_their_days(tmp_path: Path) -> None:
+    """A clock that is years ahead for a while deletes nothing; a clock that has long been right goes on deleting."""
     write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 30)))
     last_believed = NOW - timedelta(days=4000)
     (tmp_path / ".clock").write_text(last_believed.isoformat(), encoding="ascii")
@@ -101,7 +101,7 @@ def test_more_days_than_are_kept_have_to_pass_on_both_clocks(tmp_path: Path) -> 
 
 
 def test_memory_does_not_grow_with_recordings(tmp_path: Path) -> None:
-    """Of each day a few numbers are kept, however many recordings it has."""
+    """The recorder keeps a few numbers per day, however many recordings the day has."""
     folder = tmp_path / "orders" / f"{NOW:%Y-%m-%d}"
     folder.mkdir(parents=True)
     kept = []
@@ -116,7 +116,7 @@ def test_memory_does_not_grow_with_recordings(tmp_path: Path) -> None:
     assert kept[1] < 2 * kept[0] + 1000
 
 
-def test_the_oldest_go_first_whosever_they_are(tmp_path: Path) -> None:
+def test_the_oldest_recordings_of_all_applications_go_first(tmp_path: Path) -> None:
     times = [NOW - timedelta(hours=hours) for hours in range(6, 0, -1)]
     items = [make_item(at, application) for at, application in zip(times, ("a", "b") * 3, strict=True)]
     recorder = start_recorder(tmp_path, keep_bytes=3 * measure_item(tmp_path, items[0]))
@@ -126,7 +126,7 @@ def test_the_oldest_go_first_whosever_they_are(tmp_path: Path) -> None:
     assert [entry.at for entry in sorted(find_recordings(tmp_path))] == times[3:]
 
 
-def test_what_is_too_old_goes_when_the_service_starts_and_other_files_stay(tmp_path: Path) -> None:
+def test_old_recordings_go_at_the_start_and_other_files_stay(tmp_path: Path) -> None:
     write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days), f"app-{days}") for days in (1, 100)))
     foreign = tmp_path / "app-100" / "notes.txt"
     foreign.write_text("mine", encoding="utf-8")
@@ -134,8 +134,8 @@ def test_what_is_too_old_goes_when_the_service_starts_and_other_files_stay(tmp_p
     assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0), foreign]
 
 
-def test_many_old_recordings_hold_up_no_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are deleted a few at a time, until none is left."""
+def test_many_old_recordings_do_not_delay_new_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorder deletes a few at a time until all old recordings are gone."""
     write_recordings(tmp_path, *(make_item(NOW - timedelta(days=100, hours=hours)) for hours in range(9)))
     monkeypatch.setattr("optassign.service.recorder._DELETED_AT_ONCE", 2)
     recorder = start_recorder(tmp_path)
@@ -146,7 +146,7 @@ def test_many_old_recordings_hold_up_no_new_one(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_head_is_read_whatever_its_length(tmp_path: Path) -> None:
-    """The first block of the file is inflated, and more of it if the head is longer."""
+    """The reader inflates the first block of the file, and more of it for a longer head."""
     for length in (0, 3_000, 5_000):
         head, answer, state = make_item(NOW, "orders")
         head = head.model_copy(update={"why": "".join(hex(hash((length, place))) for place in range(length // 16))})
@@ -155,8 +155,8 @@ def test_a_head_is_read_whatever_its_length(tmp_path: Path) -> None:
         assert read_recording_head(path) == head
 
 
-def test_any_number_of_days_may_be_asked_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """More of them than there are since the first year."""
+def test_any_number_of_days_may_be_configured(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The number exceeds the days since the year 1."""
     items = [make_item(NOW - timedelta(hours=hours)) for hours in (2, 1)]
     recorder = start_recorder(tmp_path, keep_days=1e6, keep_bytes=measure_item(tmp_path, items[1]))
     for each in items:
@@ -166,7 +166,7 @@ def test_any_number_of_days_may_be_asked_for(tmp_path: Path, caplog: pytest.LogC
     assert not find_events(caplog, "recording_failed")
 
 
-def test_what_is_wrong_with_one_rebalance_does_not_end_recording(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_in_one_rebalance_does_not_end_recording(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     metrics = Metrics("test", 10)
     recorder = start_recorder(tmp_path, metrics=metrics)
     head, answer, _ = make_item(NOW)
@@ -184,7 +184,7 @@ def read_metric(metrics: Metrics, name: str) -> float:
     return float(found[1])
 
 
-def test_what_a_crash_left_behind_is_cleared_away(tmp_path: Path) -> None:
+def test_leftovers_of_a_crash_are_deleted(tmp_path: Path) -> None:
     path = tmp_path / make_relative_path("orders", NOW, 0)
     path.parent.mkdir(parents=True)
     leftover = path.with_name(f".recording-{path.name}")
@@ -196,8 +196,8 @@ def test_what_a_crash_left_behind_is_cleared_away(tmp_path: Path) -> None:
     assert [read_recording(file).application for file in list_files(tmp_path)] == ["orders"]
 
 
-def test_an_applications_last_answer_is_looked_for_among_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that has long been in shadow mode must not read all its recordings before it begins."""
+def test_the_last_answer_is_searched_among_the_newest_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that has long been in shadow mode must not read all its recordings at its start."""
     shadows = [make_item(NOW - timedelta(hours=hours)) for hours in range(3)]
     in_shadow = [
         (head.model_copy(update={"mode": "shadow", "reported": True}), answer, state) for head, answer, state in shadows
@@ -209,11 +209,11 @@ def test_an_applications_last_answer_is_looked_for_among_its_newest(tmp_path: Pa
     assert [found.mode for found in find_newest_answers(tmp_path, 10)] == ["shadow"]
 
 
-# What cannot be read or deleted
+# Files that cannot be read or deleted
 
 
 def make_unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is for others than root, to whom a folder's mode says nothing."""
+    """Make a folder unreadable, as its mode would for other users than root."""
 
     def refuse(real: Callable[[Any], Any], path: Any = ".") -> Any:
         if str(path) == str(folder):
@@ -224,14 +224,14 @@ def make_unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "scandir", partial(refuse, os.scandir))
 
 
-def test_what_cannot_be_read_hides_nothing_else(
+def test_unreadable_files_hide_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_recordings(tmp_path, make_item(NOW - timedelta(days=200), "old"), make_item(NOW, "new"))
     (tmp_path / "lost+found").mkdir()
     make_unreadable(tmp_path / "lost+found", monkeypatch)
     for path in (tmp_path / "loop", tmp_path / "new" / "2026-01-01", tmp_path / make_relative_path("new", NOW, 7)):
-        path.symlink_to(path.name)  # no file, no folder, and no error of permission
+        path.symlink_to(path.name)  # not a file, not a folder, and no error of permission
     assert {found.application for found in find_newest_answers(tmp_path, 10)} == {"old", "new"}  # the memory after a restart
     assert f"{tmp_path / 'lost+found'}, which cannot be read ({os.strerror(errno.EACCES)})" in caplog.text
     assert main(["record", "ls", "--recordings", str(tmp_path), "--json"]) == 0
@@ -240,7 +240,7 @@ def test_what_cannot_be_read_hides_nothing_else(
     assert [entry.folder for entry in find_recordings(tmp_path)] == ["new"]
 
 
-def test_what_cannot_be_deleted_keeps_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_undeletable_files_keep_no_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_recordings(tmp_path, *(make_item(NOW - timedelta(days=days)) for days in (202, 201)))
     kept = [tmp_path / make_relative_path("orders", NOW - timedelta(days=days), 0) for days in (204, 203)]
     for path in kept:
@@ -254,13 +254,13 @@ def test_what_cannot_be_deleted_keeps_nothing_else(tmp_path: Path, caplog: pytes
     new = tmp_path / make_relative_path("orders", NOW, 0)
     assert sorted(entry.path for entry in find_recordings(tmp_path)) == [*kept, new]
     assert leftover.exists()
-    (line,) = find_events(caplog, "recording_kept")  # told once, though looked at after each rebalance
+    (line,) = find_events(caplog, "recording_kept")  # logged once, though checked after each rebalance
     assert (line["path"], line["others"]) == (str(kept[0]), 1)
     assert read_metric(metrics, "bytes") == measure_file(new)
     assert not find_events(caplog, "recording_stopped")
 
 
-def test_nothing_is_written_where_nothing_could_be_deleted(
+def test_recording_stops_where_files_cannot_be_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_recordings(tmp_path, make_item(NOW - timedelta(days=200)))
@@ -277,7 +277,7 @@ def test_nothing_is_written_where_nothing_could_be_deleted(
     assert [line["why"] for line in find_events(caplog, "recording_stopped")] == [os.strerror(errno.EACCES)]
 
 
-# A disk that gives out
+# Disk errors
 
 
 def test_a_full_disk_stops_recording_and_never_assigning(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_full_disk_stops_recording_and_never_assigning(tmp_path: Path) -> None
     def has_lost_more_than(lost: float) -> bool:
         return count(service, "lost") > lost
 
-    # No file may be larger than this, so what is small can be written and what is large cannot, as on a disk nearly full.
+    # No file may be larger than this, so small recordings are written and large ones are not, as on a disk nearly full.
     with run_service("--workers", "1", "--recordings", str(tmp_path), limit_files=4000) as service:
         small, large = make_state("small", 6), make_state("large", 600)
         assert service.assign(small).status_code == 200

@@ -1,4 +1,4 @@
-"""Recordings: every rebalance, replayed to the byte, in its place. Writing and keeping them: test_recorder.py."""
+"""Tests of recordings: each rebalance has one in its place, which replays to the byte. test_recorder.py tests writing."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from optassign.schema import json_schema
 
 
 def await_recordings(recordings: Path, application: str | None, count: int = 1) -> list[Path]:
-    """The files of an application, once there are so many."""
+    """Return the files of an application, once there are `count` of them."""
     folder = recordings / name_folder(application)
     wait_until(lambda: len(list_files(folder)) >= count)
     return list_files(folder)
@@ -26,11 +26,11 @@ def await_recordings(recordings: Path, application: str | None, count: int = 1) 
 def test_replaying_gives_the_same_answer_to_the_byte(here: ServiceHere, held_recordings: Path) -> None:
     service, state = here, make_state("replayed")
     data = json.loads(state.model_dump_json())
-    data["clients"][0]["lags"]["9_9"] = 3  # counted in the report of the answer, and of the replay
+    data["clients"][0]["lags"]["9_9"] = 3  # counted in the reports of answer and replay
     data["clients"][0]["mood"] = "good"
     data["x_note"] = [1, 2.5]
     bodies = [json.dumps(data).encode()] * 2
-    responses = [service.assign(body) for body in bodies]  # the second with the first one's memory
+    responses = [service.assign(body) for body in bodies]  # the second has the memory of the first
     responses.append(assign_late(service, bodies[0]))  # greedy's answer, too late
     responses.append(service.assign(bodies[0], optassign_mode="shadow"))
     found = [read_recording(path) for path in await_recordings(held_recordings, "replayed", 4)]
@@ -57,7 +57,7 @@ def test_replaying_gives_the_same_answer_to_the_byte(here: ServiceHere, held_rec
         assert recording.summary == summarise(recording.snapshot, recording.assignment)
 
 
-def test_the_snapshot_that_comes_out_is_what_was_solved(service: Service, recordings: Path) -> None:
+def test_the_recorded_snapshot_is_the_solved_one(service: Service, recordings: Path) -> None:
     data = json.loads(make_state("exported").model_dump_json())
     data["clients"][0]["lags"]["9_9"] = 3
     data["x_note"] = [1, 2.5]
@@ -81,7 +81,7 @@ def test_a_recording_has_its_place_and_its_schema(service: Service, recordings: 
         jsonschema.Draft202012Validator(json_schema("recording")).validate({**content, "mode": "test"})
 
 
-def test_a_rebalance_of_no_application_is_recorded_too(service: Service, recordings: Path) -> None:
+def test_a_rebalance_without_an_application_is_recorded(service: Service, recordings: Path) -> None:
     service.assign(make_state(None))
     assert read_recording(await_recordings(recordings, None)[0]).application is None
 
@@ -108,7 +108,7 @@ def test_folders_of_applications(application: str | None, folder: str) -> None:
     assert name_folder(application) == folder
 
 
-def test_long_names_have_short_folders_of_their_own() -> None:
+def test_long_names_have_different_short_folders() -> None:
     names = ["a" * 300, "a" * 301, "ü" * 120, "a" * 120]
     folders = [name_folder(name) for name in names]
     assert len(set(folders)) == 4

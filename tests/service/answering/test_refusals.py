@@ -1,4 +1,4 @@
-"""What is refused, and how: every row of the table in docs/reference/http.md, as JSON, and the service goes on."""
+"""Tests of refusals: each row of the table in docs/reference/http.md is returned as JSON, and the service goes on."""
 
 import gzip
 import json
@@ -77,7 +77,7 @@ def test_bodies(service: Service, body: bytes, where: str, found: str, allowed: 
 
 
 def test_half_characters(service: Service) -> None:
-    """JSON may hold half of a surrogate pair, which no encoding has a byte for; the refusal names it all the same."""
+    """JSON may contain half of a surrogate pair, which no encoding can represent; the refusal still names it."""
     body = rb'{"\ud800": 1, "\ud800": 2}'
     check_refusal(service.assign(body), 400, {"found": 'field "\ud800" twice', "allowed": "each name once in an object"})
     response = service.client.post("/v1/compare", content=body, headers=HEADERS)
@@ -88,11 +88,11 @@ def test_half_characters(service: Service) -> None:
     ("clients", "where", "found"),
     [
         ([(2**31 - 1, 1e6)], "clients[0]", "2147483647000000"),
-        ([(2**31 - 1, 4000.0), (1, 1.0), (2**31 - 1, 4000.0)], "clients[2]", "17179869176001"),  # each by itself would do
+        ([(2**31 - 1, 4000.0), (1, 1.0), (2**31 - 1, 4000.0)], "clients[2]", "17179869176001"),  # each alone is allowed
     ],
     ids=["one", "together"],
 )
-def test_more_capacity_than_can_be_counted(
+def test_too_much_capacity_is_refused(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     clients: list[tuple[int, float]], where: str, found: str,
 ) -> None:  # fmt: skip
@@ -136,7 +136,7 @@ def test_a_body_over_the_limit(service: Service) -> None:
     assert declared["found"] == f"{MAX_BODY + 1} bytes"
     response = service.client.post("/v1/assign", content=send_in_chunks(2 * MAX_BODY), headers=HEADERS)
     check_refusal(response, 413, {"found": f"more than {MAX_BODY} bytes", "allowed": allowed})
-    assert service.assign(change() + b" " * (MAX_BODY - len(change()))).status_code == 200  # just not over it
+    assert service.assign(change() + b" " * (MAX_BODY - len(change()))).status_code == 200  # exactly at the limit
 
 
 def test_a_small_body_that_inflates_to_a_large_one(service: Service) -> None:
@@ -167,7 +167,7 @@ def test_names_that_are_too_long(service: Service) -> None:
 def test_no_such_page(service: Service) -> None:
     error = check_refusal(service.client.get("/v2/assign"), 404, {"found": "GET /v2/assign"})
     assert "/v1/assign" in error["allowed"]
-    assert check_refusal(service.client.get("/docs"), 404, {})  # it would need the internet
+    assert check_refusal(service.client.get("/docs"), 404, {})  # the page would need the internet
 
 
 def test_no_such_method(service: Service) -> None:
@@ -182,7 +182,7 @@ def test_a_header_twice(service: Service) -> None:
     check_refusal(response, 400, {"where": "Optassign-Mode", "found": "2 times", "allowed": "once"})
 
 
-def test_refusals_leave_no_trace_in_the_log_of_a_bug(service: Service) -> None:
+def test_refusals_are_not_logged_as_errors(service: Service) -> None:
     assert not service.list_events("bug")
     assert not [line for line in service.log if "traceback" in line]
     assert not service.list_events("worker_died")

@@ -1,4 +1,4 @@
-"""`serve --register`: the service asks an assignor of one's own, in its workers and in comparisons."""
+"""Tests of `serve --register`: the service uses a user's assignor in its workers and in comparisons."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class Mine(GreedyAssignor):
 """
 
 
-def test_it_answers_and_is_compared(tmp_path: Path) -> None:
+def test_a_registered_assignor_answers_and_is_compared(tmp_path: Path) -> None:
     (tmp_path / "my_module.py").write_text(MODULE, encoding="utf-8")
     state = generate("scale-out", 12, 3, 1, seed=1)
     options = ("--register", "my_module:Mine", "--assignor", "mine", "--workers", "1")

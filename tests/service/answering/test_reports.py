@@ -1,4 +1,4 @@
-"""`POST /v1/applied`: recordings are of what was applied, with the service's answer beside it, and that is remembered."""
+"""Tests of `POST /v1/applied`: recordings have the applied answer beside the service's, and the applied one is remembered."""
 
 import gzip
 import json
@@ -40,12 +40,12 @@ from optassign.service.recorder import Recorder
 
 
 def apply_other(state: ApplicationState) -> TaskAssignment:
-    """What a plug-in may have applied: another answer than the service's, whose report says next to nothing."""
+    """Return an answer that a plug-in may have applied: not the service's, and with an empty report."""
     return assign(state, "sticky").model_copy(update={"assignor": "fallback", "report": Report(found_by="fallback")})
 
 
 def read_only_recording(recordings: Path, application: str) -> Recording:
-    """The one recording of an application, once it is there and as it is then."""
+    """Return the only recording of an application, once it is written."""
     folder = recordings / name_folder(application)
     wait_until(lambda: list_files(folder))
     (path,) = list_files(folder)
@@ -59,7 +59,7 @@ def await_report(recordings: Path, application: str) -> Recording:
     return read_only_recording(recordings, application)
 
 
-def test_what_was_applied_without_the_service_is_recorded_with_its_answer_beside(service: Service, recordings: Path) -> None:
+def test_an_answer_applied_without_the_service_is_recorded_with_the_services(service: Service, recordings: Path) -> None:
     state = make_state("reported")
     applied, at = apply_other(state), read_milliseconds()
     response = service.report(
@@ -102,8 +102,8 @@ def test_whether_an_answer_is_balanced_is_not_taken_from_its_report() -> None:
         assert summarise(state, answer).balanced is measure(state, answer).balanced is balanced
 
 
-def test_what_a_fallback_was_not_told_is_in_its_report(service: Service, recordings: Path) -> None:
-    """Rates of the input, which it does not measure; holds, drains and limits, which it knows nothing of."""
+def test_the_report_of_a_fallback_names_ignored_requests(service: Service, recordings: Path) -> None:
+    """The fallback measures no rates of the input, and does not know holds, drains and limits."""
 
     def weighed(ends: int, at: str) -> ApplicationState:
         state = generate("cold", 4, 2, 0, seed=1)
@@ -133,7 +133,7 @@ def test_what_a_fallback_was_not_told_is_in_its_report(service: Service, recordi
     assert rates == [0.0, pytest.approx(0.5, abs=0.01), pytest.approx(1.0, abs=0.01), pytest.approx(1.5, abs=0.02)]
 
 
-def test_what_was_applied_is_remembered(service: Service, recordings: Path) -> None:
+def test_an_applied_answer_is_remembered(service: Service, recordings: Path) -> None:
     state = make_state("reported-memory")
     applied, at = apply_other(state), read_milliseconds()
     service.report(make_report(state, applied), "r-1", at)
@@ -151,13 +151,13 @@ def test_a_report_from_before_the_last_answer_is_not_remembered(service: Service
     assert again.without_times() == expected.without_times()
 
 
-def test_an_answer_that_was_refused_goes_beside_what_was_applied(service: Service, recordings: Path) -> None:
+def test_a_refused_answer_is_recorded_beside_the_applied_one(service: Service, recordings: Path) -> None:
     state = make_state("refused")
     given = service.assign(state, optassign_rebalance="r-7")
     applied = apply_other(state)
-    # By a clock that is behind, so that the date alone would say that the service's answer is the newer one.
+    # The reporter's clock is behind, so that by its date the service's answer would be the newer one.
     response = service.report(make_report(state, applied, "found task 0_1 twice"), "r-7", read_milliseconds() - 3_600_000)
-    assert response.json()["beside"] is None  # it is told already
+    assert response.json()["beside"] is None  # the plug-in has it already
     recording = await_report(recordings, "refused")
     assert (recording.assignment, recording.assignor) == (applied, "fallback")
     assert recording.beside is not None
@@ -169,17 +169,17 @@ def test_an_answer_that_was_refused_goes_beside_what_was_applied(service: Servic
     assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
 
 
-def test_what_is_told_twice_is_recorded_once(service: Service, recordings: Path) -> None:
+def test_a_repeated_report_is_recorded_once(service: Service, recordings: Path) -> None:
     state = make_state("twice")
     body = make_report(state, apply_other(state))
     for _ in range(2):
         assert service.report(body, "r-2", read_milliseconds()).status_code == 200
     service.report(make_report(make_state("twice-after"), apply_other(state)), "r-3", read_milliseconds())
-    await_report(recordings, "twice-after")  # the recorder has come to the end
+    await_report(recordings, "twice-after")  # the recorder has processed both reports
     assert read_only_recording(recordings, "twice").rebalance == "r-2"
 
 
-def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service, recordings: Path) -> None:
+def test_in_shadow_mode_both_answers_are_recorded_and_neither_is_remembered(service: Service, recordings: Path) -> None:
     state = make_state("shadow-report")
     applied = apply_other(state).model_copy(update={"assignor": "kafka-high-availability"})
     before = service.read_metric("optassign_reports_total", mode="shadow") or 0  # of other tests
@@ -195,7 +195,7 @@ def test_in_shadow_both_are_recorded_and_nothing_is_remembered(service: Service,
     assert service.read_metric("optassign_reports_total", mode="shadow") == before + 1
 
 
-def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:
+def test_a_restart_remembers_reported_answers(tmp_path: Path) -> None:
     state = make_state("restarted")
     applied = apply_other(state)
     options = ("--workers", "1", "--recordings", str(tmp_path))
@@ -203,7 +203,7 @@ def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:
         service.assign(state, optassign_rebalance="r-1")
         service.report(make_report(state, applied), "r-1", read_milliseconds() + 60_000)
     with run_service_here(*options) as service:
-        # The plug-in has not heard that its report was taken: it is known by its id, not told by anybody.
+        # The plug-in does not know that its report was accepted: the service knows it by its id.
         assert service.report(make_report(state, applied), "r-1", read_milliseconds() + 60_000).status_code == 200
         again = read_answer(service.assign(state))
         assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
@@ -213,7 +213,7 @@ def test_a_restart_remembers_what_was_reported(tmp_path: Path) -> None:
     assert not recordings[0].beside.after_the_fact
 
 
-def test_without_recordings_a_shadow_is_compared_all_the_same() -> None:
+def test_a_shadow_is_compared_without_recordings() -> None:
     state = make_state("unrecorded")
     body = make_report(state, apply_other(state))
     with run_service_here("--workers", "1") as service:
@@ -225,7 +225,7 @@ def test_without_recordings_a_shadow_is_compared_all_the_same() -> None:
 
 @pytest.mark.parametrize("first", ["answer", "report"])
 def test_answer_and_report_become_one_recording_in_any_order(tmp_path: Path, first: str) -> None:
-    """The answer of a worker that was too slow comes after the plug-in's report."""
+    """The answer of a slow worker comes after the plug-in's report."""
     state = make_state("any-order")
     ours, applied, at = assign(state), apply_other(state), "2026-07-01T12:00:00.000Z"
     answered = RecordingHead(
@@ -271,7 +271,7 @@ def test_bad_reports_are_refused(
 
 
 def test_older_recordings_are_read_as_before() -> None:
-    """What is new in the format may be missing."""
+    """Fields that are new in the format may be missing."""
     head = read_recording(Path(__file__).parents[2] / "data" / "recordings" / "shadow.json.gz")
     assert (head.reported, head.beside, head.beside_assignment, head.rebalance) == (False, None, None, None)
     assert not head.applied

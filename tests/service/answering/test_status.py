@@ -1,4 +1,4 @@
-"""What a follow-up is for, and which status an application has by it."""
+"""Tests of the purpose of a follow-up, and of the status of an application that follows from it."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -41,8 +41,8 @@ def make_head(state: ApplicationState, assignor: str = "cp-sat", **more: object)
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 @pytest.mark.parametrize(("idle", "asked"), [(20_000, 20_000), (900_000, 900_000), (0, None)])
-def test_at_rest_a_follow_up_gives_operators_their_turn(assignor: str, idle: int, asked: int | None) -> None:
-    """The probing interval has no part in it, and the answer breaks no rule."""
+def test_at_rest_a_follow_up_serves_operators_requests(assignor: str, idle: int, asked: int | None) -> None:
+    """The probing interval does not matter, and the answer breaks no rule."""
     state = rest(idle_followup_ms=idle)
     found = assign(state, assignor)
     assert [client.followup_rebalance_ms for client in found.clients] == [asked, None]
@@ -77,7 +77,7 @@ def test_a_paused_group_that_is_not_balanced_asks_too_and_is_not_shown_at_rest()
 
 
 def test_a_resumed_application_waits_until_it_rebalances(tmp_path: Path) -> None:
-    """What has been ended is not among the holds any more; the recording still has the pause."""
+    """The pause is no longer in force, but the last recording still has it."""
     options = {"hold": "paused", "idle_followup_ms": 300_000}
     data = make_snapshot({"0_0": 50_000, "0_1": 50_000}, _UNEVEN, options=options, num_standby_replicas=1).model_dump()
     write_recording(tmp_path, ApplicationState.model_validate({**data, "application": "orders"}), _AT)
@@ -94,7 +94,7 @@ def test_a_resumed_application_waits_until_it_rebalances(tmp_path: Path) -> None
     assert find_shown(3_600, {"orders": asked}).startswith("unknown: its instances have gone, run under another assignor")
 
 
-def test_silence_is_told_from_rest() -> None:
+def test_silence_differs_from_rest() -> None:
     asking, silent = make_head(rest(idle_followup_ms=60_000)), make_head(rest())
     assert find_status(asking) == "at rest"
     assert find_overdue_since(asking, _AT + timedelta(minutes=2)) is None
@@ -114,11 +114,11 @@ def test_silence_is_told_from_rest() -> None:
         ("fallback", {"reported": True, "mode": "shadow"}, "fallback"),
     ],
 )
-def test_who_decides(assignor: str, more: dict[str, object], decider: str) -> None:
+def test_the_deciding_assignor_is_named(assignor: str, more: dict[str, object], decider: str) -> None:
     assert find_decider(make_head(rest(), assignor, **more)) == decider
 
 
-def test_metrics_tell_silence_without_another_rebalance() -> None:
+def test_metrics_show_silence_without_another_rebalance() -> None:
     now = [_AT.timestamp() + 30]
     metrics = Metrics("test", 2, lambda: now[0])
     metrics.show_applied(make_head(rest(idle_followup_ms=60_000), application="quiet"))

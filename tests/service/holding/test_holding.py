@@ -1,4 +1,4 @@
-"""What operators ask for: pause, drain, forget, quiet hours, limits; who may, what is kept, and that recordings replay it."""
+"""Tests of operators' requests: pause, drain, replan, quiet hours, limits; permissions, persistence, and replays."""
 
 import json
 import re
@@ -87,7 +87,7 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
     state = make_state("drained-one")
     client = name_first(state)
     held.client.post(f"/v1/applications/drained-one/drains/{client}", headers=ASK)
-    # The second of the shape's clients is new and empty: it has nothing to give away.
+    # The second client of this shape is new and empty, so it has no task to give up.
     empty = next(c.process_id for c in state.clients if not c.previous_active)
     held.client.post(f"/v1/applications/drained-one/drains/{empty}", headers=ASK)
     answer = read_answer(held.assign(state))
@@ -114,7 +114,7 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
 
 
 def test_a_request_waits_until_the_client_may_stop(held: ServiceHere) -> None:
-    """As a preStop hook does, which has no other program than one that sends requests."""
+    """A preStop hook does so if it can only send requests."""
     state = make_state("awaited-one")
     held.assign(state)
     empty = next(c.process_id for c in state.clients if not c.previous_active)
@@ -147,7 +147,7 @@ def test_a_service_that_stops_waits_for_no_drain(tmp_path: Path) -> None:
         assert waiting.result().status_code == 202
 
 
-def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_an_unknown_client_cannot_drain(held: Running, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     state = make_state("misspelt")
     held.assign(state)
     held.wait_for("rebalance", application="misspelt")
@@ -168,15 +168,15 @@ def test_a_client_that_there_is_not_cannot_drain(held: Running, capsys: pytest.C
     assert (code, out) == (0, "Nothing is paused, drained or limited: misspelt.\n")
 
 
-def test_an_application_that_never_rebalanced_here_is_told(held: Running, capsys: pytest.CaptureFixture[str]) -> None:
-    """It may be paused before its first rebalance, and it may be misspelt."""
+def test_a_command_warns_of_an_unknown_application(held: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    """The application may be paused before its first rebalance, or its name may be wrong."""
     code, out, err = run_here(capsys, "pause", "misspelled", "--url", str(held.client.base_url))
     assert code == 0
     assert "paused" in out
     assert err == "misspelled: this service has answered no rebalance of it; check the name\n"
 
 
-def test_what_comes_next_is_told(held: Running) -> None:
+def test_the_next_rebalance_is_shown(held: Running) -> None:
     state = make_state("next-one")
     shown = held.client.get("/v1/applications/next-one").json()
     assert (shown["last_rebalance"], shown["next_rebalance"], shown["waits_for"]) == (None, None, "")
@@ -188,7 +188,7 @@ def test_what_comes_next_is_told(held: Running) -> None:
 
 
 def test_requests_say_when_they_take_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    """After the idle follow-up at the latest; and only when an instance joins or leaves if there is none."""
+    """The latest time is the idle follow-up; without one, the next join or leave of an instance."""
     with run_service_here("--workers", "1", "--idle-followup", "600") as service:
 
         def ask(command: str, application: str) -> tuple[str, str]:
@@ -224,7 +224,7 @@ def test_requests_say_when_they_take_effect(capsys: pytest.CaptureFixture[str]) 
 def test_a_group_at_rest_rebalances_six_times_an_hour_or_as_configured(
     seconds: str | None, options: dict[str, int], asked: list[int]
 ) -> None:
-    """Whatever its probing interval, here a minute. The application's setting goes before the service's."""
+    """The probing interval, here a minute, does not matter. The application's setting precedes the service's."""
     settings = make_settings(make_parser().parse_args(["serve"] if seconds is None else ["serve", "--idle-followup", seconds]))
     assert seconds is not None or settings.idle_followup == Settings().idle_followup
     with run_service_here("--workers", "1", "--idle-followup", f"{settings.idle_followup:g}") as service:
@@ -236,7 +236,7 @@ def test_a_group_at_rest_rebalances_six_times_an_hour_or_as_configured(
 
 
 def test_an_hour_at_rest_has_six_rebalances_by_default() -> None:
-    """On the service's clock; `FollowupsTest` in java/plugin shows that the plug-in keeps this delay."""
+    """The test uses the service's clock; `FollowupsTest` in java/plugin tests that the plug-in keeps this delay."""
     with run_service_here("--workers", "1", "--idle-followup", f"{Settings().idle_followup:g}") as service:
         rebalances, passed_s = 0, 0.0
         while passed_s < 3_600:
@@ -257,7 +257,7 @@ def test_a_plan_is_forgotten_once(held: Running) -> None:
     assert held.client.get("/v1/applications/forgetful").json()["forget_plan"] is None
 
 
-def test_recordings_replay_what_held(held: Running, folder: Path) -> None:
+def test_recordings_replay_requests_in_force(held: Running, folder: Path) -> None:
     state = make_state("replayed")
     held.client.post("/v1/applications/replayed/pause", headers=ASK)
     sent = read_answer(held.assign(state))
@@ -269,7 +269,7 @@ def test_recordings_replay_what_held(held: Running, folder: Path) -> None:
     assert dump_without_times(again) == dump_without_times(sent)
 
 
-def test_what_holds_is_kept_across_a_restart(tmp_path: Path) -> None:
+def test_requests_in_force_survive_a_restart(tmp_path: Path) -> None:
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         service.client.post("/v1/applications/kept/pause", json={"by": "ann"}, headers=ASK)
         service.client.post("/v1/applications/kept/drains/host:80", json={"by": "bob"}, headers=ASK)
@@ -304,7 +304,7 @@ def test_the_last_requests_are_listed(held: ServiceHere) -> None:
     assert "resumed it" in page
 
 
-def test_only_a_token_that_may_operate_does(tmp_path: Path) -> None:
+def test_only_tokens_of_operators_may_operate(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     lines = [f"{OPERATOR} may=operate name=ann orders", f"{PLUGIN} orders", f"{OTHER} may=operate payments"]
     tokens.write_text("\n".join(lines), encoding="utf-8")
@@ -324,7 +324,7 @@ def test_only_a_token_that_may_operate_does(tmp_path: Path) -> None:
         assert ask("GET", OTHER, "/orders")[0] == 403
         assert ask("GET", OTHER, "")[1] == {"applications": []}
         assert ask("DELETE", "wrong-token-0123456789", "/orders/pause", **ASK)[0] == 401
-        # A page in somebody's browser cannot send our header.
+        # A page of another site cannot send this header.
         status, error = ask("DELETE", OPERATOR, "/orders/pause")
         assert (status, error["where"]) == (400, "Optassign-Protocol")
         assert ask("GET", OPERATOR, "/orders")[1]["paused"] is not None
@@ -381,7 +381,7 @@ def test_bad_requests(held: Running) -> None:
     assert not held.list_events("bug")
 
 
-def test_many_at_once_lose_nothing(held: Running) -> None:
+def test_concurrent_requests_are_all_kept(held: Running) -> None:
     def drain(number: int) -> None:
         held.client.post(f"/v1/applications/crowd/drains/c{number}", headers=ASK)
 
@@ -393,7 +393,7 @@ def test_many_at_once_lose_nothing(held: Running) -> None:
     assert len(held.client.get("/v1/applications/crowd").json()["drains"]) == 20
 
 
-def test_the_description_fits_what_is_shown(held: Running) -> None:
+def test_responses_fit_the_description(held: Running) -> None:
     held.client.post("/v1/applications/described/pause", headers=ASK)
     description = held.client.get("/openapi.json").json()
     schema = {"$ref": "#/components/schemas/AllHolds", "components": description["components"]}

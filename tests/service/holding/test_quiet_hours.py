@@ -1,4 +1,4 @@
-"""When it is quiet, and when that is over, by the clock on the wall."""
+"""Tests of quiet hours and of their end, by local time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_hours(hours: list[str], at: str, until: str | None) -> None:
     assert end == (None if until is None else read(until))
 
 
-def test_the_clock_on_the_wall_counts() -> None:
+def test_local_time_counts() -> None:
     """In the night to 25 October 2026 Berlin's clocks go back from three to two."""
     quiet = parse_hours(["22:00-06:00"], "Europe/Berlin")
     end = quiet.find_end(datetime(2026, 10, 24, 21, 0, tzinfo=UTC))
@@ -46,13 +46,13 @@ def test_the_clock_on_the_wall_counts() -> None:
 @pytest.mark.parametrize(
     "text", ["", "8:00-9:00", "08:00-08:00", "24:00-25:00", "08:60-09:00", "Mo 08:00-09:00", "Mon-Fri", "now"]
 )
-def test_what_no_hours_are(text: str) -> None:
+def test_invalid_hours_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="allowed: such as"):
         parse_hours([text], "UTC")
 
 
 def read(text: str) -> datetime:
-    """`Mon 07:59` of a certain week, `Mon+7` of the next."""
+    """Return the time of `Mon 07:59` in a fixed week, or of `Mon+7` in the next one."""
     day, _, clock = text.partition(" ")
     name, _, more = day.partition("+")
     hours, minutes = map(int, clock.split(":"))

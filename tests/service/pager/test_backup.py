@@ -1,4 +1,4 @@
-"""Backup, restore and the way back from an upgrade, as docs/how-to/availability.md has them."""
+"""Tests of backup, restore and downgrade, as described in docs/how-to/availability.md."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ def ask(service: ServiceHere, application: str) -> None:
 
 
 def check_restored(folder: Path) -> None:
-    """The application is paused, and its last assignment remembered."""
+    """Check that the application is paused and its last assignment remembered."""
     with run_service_here(*OPTIONS, str(folder)) as service:
         (held,) = service.client.get("/v1/applications").json()["applications"]
         assert (held["application"], held["paused"] is not None) == ("orders", True)
@@ -42,8 +42,8 @@ def test_a_copy_of_a_running_service_is_a_backup(tmp_path: Path) -> None:
     check_restored(tmp_path / "backup")
 
 
-def test_what_a_newer_version_has_written_is_read_on_the_way_back(tmp_path: Path) -> None:
-    """Fields that this version does not know cost neither a pause nor the last assignment."""
+def test_a_downgrade_reads_files_of_a_newer_version(tmp_path: Path) -> None:
+    """Fields unknown to this version lose neither a pause nor the last assignment."""
     with run_service_here(*OPTIONS, str(tmp_path)) as service:
         ask(service, "orders")
     file = tmp_path / ".holds.json"

@@ -1,4 +1,4 @@
-"""Applications that end: forgotten by an operator, stopped by rule, back again; and the names that are answered."""
+"""Tests of applications that end or return: ended by an operator or by rule; and of the list of allowed names."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ def test_a_forgotten_application_is_no_alert_until_it_is_back(tmp_path: Path) ->
         assert find_row(service, "orders") == {**find_row(service, "orders"), "word": "stopped"}
         assert "ann" in find_row(service, "orders")["about"]
         assert 'application="orders"' not in service.client.get("/metrics").text
-        service.assign(make_state("orders"))  # an instance stops: the others rebalance once more
+        service.assign(make_state("orders"))  # an instance stops, and the others rebalance once more
         service.wait_for("rebalance", 2, application="orders")
         assert find_row(service, "orders")["word"] == "stopped"
         service.pass_seconds(1_000)

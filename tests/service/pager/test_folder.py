@@ -1,4 +1,4 @@
-"""The folder of recordings: what is kept of groups at rest."""
+"""Tests of the recordings that the folder keeps for groups at rest."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def await_written(service: ServiceHere, number: int) -> None:
     wait_until(lambda: service.read_metric("optassign_recordings_written_total") == number)
 
 
-def test_of_a_group_at_rest_the_first_and_the_last_rebalance_are_kept(tmp_path: Path) -> None:
+def test_the_first_and_last_rebalances_of_a_group_at_rest_are_kept(tmp_path: Path) -> None:
     state = make_resting_state("calm")
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         for number in range(6):

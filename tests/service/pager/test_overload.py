@@ -1,4 +1,4 @@
-"""Solvers that are late, die or are busy: which answer goes out, and what log and metrics say."""
+"""Tests of solvers that are late, die or are busy: the answer that is sent, and the log and metrics."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +12,7 @@ from optassign.recordings.recording import read_recording
 
 
 def test_a_late_solver_costs_no_answer(tmp_path: Path) -> None:
-    """Greedy's answer, which was ready before the solver started, goes out before the deadline, and is recorded."""
+    """Greedy's answer was ready before the solver started; it is sent before the deadline, and recorded."""
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service, ThreadPoolExecutor(1) as thread:
         with service.hold("spare"):
             response = thread.submit(service.assign, make_state("orders"), optassign_deadline_ms="5000")
@@ -37,7 +37,7 @@ def test_a_solver_that_dies_costs_no_answer_and_the_log_names_the_application(tm
 
 
 def refuse_one(service: ServiceHere, **headers: str) -> httpx.Response:
-    """Ask while the only worker is busy, until the deadline."""
+    """Send a request while the only worker is busy, until the deadline."""
     with service.hold("unread"), ThreadPoolExecutor(2) as thread:
         first = thread.submit(service.assign, make_state("large"), optassign_deadline_ms="60000")
         service.await_held("unread")

@@ -1,4 +1,4 @@
-"""What tokens may do that only drain; logins that fail again and again; files of secrets that others may read."""
+"""Tests of tokens that may only drain, of repeated failed logins, and of secrets that other users may read."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_a_token_that_may_drain_does_nothing_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["may=drain client=", "client=orders-1", "may=all"])
-def test_words_that_are_none_are_refused(tmp_path: Path, words: str) -> None:
+def test_unknown_words_in_a_token_file_are_refused(tmp_path: Path, words: str) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"{POD} {words} orders\n", encoding="ascii")
     with pytest.raises(SettingsError, match="line 1"):

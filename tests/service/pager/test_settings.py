@@ -1,4 +1,4 @@
-"""Settings that expire or are refused: what metrics say, and `serve --check`."""
+"""Tests of settings that expire or are refused: their metrics, and `serve --check`."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Requests that show or count soon: a drain on the pages, quiet hours that last for long; and bodies with two lengths."""
+"""Tests of requests that take effect soon: a drain on the pages, long quiet hours; and of bodies with two lengths."""
 
 import socket
 from pathlib import Path

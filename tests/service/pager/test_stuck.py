@@ -1,4 +1,4 @@
-"""A group that makes no progress: seconds until its status and metrics say so, also if the service restarts in between."""
+"""Tests of a group without progress: the delay of its status and metrics, also if the service restarts meanwhile."""
 
 import math
 from datetime import datetime
@@ -77,8 +77,8 @@ def test_a_restart_of_the_service_changes_no_clock(tmp_path: Path) -> None:
             assert found == pytest.approx(value, nan_ok=True), name
 
 
-def test_in_shadow_mode_it_is_told_and_a_restart_changes_no_clock(tmp_path: Path) -> None:
-    """Kafka's own assignor decides, and reports no copy that it waits for."""
+def test_a_stuck_group_in_shadow_mode_is_shown_also_after_a_restart(tmp_path: Path) -> None:
+    """Kafka's assignor decides, and reports no awaited copies."""
     group = Group("orders")
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
         for number, lag in enumerate((100_000, 60_000, 60_000), start=1):

@@ -1,4 +1,4 @@
-"""What deploy/ has fits the service: container, systemd unit, Kubernetes; tried as far as that goes without an engine."""
+"""Tests that container, systemd unit and Kubernetes manifests of deploy/ fit the service, as far as no engine is needed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ POD = MANIFESTS["statefulset"]["spec"]["template"]["spec"]
 
 
 def read_steps(stage: int) -> list[tuple[str, str]]:
-    """(instruction, what follows it) of a stage of the container file."""
+    """Return (instruction, its arguments) for each step of a stage of the container file."""
     stages = re.split(r"^(?=FROM )", re.sub(r"^#.*\n", "", IMAGE, flags=re.MULTILINE).strip(), flags=re.MULTILINE)[1:]
     lines = [line.partition(" ") for line in stages[stage].splitlines() if line.strip()]
     return [(name, rest.strip()) for name, _, rest in lines]
 
 
 def read_command() -> list[str]:
-    """The command line of the container, without what is given at its start."""
+    """Return the command line of the container, without arguments given at its start."""
     (entry,) = (json.loads(rest) for name, rest in read_steps(1) if name == "ENTRYPOINT")
     assert isinstance(entry, list)
     return entry
@@ -49,7 +49,7 @@ def read_unit(name: str) -> str:
     return str(found)
 
 
-def test_what_the_image_copies_is_there_and_not_ignored() -> None:
+def test_files_that_the_image_copies_exist_and_are_not_ignored() -> None:
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     copied = [path for name, rest in read_steps(0) if name == "COPY" for path in rest.split()[:-1]]
     assert sorted(copied) == sorted(line.removeprefix("!") for line in ignored if line.startswith("!"))
@@ -58,7 +58,7 @@ def test_what_the_image_copies_is_there_and_not_ignored() -> None:
 
 @pytest.mark.long
 def test_the_steps_of_the_image_make_a_service_that_runs(tmp_path: Path) -> None:
-    """Each step with the folders of the image put below another."""
+    """Each step runs with the folders of the image below a temporary one."""
     build = tmp_path / "build"
     build.mkdir()
     inside = {"/opt/optassign": str(tmp_path / "opt"), "/var/lib/optassign": str(tmp_path / "var")}
@@ -85,7 +85,7 @@ def test_the_steps_of_the_image_make_a_service_that_runs(tmp_path: Path) -> None
                     ["sh", "-c", translate(rest)], cwd=build, env=environment, capture_output=True, text=True, check=False
                 )
                 assert done.returncode == 0, f"{rest}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    shutil.rmtree(build)  # the image has it no more
+    shutil.rmtree(build)  # the final image lacks it
     log = tmp_path / "log"
     command = [translate(part) for part in read_command()] + ["--port", "0", "--workers", "1"]
     with log.open("wb") as stream, subprocess.Popen(command, cwd=tmp_path, stderr=stream, env=environment) as service:
@@ -120,10 +120,10 @@ def test_ports_and_pages_are_the_services() -> None:
         asked = CONTAINER[probe]["httpGet"]
         assert asked["port"] == named["name"]
         assert asked["scheme"] == "HTTPS"
-        assert asked["path"] in PAGES & {"/healthz", "/readyz"}  # those that need no token
+        assert asked["path"] in PAGES & {"/healthz", "/readyz"}  # the pages that need no token
 
 
-def test_all_select_the_same_pods() -> None:
+def test_all_manifests_select_the_same_pods() -> None:
     labels = MANIFESTS["statefulset"]["spec"]["template"]["metadata"]["labels"]
     assert MANIFESTS["statefulset"]["spec"]["selector"]["matchLabels"] == labels
     assert MANIFESTS["service"]["spec"]["selector"] == labels
@@ -131,7 +131,7 @@ def test_all_select_the_same_pods() -> None:
     assert MANIFESTS["statefulset"]["spec"]["serviceName"] == MANIFESTS["service"]["metadata"]["name"]
 
 
-def test_what_is_mounted_is_what_the_service_is_told() -> None:
+def test_mounted_files_are_those_in_the_services_options() -> None:
     mounts = {each["name"]: each["mountPath"] for each in CONTAINER["volumeMounts"]}
     claims = {each["metadata"]["name"] for each in MANIFESTS["statefulset"]["spec"]["volumeClaimTemplates"]}
     assert set(mounts) == {each["name"] for each in POD["volumes"]} | claims
@@ -141,7 +141,7 @@ def test_what_is_mounted_is_what_the_service_is_told() -> None:
     assert mounts["recordings"] == make_parser().parse_args(read_command()[1:]).recordings
 
 
-def test_the_user_is_nobody_else_and_may_do_nothing_else() -> None:
+def test_the_user_is_not_root_and_has_no_capabilities() -> None:
     (user,) = (rest for name, rest in read_steps(1) if name == "USER")
     context = POD["securityContext"]
     assert user == f"{context['runAsUser']}:{context['runAsGroup']}"
@@ -156,9 +156,7 @@ def test_the_user_is_nobody_else_and_may_do_nothing_else() -> None:
 
 def test_limits_are_those_of_the_page() -> None:
     grace = POD["terminationGracePeriodSeconds"]
-    assert (
-        int(read_unit("TimeoutStopSec")) == grace >= 60 + 30
-    )  # the longest deadline there is, and what docs/how-to/deploy.md adds
+    assert int(read_unit("TimeoutStopSec")) == grace >= 60 + 30  # the longest deadline, and the margin of docs/how-to/deploy.md
     assert int(read_unit("LimitNOFILE")) >= 2 * Limits().connections
     memory = CONTAINER["resources"]["limits"]["memory"].removesuffix("i")
     assert read_unit("MemoryMax") == memory
@@ -173,7 +171,7 @@ def test_limits_are_those_of_the_page() -> None:
 
 
 def test_workers_and_memory_agree_wherever_the_service_is_started() -> None:
-    """A worker more than the memory is for, and the kernel ends the service under load."""
+    """With a worker too many for the memory, the kernel ends the service under load."""
     parser = make_parser()
     memory = CONTAINER["resources"]["limits"]["memory"].removesuffix("i")
     unit = parser.parse_args(shlex.split(read_unit("ExecStart"))[1:])
@@ -227,7 +225,7 @@ def test_every_file_is_on_the_page() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-def test_systemd_takes_the_unit_and_finds_little_to_say_against_it(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit_and_rates_it_well(tmp_path: Path) -> None:
     unit = tmp_path / "optassign.service"
     unit.write_text(UNIT.replace("/opt/optassign/bin/optassign", sys.executable), encoding="utf-8")
     checked = run_analyze("verify", "--man=no", unit)
@@ -242,7 +240,7 @@ def run_analyze(*arguments: Any) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_service_needs_no_memory_that_is_writable_and_executable(one_worker: Service, switch: Path) -> None:
-    """`MemoryDenyWriteExecute` of the unit, by the kernel's own switch, which children inherit: `one_worker` runs under it."""
+    """The kernel's switch for the unit's `MemoryDenyWriteExecute`, which children inherit, is set for `one_worker`."""
     if (switch / "missing").exists():
         pytest.skip("needs Linux 6.3 or later")
     assert read_answer(one_worker.assign(make_state("no-such-memory"))).clients

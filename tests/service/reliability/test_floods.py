@@ -1,4 +1,4 @@
-"""What an attacker does to the service, in small (`make attacks` does it in large): an innocent plug-in gets its answers."""
+"""Tests of attacks on a small scale (`make attacks` has the large ones): an innocent plug-in gets its answers."""
 
 import asyncio
 import signal
@@ -42,13 +42,13 @@ _LIMITS = ("--max-connections", "40", "--max-connections-per-peer", "30", "--max
 
 @pytest.fixture
 def flooded() -> Iterator[ServiceHere]:
-    """A service with low limits."""
+    """Yield a service with low limits."""
     with run_service_here("--workers", "1", *_LIMITS) as service:
         yield service
 
 
 def test_half_sent_heads_make_room_for_others_and_end(flooded: ServiceHere) -> None:
-    """From the same address, even: the oldest half head goes first."""
+    """Even from the same address, the connection with the oldest half head is closed first."""
     held = open_connections(flooded, 60, _HALF_A_HEAD)
     with httpx.Client(base_url=flooded.client.base_url, timeout=MOST_SECONDS) as innocent:
         for number in range(10):
@@ -59,14 +59,14 @@ def test_half_sent_heads_make_room_for_others_and_end(flooded: ServiceHere) -> N
         flooded.pass_seconds(9.9)
         assert innocent.get("/readyz").status_code == 200
         assert count_open(held) > 0
-        flooded.pass_seconds(1.2)  # 10 s for a head, and a second between looks
+        flooded.pass_seconds(1.2)  # 10 s for a head, and a second between checks
         wait_until(lambda: count_open(held) == 0)
         assert innocent.get("/readyz").status_code == 200
     wait_until(lambda: flooded.read_metric("optassign_connections") == 1)
 
 
 def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
-    """What is under way is not ended for others: they are refused. Another peer is served all the while."""
+    """Connections with requests under way stay, and new ones of this peer are refused. Another peer is still served."""
     flooded.client.close()
     other = httpx.HTTPTransport(local_address="127.0.0.2")
     flooded.client = httpx.Client(base_url=flooded.client.base_url, transport=other, timeout=MOST_SECONDS)
@@ -83,7 +83,7 @@ def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
         wait_until(lambda: _is_ready(client))
 
 
-def test_who_asks_nothing_more_is_put_out(flooded: ServiceHere) -> None:
+def test_idle_connections_are_closed(flooded: ServiceHere) -> None:
     (idle,) = open_connections(flooded, 1, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     idle.settimeout(MOST_SECONDS)
     said = b""
@@ -96,7 +96,7 @@ def test_who_asks_nothing_more_is_put_out(flooded: ServiceHere) -> None:
     assert flooded.list_events("connection_ended", why="idle")
 
 
-def test_who_takes_no_answer_is_put_out() -> None:
+def test_connections_that_read_no_answer_are_closed() -> None:
     async def find_faults() -> list[str | None]:
         connections = Connections(Limits(), 1800)
         protocol = connections.make_protocol(config=Config(lambda: None), server_state=ServerState(), app_state={})
@@ -110,18 +110,18 @@ def test_who_takes_no_answer_is_put_out() -> None:
     assert asyncio.run(find_faults()) == [None, "answer unread", None]
 
 
-def test_a_body_that_stands_still_holds_nothing_for_others(flooded: ServiceHere) -> None:
+def test_stalled_bodies_do_not_block_others(flooded: ServiceHere) -> None:
     held = begin_bodies(flooded, 25)
     wait_until(lambda: flooded.read_metric("optassign_in_flight") == 25)
     assert_answered(flooded.assign(make_state("beside-the-held")))
-    flooded.pass_seconds(10.1)  # long before the 60 s of their deadline are over
+    flooded.pass_seconds(10.1)  # long before the end of their deadline of 60 s
     for connection in held:
         connection.settimeout(MOST_SECONDS)
         assert b" 408 " in connection.recv(1000)
     assert not flooded.list_events("rebalance", in_time=False)
 
 
-def test_the_largest_body_on_its_way_goes_where_there_is_no_room(flooded: ServiceHere) -> None:
+def test_the_largest_body_under_way_is_dropped_for_lack_of_room(flooded: ServiceHere) -> None:
     held = open_connections(flooded, 1, write_request_head("/v1/assign", 4_000_000) + b" " * 3_900_000)
     wait_until(lambda: (flooded.read_metric("optassign_held_bytes") or 0) >= 3_900_000)
     large = write_request_head("/v1/assign", 3_000_000) + b" " * 2_900_000
@@ -144,7 +144,7 @@ def _is_ready(client: httpx.Client) -> bool:
         return False
 
 
-def test_a_log_that_nobody_reads_stops_nothing() -> None:
+def test_an_unread_log_does_not_block_the_service() -> None:
     process, port = start_unread_service("--workers", "1", "--assignor", "greedy")
     body = make_state("unread").model_dump_json().encode()
     try:
@@ -152,7 +152,7 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
             wait_until(lambda: _is_ready(client))
             statuses = {
                 client.post("/v1/assign", content=body, headers=HEADERS).status_code for _ in range(30)
-            }  # it was stuck after 6
+            }  # the service hung after 6
         assert statuses == {200}
         process.send_signal(signal.SIGTERM)
         assert process.wait(MOST_SECONDS) == 0
@@ -162,7 +162,7 @@ def test_a_log_that_nobody_reads_stops_nothing() -> None:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="as Linux does it")
 def test_workers_do_not_outlive_the_service() -> None:
-    """Not even one that is stuck, here stopped, and so cannot see that it has gone."""
+    """A worker that is stuck, here stopped, cannot notice that the service is gone, and still ends."""
     with run_service("--workers", "1") as service:
         stuck = service.list_worker_pids()
         assert all(is_running(pid) for pid in stuck)
@@ -172,7 +172,7 @@ def test_workers_do_not_outlive_the_service() -> None:
             wait_until(lambda: not any(is_running(pid) for pid in stuck))
 
 
-def test_errors_are_not_collected_without_end(service: Service) -> None:
+def test_many_errors_are_refused_by_the_first(service: Service) -> None:
     response = service.assign(write_wrong_consumers(290_000))
     assert response.status_code == 400
     assert response.json()["where"] == 'clients[0].consumers["0"][0]'
@@ -181,7 +181,7 @@ def test_errors_are_not_collected_without_end(service: Service) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc").exists(), reason="memory as Linux tells it")
 def test_no_body_takes_the_service_far_beyond_its_size() -> None:
-    """All that `make attacks` sends, smaller: refused in words, by the worker that got it, which goes on."""
+    """Bodies of `make attacks`, smaller: a worker refuses each with an error, and goes on."""
     with run_service("--workers", "1") as service, MemoryWatch(service.process.pid) as watch:
         pids = set(service.list_worker_pids())
         for name, make in BODIES.items():
@@ -193,14 +193,14 @@ def test_no_body_takes_the_service_far_beyond_its_size() -> None:
     assert max(watch.most.values()) < 400 << 20
 
 
-def test_an_application_that_comes_late_is_refused_in_words(one_worker: Service) -> None:
+def test_a_late_application_field_is_refused(one_worker: Service) -> None:
     response = one_worker.assign(hide_application(900_000))
     assert response.status_code == 400
     assert response.json()["where"] == "application"
     assert response.json()["found"] == "it after more than 256 KiB of other fields"
 
 
-def test_tokens_of_applications_are_read_anew_without_a_restart(tmp_path: Path) -> None:
+def test_tokens_of_applications_are_reloaded_without_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"# all\n{_TOKENS[0]}\n{_TOKENS[1]} orders payments\n", encoding="utf-8")
     with run_service_here("--workers", "1", "--token-file", str(file)) as service:

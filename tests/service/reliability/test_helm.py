@@ -1,4 +1,4 @@
-"""The Helm chart renders what Kubernetes takes, starts service and watcher with options they have, and refuses bad values."""
+"""Tests that the Helm chart renders valid manifests, uses existing options of service and watcher, and refuses bad values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.long
 CHART = ROOT / "deploy" / "helm"
 MANIFESTS = ROOT / "deploy" / "kubernetes"
 VERSIONS = ("1.27.0", "1.37.0")
-"""The first that the chart allows, and the last whose schemas are known."""
+"""The first version that the chart allows, and the last with known schemas."""
 OF_THE_OPERATOR = ("ServiceMonitor", "PrometheusRule")
-"""Kinds that Kubernetes itself does not know."""
+"""Kinds that Kubernetes itself does not define."""
 DIGEST = f"sha256:{'0a' * 32}"
 EVERYTHING: dict[str, Any] = {
     "image": {"digest": DIGEST},
@@ -64,13 +64,13 @@ def find_container(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]
     return dict(container)
 
 
-def test_helm_finds_nothing_to_say() -> None:
+def test_helm_lint_passes() -> None:
     done = subprocess.run([find_helm(), "lint", "--strict", CHART], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_kubernetes_takes_what_is_rendered(everything: list[dict[str, Any]], version: str) -> None:
+def test_rendered_manifests_fit_the_schemas_of_kubernetes(everything: list[dict[str, Any]], version: str) -> None:
     documents = [*render_chart(), *everything]
     for file in MANIFESTS.rglob("*.yaml"):
         documents += yaml.safe_load_all(file.read_text(encoding="utf-8"))
@@ -84,8 +84,8 @@ def test_kubernetes_takes_what_is_rendered(everything: list[dict[str, Any]], ver
         check_manifest(broken, version)
 
 
-def test_by_default_it_is_what_the_manifests_are() -> None:
-    """Only labels differ, what has a default in Kubernetes, and an option that has its own default."""
+def test_the_default_chart_renders_the_manifests() -> None:
+    """The differences are labels, defaults of Kubernetes, and an option with its own default."""
 
     def simplify(document: dict[str, Any]) -> Any:
         text = json.loads(json.dumps(document))
@@ -132,7 +132,7 @@ def test_service_and_watcher_take_the_options(everything: list[dict[str, Any]], 
     assert f"found that {file} cannot be read" in done.stderr, "it takes all options, and then misses its file"
 
 
-def test_the_operator_scrapes_and_alerts_as_the_documents_say(everything: list[dict[str, Any]]) -> None:
+def test_the_operator_scrapes_and_alerts_as_documented(everything: list[dict[str, Any]]) -> None:
     monitor, rule = (next(one for one in everything if one["kind"] == kind) for kind in OF_THE_OPERATOR)
     (service,) = (one for one in everything if one["kind"] == "Service")
     assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
@@ -182,7 +182,7 @@ def test_bad_values_are_refused(value: str, found: str) -> None:
 
 
 def test_each_value_has_a_comment_and_a_schema() -> None:
-    """A value is documented where it stands: by a line above it, or above the values that it belongs to."""
+    """A comment is above each value or above its group of values."""
     values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
     schema = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
     assert set(values) <= set(schema["properties"])

@@ -1,4 +1,4 @@
-"""The socket that the service listens on."""
+"""Tests of the socket that the service listens on."""
 
 import asyncio
 import socket
@@ -20,5 +20,5 @@ async def accept_one() -> None:
 
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
-    """Nagle's algorithm would hold back the second part of each answer for some 40 ms."""
+    """Nagle's algorithm would delay the second part of each answer by about 40 ms."""
     asyncio.run(accept_one())

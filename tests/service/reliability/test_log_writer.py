@@ -1,4 +1,4 @@
-"""A flood of one kind of event is cut short and counted, and leaves room for the others; the clock is the test's."""
+"""Tests that a flood of one kind of event is limited and counted, and leaves room for other events; the clock is the test's."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ BURST, PER_SECOND = 500, 50
 
 
 class Log:
-    """A logger whose lines go to a file; `lines` ends it."""
+    """A logger that writes lines to a file; `lines` ends it and returns them."""
 
     def __init__(self, file: Path) -> None:
         self._file, self.seconds = file, 0.0
@@ -44,7 +44,7 @@ def count_dropped(lines: list[str], kind: str) -> int:
     return sum(json.loads(line).get(kind, 0) for line in lines if line.startswith("{"))
 
 
-def test_a_flood_of_one_kind_is_cut_short_and_counted(log: Log) -> None:
+def test_a_flood_of_one_kind_is_limited_and_counted(log: Log) -> None:
     log.send("flood", BURST + 100)
     log.send("another", 1)
     lines = log.lines()

@@ -1,4 +1,4 @@
-"""A log of which each line is one event, whatever names and bodies say: in both forms, byte by byte."""
+"""Tests that each line of the log is one event, whatever names and bodies contain, in both forms and byte by byte."""
 
 import json
 import logging
@@ -17,12 +17,12 @@ import optassign.service
 from optassign.service.logs import TEXTS, JsonFormatter, LogWriter, TextFormatter, describe_event
 
 NASTY = "a\u2028b\u0085c\u202ed\x1b[31me\u2029f\u0000g\x7fh\ni\rj\ufeffk\u2066l"
-"""Ends of lines and of paragraphs, changes of direction, escapes for terminals, NUL."""
+"""Line and paragraph separators, bidirectional controls, terminal escapes and NUL."""
 _HIDDEN = {character for character in NASTY if not character.isprintable()}
 
 
 def ask_with_nasty_names(client: httpx.Client) -> None:
-    """Have names from outside reach all events that tell one."""
+    """Send requests so that names from outside reach all events that contain a name."""
     state = make_state(NASTY)
     renamed = state.model_dump_json().replace(state.clients[0].process_id, json.dumps(NASTY)[1:-1])
     fields = json.loads(renamed)
@@ -37,7 +37,7 @@ def ask_with_nasty_names(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_no_name_reaches_the_log_as_it_is(tmp_path: Path, form: str) -> None:
+def test_names_are_escaped_in_the_log(tmp_path: Path, form: str) -> None:
     log = tmp_path / "log"
     with log.open("wb") as stream:
         writer = LogWriter(stream.fileno(), str)
@@ -56,8 +56,8 @@ def test_no_name_reaches_the_log_as_it_is(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_standard_error_gets_lines_in_the_form_that_was_asked_for(form: str) -> None:
-    """In a process of its own, as it takes the root logger."""
+def test_standard_error_has_lines_in_the_requested_form(form: str) -> None:
+    """The test runs a process, because logging takes over the root logger."""
     code = f"import logging; from optassign.service.logs import *; set_up_logging({form!r}); log_event('a', b='c d')"
     done = subprocess.run([sys.executable, "-c", f"{code}; logging.shutdown()"], capture_output=True, text=True, check=True)
     (line,) = done.stderr.splitlines()
@@ -67,7 +67,7 @@ def test_standard_error_gets_lines_in_the_form_that_was_asked_for(form: str) -> 
         assert line.endswith(' info a b="c d"')
 
 
-def test_serve_says_where_an_assignor_promises_less_than_plug_ins_insist_on(service: Service) -> None:
+def test_serve_warns_of_an_assignor_that_promises_too_few_rules(service: Service) -> None:
     assert not service.list_events("assignor_promises_less")
     with run_service_here("--workers", "1", "--assignor", "sticky") as other:
         line = other.wait_for("assignor_promises_less")
@@ -75,8 +75,8 @@ def test_serve_says_where_an_assignor_promises_less_than_plug_ins_insist_on(serv
     assert "plug-ins refuse" in line["note"]
 
 
-def test_every_event_has_a_sentence_that_says_what_happened() -> None:
-    """The names of all events, as they stand in the sources; no sentence begins with a small letter."""
+def test_every_event_has_a_sentence() -> None:
+    """The names of events are those in the sources; no sentence begins with a small letter."""
     root = Path(optassign.service.__file__).parent
     sources = "".join(path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py")))
     events = set(re.findall(r'log_event\(\s*"(\w+)"', sources))
@@ -90,7 +90,7 @@ def test_every_event_has_a_sentence_that_says_what_happened() -> None:
             assert sentence[0].isupper() or text.startswith("{"), event
 
 
-def test_a_line_for_people_is_a_sentence_and_has_no_json_in_it(service: Service) -> None:
+def test_a_text_line_is_a_sentence_without_json(service: Service) -> None:
     record = logging.LogRecord("optassign.service", logging.INFO, "", 0, "worker_ready", None, None)
     record.fields = {"pid": 7, "dropped": {"lags": 2}, "ignored": ["a", "b c"], "why": None}
     line = TextFormatter().format(record)

@@ -1,4 +1,4 @@
-"""Who may ask: loopback only, or token and TLS."""
+"""Tests of access to the service: loopback only, or token and TLS."""
 
 import os
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="module")
 def tls(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Certificate and key, as files."""
+    """Return files of the certificate and the key."""
     files = write_certificate(authority, tmp_path_factory.mktemp("tls"))
     return str(files.certificate), str(files.key)
 
 
 @pytest.fixture(scope="module")
 def guarded(authority: trustme.CA, tls: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """On all addresses, with token and TLS."""
+    """Yield a service on all addresses, with token and TLS."""
     token_file = tmp_path_factory.mktemp("token") / "token"
     token_file.write_text(f"{TOKEN}\n", encoding="utf-8")
     options = ("--host", "0.0.0.0", "--token-file", str(token_file), "--tls-cert", tls[0], "--tls-key", tls[1])
@@ -47,7 +47,7 @@ def test_with_the_token_over_tls(guarded: Service) -> None:
 
 
 @pytest.mark.parametrize("given", [None, "", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x"])
-def test_without_it(guarded: Service, given: str | None) -> None:
+def test_requests_without_the_token_are_refused(guarded: Service, given: str | None) -> None:
     response = guarded.assign(generate("steady", 12, 3, 1, seed=1), authorization=given)
     assert response.status_code == 401
     assert response.json()["where"] == "Authorization"
@@ -55,7 +55,7 @@ def test_without_it(guarded: Service, given: str | None) -> None:
     assert TOKEN not in response.text
 
 
-def test_only_pages_that_tell_nothing_are_open(guarded: Service) -> None:
+def test_only_health_pages_are_open(guarded: Service) -> None:
     for page, status in (("/healthz", 200), ("/readyz", 200), ("/metrics", 401), ("/openapi.json", 401), ("/other", 401)):
         assert guarded.client.get(page).status_code == status, page
     assert guarded.client.post("/v1/compare", content=b"{}", headers=HEADERS).status_code == 401
@@ -102,7 +102,7 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_it_does_not_start_with(
+def test_invalid_options_are_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, tls: tuple[str, str], options: list[str], said: str
 ) -> None:
     (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
@@ -128,8 +128,8 @@ def test_two_services_do_not_share_a_port_or_a_folder(
         assert "where another service records" in error
 
 
-def test_only_who_has_a_certificate_may_connect(tmp_path: Path) -> None:
-    """Mutual TLS."""
+def test_only_clients_with_a_certificate_may_connect(tmp_path: Path) -> None:
+    """The service requires mutual TLS."""
     authority = trustme.CA()
     files, ca = write_certificate(authority, tmp_path), tmp_path / "ca.pem"
     authority.cert_pem.write_to_path(str(ca))

@@ -1,4 +1,4 @@
-"""SIGTERM: nothing new is taken, what is under way is finished, then the end is 0."""
+"""Tests of SIGTERM: the service refuses new requests, finishes those under way, and ends with exit code 0."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ from optassign import TaskAssignment, assign
 from optassign.generating import generate
 
 
-def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
+def test_requests_under_way_are_finished(tmp_path: Path) -> None:
     state = generate("scale-out", 24, 4, 1, seed=3).model_copy(update={"application": "last"})
     with run_service("--workers", "1", "--recordings", str(tmp_path)) as service, ThreadPoolExecutor(1) as thread:
         workers = service.list_worker_pids()
         with freeze(*workers):
             response = thread.submit(service.assign, state)
             wait_until(lambda: service.read_metric("optassign_workers_busy") == 1)
-            for pid in (service.process.pid, *workers):  # to all of them, as systemd does
+            for pid in (service.process.pid, *workers):  # to all processes, as systemd does
                 os.kill(pid, signal.SIGTERM)
             service.wait_for("stopping")
             assert service.client.get("/healthz").status_code == 200
@@ -30,5 +30,5 @@ def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
         assert answer.without_times() == assign(state).without_times()
         assert service.process.wait(MOST_SECONDS) == 0
         assert service.wait_for("stopped")["level"] == "info"
-        assert len(list_files(tmp_path)) == 1  # recorded all the same
+        assert len(list_files(tmp_path)) == 1  # the answer is still recorded
         assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]

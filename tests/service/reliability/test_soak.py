@@ -1,4 +1,4 @@
-"""The soak: what a process takes is read as it is, growth is found and told from warming up, and bad guests are no trouble."""
+"""Tests of the soak: measured resources are correct, growth differs from warming up, and bad clients leave nothing open."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ input()
 """
 
 
-def test_what_a_process_takes_is_read_as_it_is(tmp_path: Path) -> None:
+def test_resources_of_a_process_are_measured(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", _HOLDING], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -56,7 +56,7 @@ def make_samples(name: str, memory: list[int], threads: int = 5) -> list[Sample]
     return [Sample(5.0 * i, "service", name, 1, value * MIB, 20, threads, 1.0) for i, value in enumerate(memory)]
 
 
-def test_growth_is_found_and_told_from_warming_up() -> None:
+def test_growth_differs_from_warming_up() -> None:
     warming = [20 + min(i, 20) * 4 for i in range(100)]
     assert find_faults(summarise(make_samples("service", warming))) == []
     growing = [80 + i // 3 for i in range(100)]
@@ -66,7 +66,7 @@ def test_growth_is_found_and_told_from_warming_up() -> None:
     assert find_faults(summarise(make_samples("service", peak))) == ["service: memory up to 314,572,800; allowed: 268,435,456"]
 
 
-def test_the_growth_of_a_process_that_came_late_is_its_warming_up() -> None:
+def test_growth_of_a_late_process_is_warming_up() -> None:
     old = make_samples("service", [80] * 100)
     late = [Sample(400 + 5.0 * i, "service", "late", 2, (20 + 3 * i) * MIB, 20, 5, 1.0) for i in range(20)]
     rows = summarise([*old, *late])
@@ -85,7 +85,7 @@ def test_samples_are_written_and_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_after_many_bad_guests_everything_is_closed() -> None:
+def test_connections_of_bad_clients_are_closed() -> None:
     with run_service("--workers", "1") as service:
         before = read_usage(service.process.pid)
         assert before is not None

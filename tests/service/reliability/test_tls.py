@@ -1,4 +1,4 @@
-"""TLS that stands still half-way or does nothing, and certificates that change while the service runs."""
+"""Tests of TLS handshakes that stop or are followed by nothing, and of certificates that change while the service runs."""
 
 import socket
 import ssl
@@ -32,12 +32,12 @@ def service(authority: trustme.CA, files: Files) -> Iterator[ServiceHere]:
 
 
 def open_client(service: ServiceHere, authority: trustme.CA) -> httpx.Client:
-    """A client that trusts this authority alone."""
+    """Return a client that trusts this authority only."""
     return httpx.Client(base_url=service.client.base_url, verify=trust(authority), timeout=MOST_SECONDS)
 
 
 def write_hello() -> bytes:
-    """What a client says first."""
+    """Return the first message of a TLS client."""
     sent = ssl.MemoryBIO()
     with pytest.raises(ssl.SSLWantReadError):
         ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="127.0.0.1").do_handshake()
@@ -66,15 +66,15 @@ def test_half_a_handshake_ends_by_itself(service: ServiceHere, bytes_sent: int |
 
 
 def find_connections(service: ServiceHere) -> float | None:
-    """How many there are; None while who asks is refused, too."""
+    """Return the number of connections, or None while this connection is refused, too."""
     try:
         return service.read_metric("optassign_connections")
     except httpx.TransportError:
         return None
 
 
-def test_half_handshakes_count_and_others_are_refused_not_stuck(service: ServiceHere) -> None:
-    """They hold the places of their peer until they end; another peer is served all the while."""
+def test_half_handshakes_count_and_further_connections_are_refused(service: ServiceHere) -> None:
+    """They take places of their peer until they end; another peer is still served."""
     held = [socket.create_connection(read_address(service)) for _ in range(12)]
     for connection in held[:7]:
         connection.sendall(write_hello()[:50])
@@ -92,7 +92,7 @@ def test_half_handshakes_count_and_others_are_refused_not_stuck(service: Service
         assert client.get("/readyz").status_code == 200
 
 
-def test_a_handshake_and_nothing_more_ends_by_itself(service: ServiceHere, authority: trustme.CA) -> None:
+def test_a_connection_without_a_request_ends_by_itself(service: ServiceHere, authority: trustme.CA) -> None:
     with (
         socket.create_connection(read_address(service)) as plain,
         trust(authority).wrap_socket(plain, server_hostname="127.0.0.1") as connection,
@@ -103,7 +103,7 @@ def test_a_handshake_and_nothing_more_ends_by_itself(service: ServiceHere, autho
 
 
 def test_idle_connections_make_room(service: ServiceHere, authority: trustme.CA) -> None:
-    """Those that have had an answer, and ask nothing more: the longest idle goes first."""
+    """The connection that has been idle for the longest is closed first."""
     clients = [open_client(service, authority) for _ in range(12)]
     assert [client.get("/healthz").status_code for client in clients] == [200] * 12
     assert service.wait_for("connection_ended")["why"] == "crowded out"
@@ -112,7 +112,7 @@ def test_idle_connections_make_room(service: ServiceHere, authority: trustme.CA)
         client.close()
 
 
-def test_a_new_certificate_is_taken_without_a_restart(service: ServiceHere, authority: trustme.CA, files: Files) -> None:
+def test_a_new_certificate_is_used_without_a_restart(service: ServiceHere, authority: trustme.CA, files: Files) -> None:
     other = trustme.CA()
     write_certificate(other, files.certificate.parent)
     service.await_look("certificate_read")
@@ -120,7 +120,7 @@ def test_a_new_certificate_is_taken_without_a_restart(service: ServiceHere, auth
         assert client.get("/readyz").status_code == 200
     with open_client(service, authority) as late, pytest.raises(httpx.ConnectError):
         late.get("/readyz")
-    assert read_answer(service.assign(make_state("still-connected"))).clients  # by the connection of before
+    assert read_answer(service.assign(make_state("still-connected"))).clients  # on the old connection
 
 
 def test_a_certificate_that_cannot_be_used_changes_nothing(service: ServiceHere, authority: trustme.CA, files: Files) -> None:

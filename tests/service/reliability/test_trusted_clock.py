@@ -1,4 +1,4 @@
-"""The clock by which old recordings are deleted: it may fall behind at once, but get ahead only slowly."""
+"""Tests of the clock by which old recordings are deleted: it goes back at once, but ahead only slowly."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
 class Clocks:
-    """Both clocks of a machine, moved by hand."""
+    """Both clocks of a machine, set by the test."""
 
     def __init__(self) -> None:
         self.now, self.seconds = NOON, 0.0
@@ -18,10 +18,10 @@ class Clocks:
         return TrustedClock(file, lambda: self.now, lambda: self.seconds)
 
 
-def test_what_says_years_later_is_believed_a_day_for_each_hour(tmp_path: Path) -> None:
+def test_a_clock_ahead_advances_by_a_day_per_hour(tmp_path: Path) -> None:
     clocks = Clocks()
     clock = clocks.make(tmp_path / "clock")
-    assert clock.read() == NOON  # the first time whatever it says
+    assert clock.read() == NOON  # the first time is believed
     clocks.now += timedelta(days=4000)
     assert clock.read() == NOON
     clocks.seconds += 3600
@@ -30,7 +30,7 @@ def test_what_says_years_later_is_believed_a_day_for_each_hour(tmp_path: Path) -
     assert clock.read() == clocks.now
 
 
-def test_it_goes_on_from_its_file(tmp_path: Path) -> None:
+def test_it_continues_from_its_file(tmp_path: Path) -> None:
     clocks = Clocks()
     clocks.make(tmp_path / "clock").read()
     clocks.now += timedelta(days=4000)

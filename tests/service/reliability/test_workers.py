@@ -1,4 +1,4 @@
-"""Workers that are busy, too slow or dead: the request is refused in time, and says why; then all is as before."""
+"""Tests of workers that are busy, slow or dead: the request is refused in time with the reason, and the service recovers."""
 
 import json
 import os
@@ -47,29 +47,29 @@ def read_valid_answer(response: httpx.Response, state: ApplicationState) -> Task
 
 
 def is_greedys(answer: TaskAssignment, state: ApplicationState) -> bool:
-    """Whether it is the answer of greedy inside cp-sat, to the byte."""
+    """Return whether this is the answer of greedy inside cp-sat, to the byte."""
     return (
         answer.without_times() == assign(state, "cp-sat", 0.001).without_times() and answer.report.termination.reason == "limit"
     )
 
 
 def begin(service: Running, threads: ThreadPoolExecutor, state: ApplicationState, **headers: str) -> "Future[httpx.Response]":
-    """A request that a worker has begun."""
+    """Send a request, and return its future once a worker has begun."""
     response = threads.submit(service.assign, state, **headers)
     wait_until(lambda: service.read_metric("optassign_workers_busy") == 1)
     return response
 
 
 def schedule(state: ApplicationState) -> Schedule:
-    """The schedule of a request with the latest deadline, from when it arrives."""
+    """Return the schedule of a request with the latest deadline, counted from its arrival."""
     return make_schedule(state.model_dump_json().encode(), 0.0, 60.0)
 
 
 # Real processes
 
 
-def test_a_worker_is_killed_in_the_middle(one_worker: Service, threads: ThreadPoolExecutor) -> None:
-    """What has killed a solver comes to no other worker, not even when it is sent again."""
+def test_a_worker_is_killed_during_a_request(one_worker: Service, threads: ThreadPoolExecutor) -> None:
+    """A request that ended a worker is given to no other worker, even if it is sent again."""
     service, state = one_worker, make_state("killed")
     (pid,) = service.list_worker_pids()
     replaced = service.read_metric("optassign_workers_replaced_total") or 0
@@ -117,7 +117,7 @@ def test_a_process_that_is_too_slow_is_killed_long_after(tmp_path: Path) -> None
     environment = {"OPTASSIGN_TEST_FOLDER": str(tmp_path), "PYTHONPATH": support}
 
     def let_go(service: Service) -> bool:
-        (tmp_path / "go").touch()  # for the warm-up
+        (tmp_path / "go").touch()  # ends the warm-up
         return service.is_ready()
 
     with run_service(
@@ -135,8 +135,8 @@ def test_a_process_that_is_too_slow_is_killed_long_after(tmp_path: Path) -> None
 
 
 def test_an_assignor_that_fails_is_named_and_reports_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report is refused once; the plug-in repeats it, and it is taken without the answer that there is not."""
-    monkeypatch.setattr(assignor, "_entries", dict(assignor._entries))  # nothing stays registered
+    """The report is refused once; when the plug-in repeats it, it is recorded without the service's answer."""
+    monkeypatch.setattr(assignor, "_entries", dict(assignor._entries))  # undoes the registration
     state, places = make_state("fails"), ("fails=failing_assignors:Raises", "--assignor", "fails")
     with run_service_here("--workers", "1", "--recordings", str(tmp_path), "--register", *places) as service:
         refused = service.assign(state)
@@ -148,8 +148,8 @@ def test_an_assignor_that_fails_is_named_and_reports_are_recorded(tmp_path: Path
         assert read_recording(path).beside is None
 
 
-def test_a_worker_ends_itself_when_its_time_has_long_been_over() -> None:
-    """Where the service does not end it: five seconds after those of its job, which here were over before it began."""
+def test_a_worker_ends_itself_long_after_its_time() -> None:
+    """If the service does not end a worker, it ends itself five seconds after the time of its job, here at once."""
     worker = Worker(WorkerSpec(None, "json"))
     worker.start()
     with ThreadPoolExecutor(1) as thread:
@@ -160,7 +160,7 @@ def test_a_worker_ends_itself_when_its_time_has_long_been_over() -> None:
             worker.discard()
 
 
-def test_a_worker_has_only_so_much_memory(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_workers_memory_is_limited(capfd: pytest.CaptureFixture[str]) -> None:
     registered = (("eats", "failing_assignors:Eats"),)
     worker = Worker(WorkerSpec("eats", "json", memory=3 << 30, registered=registered))
     try:
@@ -173,10 +173,10 @@ def test_a_worker_has_only_so_much_memory(capfd: pytest.CaptureFixture[str]) -> 
     assert "MemoryError" in said
 
 
-# Workers of this process, which are held where it is said, and a clock that goes by hand
+# Workers of this process, which the test holds at named places, and a clock that the test advances
 
 
-def test_a_tiny_deadline_leaves_time_for_greedy_alone(here: ServiceHere) -> None:
+def test_a_short_deadline_leaves_time_for_greedy_only(here: ServiceHere) -> None:
     state = make_state("hurry")
     before = here.read_metric("optassign_rebalances_total", mode="active", outcome="limit")
     here.await_idle()
@@ -188,7 +188,7 @@ def test_a_tiny_deadline_leaves_time_for_greedy_alone(here: ServiceHere) -> None
 
 
 def test_no_worker_is_free_in_time(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
-    """The refusal comes before the deadline, so that the plug-in's planner has the rest of the time."""
+    """The refusal comes before the deadline, so that the plug-in's planner has the remaining time."""
     first, second = make_state("busy"), make_state("waits")
     with here.hold("read"):
         slow = begin(here, threads, first)
@@ -202,7 +202,7 @@ def test_no_worker_is_free_in_time(here: ServiceHere, threads: ThreadPoolExecuto
     assert read_valid_answer(slow.result(), first).without_times() == assign(first).without_times()
 
 
-def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
+def test_a_worker_that_does_not_read_is_killed_at_the_deadline(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
     state = make_state("unread")
     with here.hold("unread"), here.hold("starting"):
         response = begin(here, threads, state)
@@ -213,13 +213,13 @@ def test_who_does_not_even_read_is_killed_at_the_deadline(here: ServiceHere, thr
     assert died["why"] == "it had not read its request by the deadline, and was killed"
     refused = response.result()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "600")
-    assert refused.json()["error"].startswith("no worker can take the request: it ")  # was killed, or had not read it
+    assert refused.json()["error"].startswith("no worker can take the request: it ")  # killed, or before it read its request
     assert not here.list_events("rebalance", application="unread")
     wait_until(lambda: here.client.get("/readyz").status_code == 200)
 
 
-def test_who_is_too_slow_is_refused_and_killed_long_after(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
-    """Meanwhile the service says that it is not ready."""
+def test_a_slow_worker_is_killed_long_after_the_refusal(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
+    """Meanwhile /readyz reports that the service is not ready."""
     state, times = make_state("slow"), schedule(make_state("slow"))
     with here.hold("read"):
         response = begin(here, threads, state)
@@ -239,7 +239,7 @@ def test_who_is_too_slow_is_refused_and_killed_long_after(here: ServiceHere, thr
     wait_until(lambda: here.client.get("/readyz").status_code == 200)
 
 
-def test_a_service_that_starts_says_so_in_time(threads: ThreadPoolExecutor) -> None:
+def test_a_starting_service_refuses_in_time(threads: ThreadPoolExecutor) -> None:
     state = make_state("early")
     with run_service_here("--workers", "1", held=(("solvers", "starting"),)) as service:
         assert service.client.get("/readyz").json() == {"error": "no worker is warm"}
@@ -269,9 +269,9 @@ def test_a_worker_that_does_not_start_is_started_again() -> None:
         wait_until(is_ready_after_half_a_second)
 
 
-def test_heavy_jobs_never_have_all_workers(threads: ThreadPoolExecutor) -> None:
+def test_heavy_jobs_never_occupy_all_workers(threads: ThreadPoolExecutor) -> None:
     def make_heavy(name: str) -> bytes:
-        """By what is seen of it at a glance."""
+        """Return a request that looks heavy by its size and number of tasks."""
         fields = json.loads(make_state(name).model_dump_json())
         return json.dumps({**fields, "x_padding": [{"stateful": 1}] * 14_000}).encode()
 
@@ -293,7 +293,7 @@ def test_requests_of_one_application_are_answered_in_order(here: ServiceHere, th
         first = begin(here, threads, state)
         second = threads.submit(here.assign, state)
         wait_until(lambda: here.read_metric("optassign_in_flight") == 2)
-        assert here.read_metric("optassign_queue_length") == 0  # it waits for its turn, and takes no worker meanwhile
+        assert here.read_metric("optassign_queue_length") == 0  # it waits for its turn without a worker
     given = read_valid_answer(first.result(), state)
     expected = assign(state.model_copy(update={"remembered": given}))
     assert read_valid_answer(second.result(), state).without_times() == expected.without_times()
@@ -302,7 +302,7 @@ def test_requests_of_one_application_are_answered_in_order(here: ServiceHere, th
     assert memories == ["none", "service"]
 
 
-def test_an_answer_that_nobody_can_have_got_is_not_remembered(here: ServiceHere) -> None:
+def test_an_undelivered_answer_is_not_remembered(here: ServiceHere) -> None:
     state = make_state("hung-up")
     body = state.model_dump_json().encode()
     url = here.client.base_url
@@ -318,7 +318,7 @@ def test_an_answer_that_nobody_can_have_got_is_not_remembered(here: ServiceHere)
 
 
 def test_a_burst_waits_until_its_deadline(here: ServiceHere) -> None:
-    """A hundred applications at once are a fraction of a second's work: none of them is refused."""
+    """A hundred applications at once take a fraction of a second: no request is refused."""
     states = [make_state(f"crowd-{i}") for i in range(100)]
     with ThreadPoolExecutor(100) as many:
         with here.hold("unread"):
