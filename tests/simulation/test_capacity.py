@@ -1,4 +1,4 @@
-"""Capacity plans: the least that keeps a target, the search when more is not better, and one line for what is wrong."""
+"""Tests of capacity plans: the least capacity that keeps a target, the search without monotonicity, and errors of one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from optassign.simulation.timed.scaling import Capacity, count_least_instances, 
 from optassign.simulation.timed.scenario import Scenario, find_scenario
 
 STATELESS = [{"partitions": 24, "kind": "stateless", "input_per_s": 10}]
-"""240 records per second in all."""
+"""The tasks have 240 records per second together."""
 
 
 def make_scenario(**more: Any) -> Scenario:
@@ -36,7 +36,7 @@ def make_scenario(**more: Any) -> Scenario:
 
 
 def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
-    """Of 24 tasks three instances have eight each, 80% of 100 records per second; four have six, 60%."""
+    """Three instances run eight of 24 tasks each, 80% of 100 records per second; four run six, 60%."""
     plan = optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load=0.7))
     assert plan.chosen is not None
     assert (plan.chosen.capacity.instances, plan.chosen.load) == (4, 0.6)
@@ -48,7 +48,7 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
     assert "4 instances" in html
 
 
-def test_actives_that_stay_out_of_balance_are_so_without_end() -> None:
+def test_lasting_imbalance_has_no_end() -> None:
     plan = optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load=0.7))
     assert plan.chosen is not None
     console = Console(width=80, file=StringIO(), record=True)
@@ -74,7 +74,7 @@ def test_the_loss_of_a_zone_needs_a_standby() -> None:
     assert list(none.prices) == ["the most of each"]
 
 
-def test_bisection_asks_few_and_says_so() -> None:
+def test_bisection_tries_few_numbers_and_reports_it() -> None:
     asked: list[int] = []
 
     def keeps(number: int) -> bool:
@@ -89,15 +89,15 @@ def test_bisection_asks_few_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("number", [2, 3, 4])
-def test_where_more_is_not_better_each_smaller_number_is_tried(number: int) -> None:
-    """Multiples alone keep the target, or numbers in a gap break it."""
+def test_without_monotonicity_each_smaller_number_is_tried(number: int) -> None:
+    """Only multiples keep the target, or numbers in a gap break it."""
     least, search = find_least("instances", range(1, 41), lambda tried: tried % number == 0)
     assert least == number
     assert not search.by_bisection
     assert set(range(1, number + 1)) <= set(search.tried)
 
 
-def test_nothing_that_keeps_it_means_that_all_were_tried() -> None:
+def test_all_numbers_are_tried_if_none_keeps_the_target() -> None:
     least, search = find_least("instances", range(1, 31), lambda tried: False)
     assert least is None
     assert search.tried == tuple(range(1, 31))
@@ -108,7 +108,7 @@ def test_instances_come_and_go_by_kind_and_events_keep_theirs() -> None:
     own = read_capacity(rolling)
     assert scale(rolling, own) == rolling
     more = scale(rolling, Capacity(own.instances + 2, 1, 2))
-    assert len(more.events[0].clients) == len(rolling.events[0].clients) + 2  # all of the kind, then as before
+    assert len(more.events[0].clients) == len(rolling.events[0].clients) + 2  # all of the kind restart, then the same as before
     crash = find_scenario("crash")
     assert count_least_instances(crash) == 1
     assert [name for name, _ in scale(crash, Capacity(2, 1, 2)).list_clients()] == ["c1", "c3"]
@@ -127,7 +127,7 @@ def test_instances_come_and_go_by_kind_and_events_keep_theirs() -> None:
         ({"load": 0.5}, {"warmups": (3, 2)}, "ranges.warmups: found 3 to 2"),
     ],
 )
-def test_what_cannot_be_is_refused(target: dict[str, Any], ranges: dict[str, Any], told: str) -> None:
+def test_impossible_targets_are_refused(target: dict[str, Any], ranges: dict[str, Any], told: str) -> None:
     with pytest.raises(ArgumentError, match=told):
         optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(**target), ranges=optassign.CapacityRanges(**ranges))
 
@@ -144,7 +144,7 @@ def test_kinds_whose_names_end_in_digits_keep_ids_apart() -> None:
 
 
 def test_a_short_range_is_tried_from_its_least_number() -> None:
-    """Only 10 of the smaller numbers keeps the target: bisection would miss it."""
+    """Of the smaller numbers only 10 keeps the target: bisection would miss it."""
     least, search = find_least("instances", range(1, 31), lambda tried: tried == 10 or tried >= 17)
     assert (least, search.by_bisection) == (10, False)
 
@@ -173,7 +173,7 @@ def test_the_command_writes_a_table_and_json(
     command = ("plan-capacity", str(scenario), "--load", "70%", "--balance", "2min")
     code, out, err = run_here(capsys, *command)
     assert code == 0, err
-    assert "5 instances" in out.splitlines()[0]  # while one of them is gone, four have all tasks
+    assert "5 instances" in out.splitlines()[0]  # while one of them is gone, four run all tasks
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = run_here(capsys, *command, "--json")
     found = json.loads(out)
@@ -201,9 +201,7 @@ def test_no_plan_is_exit_code_1(capsys: pytest.CaptureFixture[str], monkeypatch:
         (("--load", "1", "--assignor", "best"), "--assignor: found 'best'"),
     ],
 )
-def test_what_is_wrong_is_one_line(
-    capsys: pytest.CaptureFixture[str], scenario: Path, words: tuple[str, ...], told: str
-) -> None:
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], scenario: Path, words: tuple[str, ...], told: str) -> None:
     code, out, err = run_here(capsys, "plan-capacity", str(scenario), *words)
     assert (code, out) == (2, "")
     assert told in err

@@ -1,4 +1,4 @@
-"""Rebalance after rebalance: what follows an answer, when it ends, and what is counted on the way."""
+"""Tests of convergences: the snapshot after an answer, the end of a convergence, and its sums."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from optassign_benchmarks.grid import GRID, Spec
 
 
 class ScriptedAssignor:
-    """Answers as it is told to, and notes what it is asked and told."""
+    """An assignor that answers by a function and records the snapshots and verdicts that it gets."""
 
     def __init__(self, answer: Callable[[ApplicationState], TaskAssignment]) -> None:
         self._answer = answer
@@ -47,7 +47,7 @@ def keep_all(state: ApplicationState) -> TaskAssignment:
 
 
 def move_towards(target: Mapping[str, str]) -> Callable[[ApplicationState], TaskAssignment]:
-    """Without standbys: active where the target is, once it is caught up; one warm-up after the other until then."""
+    """Return answers without standbys: active on the target once it is caught up, with warm-ups in order until then."""
 
     def answered(state: ApplicationState) -> TaskAssignment:
         ranked, clients = Ranks(state), [c.process_id for c in state.clients]
@@ -75,12 +75,12 @@ START = make_snapshot(
 TARGET = {"0_0": "a", "0_1": "b", "0_2": "b", "1_0": "a"}
 
 
-def test_it_ends_where_the_plan_is_reached_and_rests() -> None:
+def test_it_ends_once_the_plan_is_reached_and_rests() -> None:
     assignor = ScriptedAssignor(move_towards(TARGET))
     result = converge(START, assignor)
     assert (result.rebalances, result.settled, result.rests, result.stable) == (3, True, True, True), str(result)
     assert (result.moved_active, result.moved_logged, result.moved_more_than_once, result.moves_repeated) == (2, 2, 0, 0)
-    # 0_1 has the whole changelog to restore. 0_2's partial state is deleted meanwhile, so that it, too, takes all of it.
+    # 0_1 restores the whole changelog. 0_2's partial state is deleted meanwhile, so that it restores all, too.
     assert result.restored_offsets == 600 + 700
     assert result.lower_bound == 900
     assert result.violations == {}
@@ -88,7 +88,7 @@ def test_it_ends_where_the_plan_is_reached_and_rests() -> None:
     assert [len(step.waiting) for step in result.history] == [2, 1, 0]
     assert [step.measures.warmups for step in result.history] == [1, 1, 0]
     assert result.final.by_process_id["b"].active == ("0_1", "0_2")
-    assert len(assignor.seen) == 4  # the last one looks whether it rests
+    assert len(assignor.seen) == 4  # the last call checks that the group is at rest
     assert assignor.heard == [AssignmentError.NONE] * 4
 
 
@@ -98,7 +98,7 @@ def test_kept_state_is_used_though_it_grows_old() -> None:
     assert result.restored_offsets == 600 + 300 + (700 // 50 + 1)
 
 
-def test_memory_is_the_answer_before_or_none_at_all() -> None:
+def test_memory_is_the_previous_answer_or_none() -> None:
     with_memory, without = ScriptedAssignor(move_towards(TARGET)), ScriptedAssignor(move_towards(TARGET))
     state = START.model_copy(update={"remembered": keep_all(START)})
     converge(state, with_memory)
@@ -152,7 +152,7 @@ def test_a_stalled_answer_is_not_settled() -> None:
         ({"a": "0_0 0_1 0_2 1_0"}, "format"),
     ],
 )
-def test_after_an_impossible_answer_there_is_nothing_more(broken: Mapping[str, str], rule: str) -> None:
+def test_an_impossible_answer_ends_the_convergence(broken: Mapping[str, str], rule: str) -> None:
     assignor = ScriptedAssignor(lambda state: make_answer(broken))
     result = converge(START, assignor)
     assert (result.rebalances, result.stable) == (1, False)
@@ -179,7 +179,7 @@ def test_json_has_the_fields_of_the_format_and_is_plain() -> None:
     assert TaskAssignment.model_validate_json(json.dumps(found["final"])) == result.final
 
 
-def test_each_step_is_heard_of() -> None:
+def test_each_step_is_reported() -> None:
     heard: list[tuple[int, PlayedRebalance]] = []
     result = converge(
         START, ScriptedAssignor(move_towards(TARGET)), on_rebalance=lambda number, step: heard.append((number, step))
@@ -187,16 +187,16 @@ def test_each_step_is_heard_of() -> None:
     assert heard == list(enumerate(result.history, start=1))
 
 
-# What is counted over all rebalances
+# Sums over all rebalances
 
 
 def play_script(state: ApplicationState, *script: Mapping[str, str]) -> Convergence:
-    """Each answer of the script in turn; the last once more, to see whether the group rests."""
+    """Play the answers of the script in turn, and the last one again, to check for rest."""
     answers = iter([make_answer(given) for given in (*script, script[-1])])
     return converge(state, ScriptedAssignor(lambda _: next(answers)))
 
 
-def test_a_task_that_moves_again_counts_once_more_but_as_one_task() -> None:
+def test_a_repeated_move_counts_again_for_the_same_task() -> None:
     tasks = {"0_0": 500, "1_0": "stateless", "1_1": "stateless", "1_2": "stateless"}
     state = make_snapshot(tasks, {"a": {"active": "0_0 1_0 1_1 1_2", "lags": {"0_0": -2}}, "b": {}, "c": {}})
     played = play_script(
@@ -211,21 +211,21 @@ def test_a_task_that_moves_again_counts_once_more_but_as_one_task() -> None:
     assert (played.moved_more_than_once, played.moves_repeated) == (2, 1 + 2)
 
 
-def test_a_task_without_owner_moves_only_where_it_goes_on_from_its_start() -> None:
+def test_an_unowned_task_moves_only_after_its_start() -> None:
     state = make_snapshot({"1_0": "stateless", "1_1": "stateless"}, {"a": {}, "b": {}})
     played = play_script(state, {"a": "1_0 1_1 !", "b": ""}, {"a": "1_0", "b": "1_1"})
     assert [step.moved for step in played.history] == [(), ("1_1",)]
     assert (played.moved_active, played.moved_more_than_once, played.moves_repeated) == (1, 0, 0)
 
 
-def test_what_the_last_look_moves_is_not_counted() -> None:
+def test_moves_of_the_last_check_do_not_count() -> None:
     state = make_snapshot({"1_0": "stateless"}, {"a": {"active": "1_0"}, "b": {}})
     answers = iter([make_answer({"a": "", "b": "1_0"}), make_answer({"a": "1_0", "b": ""})])
     played = converge(state, ScriptedAssignor(lambda _: next(answers)))
     assert (played.rests, played.moved_active, played.moved_more_than_once) == (False, 1, 0)
 
 
-# What comes after an answer
+# The snapshot after an answer
 
 
 def get_previous(state: ApplicationState, process_id: str) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, int]]:
@@ -233,7 +233,7 @@ def get_previous(state: ApplicationState, process_id: str) -> tuple[tuple[str, .
     return client.previous_active, client.previous_standby, dict(client.lags)
 
 
-def test_after_restoration_assigned_copies_are_caught_up_and_the_rest_is_gone() -> None:
+def test_after_restoration_assigned_copies_are_caught_up_and_other_state_is_gone() -> None:
     state = make_snapshot(
         {"0_0": 500, "0_1": 600, "1_0": "stateless"},
         {
@@ -254,14 +254,14 @@ def test_after_restoration_assigned_copies_are_caught_up_and_the_rest_is_gone() 
 
 
 @pytest.mark.parametrize(("lag", "after"), [(-2, 11), (0, 11), (480, 491), (488, 499), (489, None), (500, None), (-3, None)])
-def test_kept_state_is_given_up_where_the_whole_changelog_is_as_near(lag: int, after: int | None) -> None:
+def test_kept_state_is_deleted_if_it_saves_nothing(lag: int, after: int | None) -> None:
     owned = "0_0" if lag == RUNNING else ""
     state = make_snapshot({"0_0": 500}, {"a": {"active": owned, "lags": {"0_0": lag}}, "b": {}})
     kept = make_restored_snapshot(state, make_answer({"a": "", "b": "0_0"}), keep_state=True)
     assert get_previous(kept, "a") == ((), () if after is None else ("0_0",), {} if after is None else {"0_0": after})
 
 
-def test_changelogs_do_not_shrink_with_the_lags_that_told_of_them() -> None:
+def test_changelogs_do_not_shrink_when_lags_disappear() -> None:
     state = make_snapshot({"0_0": None, "1_0": "stateless"}, {"a": {"0_0": 70_000}, "b": {"0_0": 126_000}})
     after = make_restored_snapshot(state, make_answer({"a": "0_0", "b": "1_0"}))
     assert after.full_lags == state.full_lags == {"0_0": 126_001}
@@ -282,11 +282,11 @@ GROWING = make_snapshot(
     {"a": {"active": "0_0 0_1 1_0", "lags": {"0_0": -2, "0_1": -2, "0_2": 2_000}}, "b": {"0_0": 100}},
     acceptable_recovery_lag=250,
 )
-"""The whole changelogs are 1,000, 3,000 and 2,001; their mean is 2,000⅓."""
+"""The whole changelogs have 1,000, 3,000 and 2,001 offsets; their mean is 2,000⅓."""
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_changelogs_grow_alike_in_every_step_and_standbys_are_a_little_behind(seed: int) -> None:
+def test_changelogs_grow_equally_in_each_step_and_standbys_lag_a_little(seed: int) -> None:
     growth, given, ends, behind = Growth(GROWING, 0.5, seed), make_answer({"a": "0_0 1_0 | 0_1 | 0_2", "b": "0_1 0_2"}), [], []
     state = GROWING
     for _ in range(3):
@@ -305,10 +305,10 @@ def test_changelogs_grow_alike_in_every_step_and_standbys_are_a_little_behind(se
     assert again.full_lags == ends[0]
 
 
-def test_growth_and_lags_take_every_value_they_may() -> None:
+def test_growth_and_lags_take_every_allowed_value() -> None:
     grown, behind = set(), set()
     for seed in range(2_000):
-        growth = Growth(GROWING, 0.005, seed)  # 0 to 10 offsets
+        growth = Growth(GROWING, 0.005, seed)  # grows by 0 to 10 offsets
         state = make_restored_snapshot(GROWING, make_answer({"a": "0_0 1_0 | 0_1", "b": "0_1 0_2"}), growth=growth)
         more = state.full_lags["0_1"] - 3_000
         grown.add(more)
@@ -333,7 +333,7 @@ def test_no_changelog_grows_beyond_what_its_format_holds() -> None:
     assert 7 <= after.full_lags["0_1"] <= most
 
 
-def test_growth_is_played_by_its_seed() -> None:
+def test_a_seed_fixes_growth() -> None:
     def play(**how: float) -> list[int]:
         return [step.restored_offsets for step in converge(START, ScriptedAssignor(move_towards(TARGET)), **how).history]  # type: ignore[arg-type]
 
@@ -357,11 +357,11 @@ MOVING = make_snapshot(
 FIRST = make_answer({"a": "0_1 | 0_0", "b": "0_0 2_0 | 1_0 | 0_1", "c": "1_0 1_1 | 0_1"})
 
 
-def test_in_the_second_pass_nobody_owns_what_moves() -> None:
+def test_in_the_second_pass_moving_tasks_have_no_owner() -> None:
     second = make_second_pass_snapshot(MOVING, FIRST)
     assert get_previous(second, "a") == (("0_1",), ("0_0",), {"0_0": 0, "0_1": RUNNING})
     assert get_previous(second, "b") == ((), ("0_0", "0_1", "1_0"), {"0_0": 7})
-    # 1_0 and 1_1 were nobody's: their new owner has them at once, and runs what is caught up.
+    # No client owned 1_0 and 1_1: their new owner has them at once, and runs the one that is caught up.
     assert get_previous(second, "c") == (("1_0", "1_1"), ("0_1",), {"1_0": RUNNING, "1_1": 400})
     assert second.remembered == FIRST
     before = previous_assignment(second)
@@ -375,7 +375,7 @@ def test_in_the_second_pass_the_old_owner_may_have_lost_its_state() -> None:
     assert second.remembered is None
 
 
-def test_a_second_pass_whose_tasks_are_on_their_way_keeps_the_rules() -> None:
+def test_a_second_pass_with_tasks_in_transit_keeps_the_rules() -> None:
     state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {"a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 7}}},
@@ -387,7 +387,7 @@ def test_a_second_pass_whose_tasks_are_on_their_way_keeps_the_rules() -> None:
         assert measure(second, first).active_moves == 0
 
 
-# With the real assignors
+# Tests with real assignors
 
 SOME = [spec for _, spec in GRID if spec.clients <= 10 and spec.seed % 7 == 0]
 

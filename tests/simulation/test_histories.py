@@ -1,4 +1,4 @@
-"""Random histories: of the shapes that their suites say, the same each time, and kept within the rules by our assignors."""
+"""Tests of random histories: they have the shapes of their suites, a seed fixes them, and our assignors keep the rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_histories_have_the_shapes_of_their_suite(suite: str) -> None:
         assert 0.08 < sum(large) / len(large) < 0.12
 
 
-def test_changes_are_of_those_who_are_there() -> None:
+def test_changes_name_present_clients() -> None:
     for seed in range(1, 201):
         history = draw_history("small", seed)
         there = {client.process_id: client.threads for client in history.clients}
@@ -47,7 +47,7 @@ def test_changes_are_of_those_who_are_there() -> None:
             assert min(there.values()) >= 1, (seed, str(history))
 
 
-def test_a_history_is_what_its_seed_says() -> None:
+def test_a_seed_fixes_a_history() -> None:
     assert draw_history("small", 7) == draw_history("small", 7)
     drawn = [str(draw_history("small", seed)) for seed in range(20)]
     assert all(one != other for one, other in pairwise(drawn))
@@ -62,7 +62,7 @@ def test_a_suite_is_played_the_same_each_time(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 @pytest.mark.parametrize("seed", range(1, 13))
-def test_ours_break_no_rule_and_settle(assignor: str, seed: int) -> None:
+def test_our_assignors_break_no_rule_and_settle(assignor: str, seed: int) -> None:
     history = draw_history("small", seed)
     grades = play_history(history, assignor)
     assert not grades.violations, (str(history), grades.violations)
@@ -72,13 +72,13 @@ def test_ours_break_no_rule_and_settle(assignor: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [2957, 5057])
 def test_greedy_finds_no_more_zones_once_at_rest(seed: int) -> None:
-    """Of these it called an answer the best that it could find, and found copies in more zones when it was asked again."""
+    """For these seeds greedy once called an answer the best, and found copies in more zones when asked again."""
     history = draw_history("small", seed)
     assert not play_history(history, "greedy").unsettled, str(history)
 
 
 def test_a_change_played_from_its_rest_is_that_of_the_history() -> None:
-    """Of histories with one change, which is all that is graded of them; their start counts for answers only."""
+    """Grades of histories with one change are those of the change alone, except that answers at the start count."""
     seeds = [seed for seed in range(1, 80) if len(draw_history("small", seed).changes) == 1][:4]
     assert seeds
     for seed in seeds:

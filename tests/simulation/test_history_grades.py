@@ -1,4 +1,4 @@
-"""Grades of tiny histories, against what can be counted by hand."""
+"""Tests of the grades of tiny histories, against counts by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from optassign.simulation.history_playing import play_history
 LOGGED = tuple(TaskInfo(id=f"0_{n}", stateful=True, logged=True, changelog_end_offset=50_000) for n in range(4))
 STATELESS = tuple(TaskInfo(id=f"1_{n}", stateful=False, logged=False) for n in range(4))
 Roles = Mapping[str, tuple[Sequence[str], Sequence[str]]]
-"""Client → active tasks, standbys."""
+"""Client → active tasks and standbys."""
 
 
 def make_client(name: str, threads: int = 1, zone: str = "") -> KafkaStreamsState:
@@ -55,7 +55,7 @@ def make_state(clients: Sequence[KafkaStreamsState], standbys: int = 0) -> Appli
 
 
 class Scripted:
-    """Gives the answers that stand in its script, the last for ever."""
+    """An assignor that gives the answers of its script, and then repeats the last one."""
 
     def __init__(self, *script: Roles | TaskAssignment) -> None:
         self._script = [each if isinstance(each, TaskAssignment) else make_answer(each) for each in script]
@@ -78,7 +78,7 @@ def make_history(
 
 
 def test_balance_is_counted_per_thread_and_above_the_share() -> None:
-    # One thread and three: the shares of eight tasks are two and six, of four logged ones with a standby each four at most.
+    # Threads are 1 and 3: the shares of eight tasks are two and six; of four logged tasks with a standby, four copies at most.
     grades = Grades()
     state = make_state([make_client("a"), make_client("b", threads=3)], standbys=1)
     mine, theirs = ["0_0", "0_1", "0_2", "1_0"], ["0_3", "1_1", "1_2", "1_3"]
@@ -88,11 +88,11 @@ def test_balance_is_counted_per_thread_and_above_the_share() -> None:
     assert grades.spread_active == pytest.approx(4 - 4 / 3)
     assert grades.spread_copies == pytest.approx(4 - 4 / 3)
     assert (grades.above_stateful, grades.above_stateless, grades.above_active, grades.above_copies) == (2, 0, 2, 0)
-    assert grades.skew == 2  # of subtopology 0: a may have one
-    assert grades.imbalance == 3 * (3 + 3)  # actives, stateful ones and subtopology 0: both are two beside their shares
+    assert grades.skew == 2  # of subtopology 0, of which a may have one task
+    assert grades.imbalance == 3 * (3 + 3)  # actives, stateful actives and subtopology 0 are each two away from their shares
 
 
-def test_tags_are_reached_where_a_task_has_copies_in_several() -> None:
+def test_tags_are_reached_by_tasks_with_copies_in_several_zones() -> None:
     clients = [make_client("a", zone="x"), make_client("b", zone="x"), make_client("c", zone="y")]
     state = make_state(clients, standbys=1)
     ids = [task.id for task in LOGGED]
@@ -103,15 +103,15 @@ def test_tags_are_reached_where_a_task_has_copies_in_several() -> None:
     assert count_tag(make_state(clients), apart, "zone") == (0, 0)
 
 
-def test_a_lost_zone_takes_copies_and_tasks_that_were_there_alone() -> None:
+def test_a_lost_zone_loses_its_copies_and_tasks_without_others() -> None:
     grades = Grades()
     answer = make_answer({"a": (["0_0", "0_1", "1_0"], ["0_2"]), "b": (["0_2", "0_3"], ["0_0"])})
     grade_lost_zone(grades, make_state([make_client("a"), make_client("b")]), list_copies(answer), {"a"})
-    assert (grades.zone_copies, grades.zone_tasks, grades.zone_tasks_lost) == (3, 4, 1)  # 0_1 was on a alone
+    assert (grades.zone_copies, grades.zone_tasks, grades.zone_tasks_lost) == (3, 4, 1)  # 0_1 was only on a
 
 
-def test_a_process_that_is_added() -> None:
-    """Two of four tasks go to it, over two rebalances, and one of them comes back and goes again."""
+def test_an_added_process_is_graded() -> None:
+    """Two of four tasks move to the new process in two rebalances; one of them comes back and moves again."""
     both: Roles = {"a": (["0_0", "0_1"], []), "b": (["0_2", "0_3"], [])}
     first: Roles = {"a": (["0_0"], []), "b": (["0_2"], []), "c": (["0_1", "0_3"], [])}
     back: Roles = {"a": (["0_0", "0_1"], []), "b": (["0_2"], []), "c": (["0_3"], [])}
@@ -122,13 +122,13 @@ def test_a_process_that_is_added() -> None:
     assert (grades.changes, grades.rounds, grades.rests, grades.unsettled) == (1, 3, 1, 0)
     assert (grades.moves, grades.made, grades.undone) == (4, 4, 2)
     assert (grades.keepable, grades.kept) == (4, 2)
-    # c had nothing of either, nor a of what it had given up, but what c has is deleted when it is taken away.
+    # c had no state of either task; a deleted that of the task that it gave up, and c that of the task taken away.
     assert (grades.copies_not_caught_up, grades.actives_not_caught_up) == (4, 4)
     assert grades.restored == 4 * 50_000
     assert grades.answers == 6
 
 
-def test_a_restart_that_is_used_again_and_one_that_is_not() -> None:
+def test_a_restarted_process_may_or_may_not_keep_its_tasks() -> None:
     alone: Roles = {"b": ([task.id for task in LOGGED], [])}
     both: Roles = {"a": (["0_0", "0_1"], ["0_2", "0_3"]), "b": (["0_2", "0_3"], ["0_0", "0_1"])}
     turned: Roles = {"a": ([], ["0_0"]), "b": ([task.id for task in LOGGED], [])}
@@ -151,7 +151,7 @@ def test_a_group_that_does_not_rest_is_unsettled() -> None:
 
 
 def test_the_same_history_is_played_without_tags() -> None:
-    """An assignor that looks at tags reaches both zones, and the blind one that it is without them."""
+    """The assignor reaches both zones with tags, and one zone without them."""
 
     class LooksAtTags(Scripted):
         def assign(self, state: ApplicationState) -> TaskAssignment:
@@ -163,7 +163,7 @@ def test_the_same_history_is_played_without_tags() -> None:
     clients = [make_client("a", zone="x"), make_client("b", zone="x"), make_client("c", zone="y")]
     history = make_history(clients, Change("thread added", ("a",)), standbys=1, tags=("zone",))
     grades = play_history(history, LooksAtTags({}))
-    # At the start and after the change; four tasks with two zones each.
+    # At the start and after the change, each of four tasks is in two zones.
     assert (grades.zone_reached, grades.zone_reachable, grades.zone_blind) == (16, 16, 8)
 
 
@@ -179,7 +179,7 @@ def test_grades_add_up_and_columns_divide() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: Change("zone leaves", ("a",)), lambda: Change("process dropped", ("a",))])
-def test_who_is_gone_keeps_nothing(make: Callable[[], Change]) -> None:
+def test_a_lost_client_keeps_no_task(make: Callable[[], Change]) -> None:
     both: Roles = {"a": (["0_0", "0_1"], []), "b": (["0_2", "0_3"], [])}
     alone: Roles = {"b": ([task.id for task in LOGGED], [])}
     grades = play_history(make_history([make_client("a"), make_client("b")], make()), Scripted(both, both, alone))

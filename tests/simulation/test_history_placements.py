@@ -1,4 +1,4 @@
-"""Thrash is defined by its properties (`optassign.simulation.history_grades`): each is a test, on random episodes."""
+"""Tests of the properties that define thrash (`optassign.simulation.history_grades`), on random episodes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def check(holds: Callable[[list[Placement]], bool]) -> None:
         ("ABABABA", 6, 6),
     ],
 )
-def test_one_task_on_its_way(owners: str, made: int, undone: int) -> None:
+def test_thrash_of_a_single_task(owners: str, made: int, undone: int) -> None:
     assert measure_moving([frozenset({("t", owner)}) for owner in owners]) == (made, undone)
 
 
-def test_what_goes_one_way_is_no_thrash() -> None:
+def test_moves_in_one_direction_are_no_thrash() -> None:
     def grows_then_shrinks(episode: list[Placement]) -> bool:
         union: Placement = frozenset()
         growing = [union := union | placement for placement in episode]
@@ -53,7 +53,7 @@ def test_what_goes_one_way_is_no_thrash() -> None:
     check(grows_then_shrinks)
 
 
-def test_there_and_back_is_all_thrash_and_twice_is_twice() -> None:
+def test_moves_back_and_forth_are_all_thrash() -> None:
     def there_and_back(episode: list[Placement]) -> bool:
         once = [*episode, *episode[-2::-1]]
         twice = [*once, *once[1:]]
@@ -63,7 +63,7 @@ def test_there_and_back_is_all_thrash_and_twice_is_twice() -> None:
     check(there_and_back)
 
 
-def test_it_is_never_more_than_was_made_and_standing_still_adds_nothing() -> None:
+def test_thrash_is_at_most_the_moves_and_rest_adds_none() -> None:
     def is_bounded(episode: list[Placement]) -> bool:
         made, undone = measure_moving(episode)
         doubled = [placement for placement in episode for _ in range(2)]
@@ -72,7 +72,7 @@ def test_it_is_never_more_than_was_made_and_standing_still_adds_nothing() -> Non
     check(is_bounded)
 
 
-def test_names_do_not_matter() -> None:
+def test_thrash_does_not_depend_on_names() -> None:
     def is_the_same_renamed(episode: list[Placement]) -> bool:
         renamed = [frozenset((task.upper(), {"1": "3", "2": "1", "3": "2"}[c]) for task, c in each) for each in episode]
         return measure_moving(renamed) == measure_moving(episode)
@@ -80,7 +80,7 @@ def test_names_do_not_matter() -> None:
     check(is_the_same_renamed)
 
 
-def test_what_has_nothing_to_do_with_each_other_adds_up() -> None:
+def test_thrash_of_independent_tasks_adds_up() -> None:
     def adds_up(episode: list[Placement]) -> bool:
         some = [frozenset(pair for pair in each if pair[0] in "abc") for each in episode]
         others = [each - mine for each, mine in zip(episode, some, strict=True)]

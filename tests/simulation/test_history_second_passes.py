@@ -1,4 +1,4 @@
-"""Cooperative histories: a rebalance that takes tasks from their owners has a second pass, which is played and graded."""
+"""Tests of cooperative histories: a rebalance that revokes tasks has a second pass, which is played and graded."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from optassign.simulation.history_playing import play_history
 TASKS = tuple(TaskInfo(id=f"0_{n}", stateful=True, logged=True, changelog_end_offset=50_000) for n in range(2))
 Owners = Mapping[str, Sequence[str]]
 A, C = ({"a": ["0_0", "0_1"], "c": []}, {"a": ["0_0"], "c": ["0_1"]})
-"""Before and after c has joined: 0_1 goes to it."""
+"""Owners before and after c joins and gets 0_1."""
 
 
 class Scripted:
-    """Gives the answers of its script, the last for ever, and notes what it is asked."""
+    """An assignor that gives the answers of its script, repeats the last one, and records the snapshots."""
 
     def __init__(self, *script: Owners) -> None:
         self._script = list(script)
@@ -55,7 +55,7 @@ def make_history(rebalancing: Rebalancing) -> History:
     return History("made", 1, TASKS, (first,), AssignmentConfigs(), (change,), True, 0.0, rebalancing)
 
 
-def test_a_pass_that_confirms_is_counted_and_nothing_else_is_counted_twice() -> None:
+def test_a_confirming_pass_adds_no_other_counts() -> None:
     eager = play_history(make_history("eager"), Scripted(A, A, C))
     grades = play_history(make_history("cooperative"), Scripted(A, A, C))
     assert (eager.second_passes, grades.second_passes, grades.altered_passes) == (0, 1, 0)
@@ -80,12 +80,12 @@ def test_the_old_owner_shows_its_state_or_only_later(rebalancing: Rebalancing, s
     assert lags[:2] == [RUNNING, shown]
     assert second.kafka_streams_states["c"].previous_active == ()
     assert at_rest.kafka_streams_states["c"].previous_active == ("0_1",)
-    assert lags[2] is not None  # the history keeps dropped state: it was on the disk all the time
+    assert lags[2] is not None  # the history keeps dropped state on the disk throughout
 
 
-def test_passes_without_end_are_unsettled() -> None:
+def test_endless_passes_are_unsettled() -> None:
     class Endless(Scripted):
-        """Takes one task from its owner in each pass, and gives the one that it took before."""
+        """An assignor that revokes one task in each pass, and assigns the one that it revoked before."""
 
         def __init__(self) -> None:
             super().__init__(A)
@@ -106,8 +106,8 @@ def test_histories_are_drawn_with_all_kinds_of_rebalancing() -> None:
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_ours_confirm_what_they_have_answered(assignor: str) -> None:
-    """R10, while everybody shows their state: tasks are not revoked for nothing."""
+def test_our_assignors_confirm_their_answers(assignor: str) -> None:
+    """By R10 no pass is altered while all clients report their state: no task is revoked needlessly."""
     seeds = [seed for seed in range(1, 25) if draw_history("small", seed).rebalancing == "cooperative"]
     passes = 0
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""A scenario made of the recordings of a real application: it begins as that was, and changes when that did."""
+"""Tests of scenarios made from recordings of real applications: their initial state and the times of their changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_recordings_are_found_by_application_in_their_order(found: dict[str, lis
 
 
 @pytest.mark.parametrize("application", ["joining", "leaderless", "rolled", "shadow"])
-def test_it_begins_as_the_first_recording_found_it(application: str, found: dict[str, list[Recording]]) -> None:
+def test_it_begins_in_the_state_of_the_first_recording(application: str, found: dict[str, list[Recording]]) -> None:
     scenario, beginning = make_scenario(found[application])
     simulated = Application(scenario, [task.id for task in beginning.tasks])
     simulated.up[:] = [not kind.joins for kind in simulated.clients]
@@ -55,8 +55,8 @@ def test_it_begins_as_the_first_recording_found_it(application: str, found: dict
 
 
 @pytest.mark.parametrize("application", ["joining", "leaderless", "rolled", "shadow"])
-def test_changelogs_are_as_long_at_each_recording_as_they_were(application: str, found: dict[str, list[Recording]]) -> None:
-    """Those that were filled in a burst before an instance joined are full when it joins."""
+def test_changelogs_have_their_recorded_lengths(application: str, found: dict[str, list[Recording]]) -> None:
+    """Changelogs that were filled in a burst before an instance joined are full when it joins."""
     first, *later = found[application]
     _, beginning = make_scenario(found[application])
     ends: dict[str, float] = dict(first.snapshot.full_lags)
@@ -72,7 +72,7 @@ def test_changelogs_are_as_long_at_each_recording_as_they_were(application: str,
         assert reached[passed.total_seconds()] == pytest.approx(known), recording.recorded_at
 
 
-def test_who_was_not_there_at_first_joins_when_it_did(found: dict[str, list[Recording]]) -> None:
+def test_later_clients_join_at_their_recorded_times(found: dict[str, list[Recording]]) -> None:
     recordings = found["joining"]
     scenario, _ = make_scenario(recordings)
     first, last = (set(recordings[n].snapshot.kafka_streams_states) for n in (0, -1))
@@ -81,7 +81,7 @@ def test_who_was_not_there_at_first_joins_when_it_did(found: dict[str, list[Reco
     assert {kind.ids[0] for kind in scenario.clients if kind.joins} == joined
 
 
-def test_it_is_played_on_and_comes_to_rest(found: dict[str, list[Recording]]) -> None:
+def test_it_is_played_until_rest(found: dict[str, list[Recording]]) -> None:
     scenario, beginning = make_scenario(found["joining"])
     played = simulate(scenario, "greedy", beginning=beginning)
     rebalances = [event for event in played.events if event["event"] == "rebalance"]
@@ -93,13 +93,13 @@ def test_it_is_played_on_and_comes_to_rest(found: dict[str, list[Recording]]) ->
     assert digest(played) == digest(simulate(scenario, "greedy", beginning=beginning))
 
 
-def test_who_has_gone_leaves(found: dict[str, list[Recording]]) -> None:
+def test_missing_clients_leave(found: dict[str, list[Recording]]) -> None:
     recordings = found["joining"]
     backwards = [recordings[-1], recordings[0].model_copy(update={"recorded_at": "2026-11-21T11:00:00.000Z"})]
     scenario, beginning = make_scenario(backwards)
     (leave,) = (event for event in scenario.events if event.do == "leave")
     assert len(leave.clients) == 2
-    assert leave.at == pytest.approx(41 * 60 + 47.604, abs=1e-3)  # a second before that rebalance
+    assert leave.at == pytest.approx(41 * 60 + 47.604, abs=1e-3)  # a second before the rebalance without them
     played = simulate(scenario, "greedy", beginning=beginning)
     assert played.felt.curve[-1].down == 0
 

@@ -1,4 +1,4 @@
-"""Replications: intervals of the median that keep their level, and one line for what is wrong."""
+"""Tests of replications: intervals of the median keep their level, and errors are one line."""
 
 import json
 import random
@@ -22,8 +22,8 @@ events = [{ at = 10, do = "join", clients = ["new1"] }]
 """
 
 
-def test_intervals_hold_the_median_as_often_as_they_say() -> None:
-    """Of a skewed distribution, by 2,000 samples of 15 values: at least 95%, and the exact level is 96.5%."""
+def test_intervals_contain_the_median_at_their_level() -> None:
+    """For 2,000 samples of 15 values of a skewed distribution the share is at least 95%; the exact level is 96.5%."""
     dice = random.Random(1)
     held = 0
     for _ in range(2_000):
@@ -34,7 +34,7 @@ def test_intervals_hold_the_median_as_often_as_they_say() -> None:
     assert 0.95 <= held / 2_000 <= 0.98
 
 
-def test_never_is_greater_than_every_number() -> None:
+def test_never_compares_as_the_greatest_value() -> None:
     found = estimate_median([1.0, 2.0, 3.0, None, None, None])
     assert (found.low, found.median, found.high) == (1.0, None, None)
     assert estimate_median([4, 1, 2, 3, 6, 5]).median == 3.5

@@ -1,4 +1,4 @@
-"""A real standalone cluster for all tests of this folder, started once."""
+"""Fixtures: a real standalone cluster for all tests of this folder, started once."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The commands `benchmark` and `replay`: what they refuse, what they load, which runs they find, what a report says."""
+"""Tests of `benchmark` and `replay`: refused arguments, imported modules, the search for runs, and reports."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def test_help_loads_neither_spark_nor_pandas() -> None:
         (("benchmark", "run", "--grid", "none.toml"), "none.toml: found no such file"),
     ],
 )
-def test_what_is_wrong_is_one_line_before_spark_is_started(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_errors_are_one_line_before_spark_starts(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
     _, err = wait_for_end(start_optassign(*arguments, "--output", str(tmp_path / "out")), code=2)
     assert told in err
     assert len(err.splitlines()) == 1
@@ -55,7 +55,7 @@ def test_without_a_jdk_one_line_says_so(tmp_path: Path) -> None:
     assert err == ("optassign benchmark: error: found no java by PATH; needed: a JDK 17 or later (Spark runs in a JVM)\n")
 
 
-def test_an_old_jdk_is_told(tmp_path: Path) -> None:
+def test_an_old_jdk_is_reported(tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
@@ -76,13 +76,13 @@ def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_a_master_that_is_not_there_is_told(java: None, tmp_path: Path) -> None:
+def test_a_missing_master_is_reported(java: None, tmp_path: Path) -> None:
     _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), *list_master_options("nonsense")), code=2)
     assert "Spark does not start with master 'nonsense'" in err
 
 
 @pytest.mark.long
-def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
+def test_errors_of_spark_are_one_line(java: None, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     _, err = wait_for_end(
         start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *list_master_options("local[1]")), code=1
@@ -96,14 +96,14 @@ def test_what_spark_cannot_do_is_one_line(java: None, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_folder_without_recordings_is_told(java: None, tmp_path: Path) -> None:
+def test_a_folder_without_recordings_is_reported(java: None, tmp_path: Path) -> None:
     _, err = wait_for_end(
         start_optassign("replay", str(tmp_path), "--output", str(tmp_path / "out"), *list_master_options("local[1]")), code=2
     )
     assert "RECORDINGS: found no recording in" in err
 
 
-def test_the_document_has_all_columns_as_they_are() -> None:
+def test_the_document_has_all_columns() -> None:
     root = Path(__file__).parents[2]
     text = (root / DOCUMENT).read_text(encoding="utf-8")
     for name, columns in DOCUMENTED.items():
@@ -112,7 +112,7 @@ def test_the_document_has_all_columns_as_they_are() -> None:
 
 
 @pytest.mark.long
-def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
+def test_runs_are_found_by_prefix_and_reported(spark: "SparkSession", tmp_path: Path) -> None:
     from optassign.formats.input_errors import InputError
     from optassign_benchmarks.spark.reports.report import make_report, to_html, to_markdown
     from optassign_benchmarks.spark.runs import Run, find_run
@@ -191,5 +191,5 @@ def test_runs_are_found_by_their_beginning_and_reported(spark: "SparkSession", t
         (12345.6, "12,346"),
     ],
 )
-def test_numbers_are_written_for_people(value: object, text: str) -> None:
+def test_numbers_are_formatted(value: object, text: str) -> None:
     assert format_value(value) == text

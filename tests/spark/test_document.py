@@ -1,4 +1,4 @@
-"""docs/how-to/spark.md does what it says: its commands are run as they stand, on other ports and in another folder."""
+"""Tests of docs/how-to/spark.md: its commands run unchanged except for ports and the folder."""
 
 import os
 import re
@@ -16,14 +16,14 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "spark.md").read_text(en
 
 
 def find_block(language: str, near: str) -> str:
-    """The first block of the page in this language after some words."""
+    """Return the first block of the page in this language after the text."""
     found = re.search(rf"```{language}\n(.*?)```", PAGE[PAGE.index(near) :], re.DOTALL)
     assert found is not None
     return found[1]
 
 
 @pytest.mark.long
-def test_a_cluster_is_started_and_used_as_the_page_says(java: None, tmp_path: Path) -> None:
+def test_the_commands_of_the_page_start_and_use_a_cluster(java: None, tmp_path: Path) -> None:
     script = find_block("bash", "A cluster from pip's PySpark").replace("/tmp/", f"{tmp_path}/")
     others = dict(zip(("7077", "8080", "8081"), find_free_ports(3), strict=True))
     for port, other in others.items():
@@ -31,7 +31,7 @@ def test_a_cluster_is_started_and_used_as_the_page_says(java: None, tmp_path: Pa
         script = re.sub(rf"\b{port}\b", str(other), script)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     with (tmp_path / "log").open("w") as log:
-        # Ends with the cluster's processes: they are its children, and waited for.
+        # The shell is the parent of the cluster's processes, waits for them, and ends with them.
         shell = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", f"{script}wait $master || true; wait $worker || true"],
             stdout=log,
@@ -49,7 +49,7 @@ def test_a_cluster_is_started_and_used_as_the_page_says(java: None, tmp_path: Pa
     assert len(read_rows(tmp_path / "sweep", "results")) == expected
 
 
-def test_the_grid_can_be_used_as_it_stands(tmp_path: Path) -> None:
+def test_the_grid_of_the_page_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "grid.toml"
     path.write_text(find_block("toml", "A grid of your own"))
     grid = read_sweep(path)

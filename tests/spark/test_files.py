@@ -1,4 +1,4 @@
-"""The files of a table: how many a sweep leaves, and that rewriting them loses and doubles no row, wherever it is cut off."""
+"""Tests of a table's files: how many a sweep leaves, and that an interrupted rewrite loses and doubles no row."""
 
 import shutil
 from collections import Counter
@@ -47,7 +47,7 @@ def test_no_core_is_left_without_work(cores: int) -> None:
     assert len(batches) >= min(len(rows), 4 * cores)
 
 
-def test_rows_that_take_longer_than_believed_get_smaller_batches() -> None:
+def test_rows_that_take_longer_than_expected_get_smaller_batches() -> None:
     rows = PRESETS["smoke"].rows(("cp-sat",)) * 50
     sizes = [max(map(len, make_batches(rows, 100, 1, slowness))) for slowness in (1.0, 4.0, 1000.0)]
     assert sizes == sorted(sizes, reverse=True)
@@ -73,11 +73,11 @@ def test_a_finished_sweep_is_one_file(spark: "SparkSession", tmp_path: Path) -> 
 
 
 class CutOffError(Exception):
-    """Stands for the end of the driver."""
+    """The end of the driver."""
 
 
 class CutOff(Storage):
-    """Does so many changes, and then no more: as if the driver had been killed."""
+    """A storage that makes `left` changes and then fails, as if the driver had been killed."""
 
     left: int
 
@@ -99,7 +99,7 @@ class CutOff(Storage):
 
 @pytest.fixture(scope="module")
 def parts(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table in three files; two drivers have solved one of its rows."""
+    """Return the folder of a table in three files; two drivers have solved one of its rows."""
     folder = tmp_path_factory.mktemp("parts")
     storage = Storage(spark, str(folder))
     for rows in (ROWS[:2], ROWS[1:4], ROWS[4:]):
@@ -114,7 +114,7 @@ def list_parts(folder: Path) -> list[Path]:
 
 
 def read_work(folder: Path) -> list[tuple[str, str, int]]:
-    """The rows that anybody sees who reads the folder, sorted."""
+    """Return the rows as a reader of the folder sees them, sorted."""
     return sorted((row["key"], row["status"], row["restore_work"]) for row in read_rows(folder, RESULT))
 
 
@@ -123,7 +123,7 @@ FEWER = {"merge": ROWS, "forget": [row for row in ROWS if row[1] == "ok"]}
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", FEWER)
-def test_rewriting_can_be_cut_off_anywhere(what: str, parts: Path, spark: "SparkSession", tmp_path: Path) -> None:
+def test_rewriting_can_be_interrupted_anywhere(what: str, parts: Path, spark: "SparkSession", tmp_path: Path) -> None:
     def rewrite(storage: Storage) -> None:
         if what == "merge":
             merge_small_files(spark, storage, RUN)
@@ -149,7 +149,7 @@ def test_rewriting_can_be_cut_off_anywhere(what: str, parts: Path, spark: "Spark
         assert not list(folder.glob("table=results/run=*/_*"))
     assert read_work(folder) == FEWER[what]
     assert len(list_parts(folder)) == 1
-    # Until the journal is written nothing has happened, from then on everything has.
+    # Before the journal is written no row has changed, afterwards all have.
     untouched = sorted([*ROWS, ROWS[1]])
     counts = Counter("before" if rows == untouched else "after" if rows == FEWER[what] else "broken" for rows in after)
     assert counts["broken"] == 0, after
@@ -158,10 +158,10 @@ def test_rewriting_can_be_cut_off_anywhere(what: str, parts: Path, spark: "Spark
 
 
 @pytest.mark.long
-def test_a_reader_beside_a_rewriting_driver_takes_nothing_away(parts: Path, spark: "SparkSession", tmp_path: Path) -> None:
+def test_a_reader_deletes_nothing_of_a_rewriting_driver(parts: Path, spark: "SparkSession", tmp_path: Path) -> None:
     shutil.copytree(parts, tmp_path, dirs_exist_ok=True)
     driver = CutOff(spark, str(tmp_path))
-    driver.left = 1  # an older draft is deleted, the new one is there, its journal is not
+    driver.left = 1  # deletes an older draft and writes the new one, but not its journal
     with pytest.raises(CutOffError):
         merge_small_files(spark, driver, RUN)
     drafts = list(tmp_path.glob("table=results/run=*/_rewritten/*.parquet"))

@@ -1,4 +1,4 @@
-"""Random histories on a real cluster: the grades of a row are those of playing it here, and the report adds them up."""
+"""Tests of random histories on a real cluster: a row has the grades of a local run, and the report sums them."""
 
 import json
 from pathlib import Path
@@ -101,7 +101,7 @@ def test_seeds_are_of_histories_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_run_can_be_gone_on_with(played: Path) -> None:
+def test_the_run_can_be_continued(played: Path) -> None:
     (path,) = (played / "runs").glob("*.json")
     assert json.loads(path.read_text())["sweep"]["count"] == 3
     _, err = wait_for_end(start_optassign("benchmark", "continue", str(played), *list_master_options("local[1]")))

@@ -1,4 +1,4 @@
-"""Rows name what made them, a folder has one driver, and commits are mixed only when told."""
+"""Tests that rows name their origin, that a folder has one driver, and that commits are mixed only on request."""
 
 import json
 import os
@@ -21,7 +21,7 @@ TINY = Sweep(name="tiny", shapes=("scale-out",), sizes=((12, 3),), assignors=("g
 
 
 def start_sweep(spark: "SparkSession", folder: Path, commit: str) -> str:
-    """Solve the first row of a sweep that some commit has begun; the run's id."""
+    """Solve the first row of a sweep begun by a commit; return the run's id."""
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
     from optassign_benchmarks.spark.sweep import run_sweep
@@ -103,12 +103,12 @@ def test_a_stale_lock_is_named_and_taken_over(spark: "SparkSession", tmp_path: P
         pytest.fail("the other driver may run")
     with lock_folder(storage, said.append, unlock=True):
         assert said[-1].startswith("took the lock of process")
-    storage.write("{", "driver.lock")  # cut short by a full disk
+    storage.write("{", "driver.lock")  # incomplete because of a full disk
     with pytest.raises(LockedError, match="a driver that could not write its name"), lock_folder(storage, print):
         pytest.fail("nothing is known of the other driver")
 
 
-def test_commits_are_mixed_only_when_told(spark: "SparkSession", tmp_path: Path) -> None:
+def test_commits_are_mixed_only_on_request(spark: "SparkSession", tmp_path: Path) -> None:
     run = start_sweep(spark, tmp_path, "0123456789ab")
     command = ("benchmark", "continue", str(tmp_path), *list_master_options("local[1]"))
     _, err = wait_for_end(start_optassign(*command), code=2)

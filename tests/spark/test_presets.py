@@ -1,4 +1,4 @@
-"""Grids: what is refused in a TOML file, and which rows a grid has, in which order."""
+"""Tests of grids: errors in a TOML file, and the rows of a grid in their order."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def read(text: str, folder: Path) -> Sweep:
         ("name = ", "line 1", '"name ="', "TOML (invalid value)"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, place: str, found: str, allowed: str, tmp_path: Path) -> None:
+def test_errors_name_their_place(text: str, place: str, found: str, allowed: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read(text, tmp_path)
     assert error.value.place == place
@@ -56,7 +56,7 @@ def test_what_is_wrong_is_told_with_its_place(text: str, place: str, found: str,
     assert allowed in error.value.allowed
 
 
-def test_options_and_snapshots_of_ones_own_are_axes(tmp_path: Path) -> None:
+def test_options_and_users_snapshots_are_axes(tmp_path: Path) -> None:
     own = optassign.generate("scale-out", tasks=12, clients=3)
     (tmp_path / "own.json").write_text(own.model_dump_json(), encoding="utf-8")
     text = FINE + 'shapes = ["cold"]\nsnapshots = ["own.json"]\n'
@@ -72,12 +72,12 @@ def test_options_and_snapshots_of_ones_own_are_axes(tmp_path: Path) -> None:
     assert Sweep.model_validate_json(sweep.model_dump_json()) == sweep, "a run's file has the contents"
 
 
-def test_a_snapshot_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_snapshot_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.json: found no such file"):
         read('name = "a"\nsnapshots = ["none.json"]', tmp_path)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file; allowed: a file with TOML"):
         read_sweep(tmp_path / "none.toml")
 
@@ -94,13 +94,13 @@ def test_a_grid_is_every_combination(tmp_path: Path) -> None:
     assert {spec.threads for spec in specs} == {1, (1, 4)}
 
 
-def test_all_assignors_take_part_that_need_no_jdk(tmp_path: Path) -> None:
+def test_all_assignors_that_need_no_jdk_take_part(tmp_path: Path) -> None:
     sweep = read(FINE, tmp_path)
     assert set(sweep.list_assignors()) == set(list_names_without_jdk())
     assert set(sweep.list_assignors(kafka=True)) == set(list_names())
 
 
-def test_instances_that_come_out_the_same_are_solved_once(tmp_path: Path) -> None:
+def test_equal_instances_are_solved_once(tmp_path: Path) -> None:
     sweep = read(FINE + 'shapes = ["cold"]\nwarmups = [2, "10%"]', tmp_path)
     assert [(spec.warmups, name) for spec, name in sweep.rows(("greedy",))] == [(2, "greedy")]
 
@@ -112,5 +112,5 @@ def test_the_longest_begin_first() -> None:
     assert len(rows) == 5 * 4 * 3 * len(PRESETS["paper"].list_assignors())
 
 
-def test_the_command_line_tells_all_presets() -> None:
+def test_the_command_line_lists_all_presets() -> None:
     assert (*PRESETS, HISTORIES.name) == OFFERED

@@ -1,4 +1,4 @@
-"""The replay of recordings on a real cluster, bad files among them: the rows of each table, and the report."""
+"""Tests of the replay of recordings on a real cluster, with bad files: the rows of each table, and the report."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Good ones of two applications, one of them with a name that Spark would pass by, and one bad one of each kind."""
+    """Return a folder with recordings of two applications, one with a name that Spark would skip, and bad files."""
     folder = tmp_path_factory.mktemp("recordings")
     paths = generate_recordings(folder, 16, tasks=12, clients=3, applications=2)
     (folder / "application-2").rename(folder / "_application-2")
@@ -59,7 +59,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    # A checksum that is not that of the file: Hadoop refuses to read it, whoever asks.
+    # Hadoop refuses to read a file whose checksum is wrong.
     (path.parent / f".{path.name}.crc").write_bytes(b"crc\0" + struct.pack(">ii", 512, 0) * 3)
     return folder
 
@@ -86,7 +86,7 @@ def read_good_recordings(recordings: Path) -> dict[str, Recording]:
     return {str(path.relative_to(recordings)): read_recording(path) for path in paths}
 
 
-def test_every_recording_is_measured_under_every_assignor_and_as_it_was(replayed: Path, recordings: Path) -> None:
+def test_every_recording_is_measured_under_every_assignor_and_as_recorded(replayed: Path, recordings: Path) -> None:
     rows = {(row["path"], row["assignor"]): row for row in read_rows(replayed, "replays")}
     assert len(rows) == len(read_rows(replayed, "replays")) == 16 * 3
     for path, recording in read_good_recordings(recordings).items():
@@ -99,7 +99,7 @@ def test_every_recording_is_measured_under_every_assignor_and_as_it_was(replayed
             assert row["recorded_assignor"] == "high-availability"
 
 
-def test_bad_files_are_rows_of_their_own(replayed: Path) -> None:
+def test_bad_files_have_their_own_rows(replayed: Path) -> None:
     errors = {row["path"]: row["error"] for row in read_rows(replayed, "errors")}
     assert set(errors) == set(BAD)
     for path, reason in BAD.items():
@@ -107,7 +107,7 @@ def test_bad_files_are_rows_of_their_own(replayed: Path) -> None:
 
 
 def find_episodes(recordings: Path) -> tuple[dict[str, Recording], dict[str, bool]]:
-    """Path -> first recording of an episode, and whether its last one asks for no follow-up."""
+    """Return path → first recording of an episode, and whether its last one requests no follow-up."""
     begins: dict[str, Recording] = {}
     ends: dict[str, bool] = {}
     current: dict[str | None, str] = {}
@@ -155,7 +155,7 @@ def test_the_report_has_the_numbers_of_the_files(replayed: Path) -> None:
         assert path in page
 
 
-def test_the_report_needs_nothing_else(replayed: Path) -> None:
+def test_the_report_is_self_contained(replayed: Path) -> None:
     (html,) = replayed.glob("report-*.html")
     text = html.read_text()
     assert "<svg" in text
@@ -163,7 +163,7 @@ def test_the_report_needs_nothing_else(replayed: Path) -> None:
     assert not re.search(r"""(?:src|href)=["'](?!#)""", text)
 
 
-def test_the_report_opens_with_what_was_saved(replayed: Path, recordings: Path) -> None:
+def test_the_report_begins_with_the_savings(replayed: Path, recordings: Path) -> None:
     (path,) = replayed.glob("report-*.md")
     title, episodes, rebalances, failed = path.read_text().split("\n\n")[:4]
     assert title == "# Replay of recorded rebalances: replay"
@@ -198,7 +198,7 @@ def list_paths_of_ended_episodes(recordings: Path) -> list[str]:
     return found
 
 
-def test_episodes_that_did_not_end_are_counted_and_left_out(replayed: Path, recordings: Path) -> None:
+def test_unfinished_episodes_are_counted_and_left_out(replayed: Path, recordings: Path) -> None:
     _, ends = find_episodes(recordings)
     (path,) = replayed.glob("report-*.md")
     for title in ("Best assignors over whole episodes", "Savings over whole episodes, by application"):
@@ -209,7 +209,7 @@ def test_episodes_that_did_not_end_are_counted_and_left_out(replayed: Path, reco
             assert (int(row["episodes"]), int(row["not ended"])) == (sum(mine), len(mine) - sum(mine))
 
 
-def test_every_query_can_be_pasted_as_it_stands(replayed: Path, tmp_path: Path) -> None:
+def test_every_query_can_be_pasted(replayed: Path, tmp_path: Path) -> None:
     (path,) = replayed.glob("report-*.md")
     tables = read_tables(path.read_text())
     assert len(tables) >= 7
@@ -226,8 +226,8 @@ def test_all_tables_fit_the_page(replayed: Path) -> None:
     assert {title: width for title, width in widths.items() if width > PAGE} == {}
 
 
-def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path: Path) -> None:
-    """A recording that was half written is whole now."""
+def test_failures_are_replayed_again_on_request(recordings: Path, tmp_path: Path) -> None:
+    """The recording was incomplete at first, and is complete now."""
     folder, out = tmp_path / "recordings", tmp_path / "out"
     shutil.copytree(recordings / "application-1", folder)
     path = sorted(folder.rglob("*.json.gz"))[-1]
@@ -248,7 +248,7 @@ def test_what_failed_is_replayed_again_when_asked_for(recordings: Path, tmp_path
     assert len({(row["path"], row["assignor"]) for row in read_rows(out, "replays")}) == len(read_rows(out, "replays")) == 16
 
 
-def test_what_was_replayed_is_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:
+def test_replayed_recordings_are_not_replayed_again(replayed: Path, spark: "SparkSession") -> None:
     from optassign_benchmarks.spark.replay import run_replay
     from optassign_benchmarks.spark.runs import find_run
     from optassign_benchmarks.spark.storage import Storage

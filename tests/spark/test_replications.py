@@ -1,4 +1,4 @@
-"""Replications on Spark: the same figures as in one process, on a cluster, and an assignor that fails in one line."""
+"""Tests of replications on Spark: the figures of one process, on a cluster; an assignor's failure is one line."""
 
 import json
 from typing import TYPE_CHECKING

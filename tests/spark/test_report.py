@@ -1,4 +1,4 @@
-"""The report on a sweep, as a user gets and uses it: what it opens with, its queries pasted, its tables on the page."""
+"""Tests of a sweep's report as users get it: its beginning, its queries, and its tables on the page."""
 
 import os
 import re
@@ -68,7 +68,7 @@ def tell_winner(rows: list[dict[str, Any]], measure: str, fair: Callable[[dict[s
 
 
 @pytest.mark.long
-def test_it_opens_with_what_won_and_what_failed(reported: Path, markdown: str) -> None:
+def test_it_begins_with_winners_and_failures(reported: Path, markdown: str) -> None:
     rows = read_rows(reported, "results")
     title, played, once, failed = markdown.split("\n\n")[:4]
     assert title == "# Benchmark mine"
@@ -104,7 +104,7 @@ def reorder_names(text: str) -> str:
 
 
 @pytest.mark.long
-def test_every_query_can_be_pasted_as_it_stands(reported: Path, markdown: str, tmp_path: Path) -> None:
+def test_every_query_can_be_pasted(reported: Path, markdown: str, tmp_path: Path) -> None:
     tables = read_tables(markdown)
     assert len(tables) >= 10
     for rows, (title, (_, lines)) in zip(
@@ -115,13 +115,13 @@ def test_every_query_can_be_pasted_as_it_stands(reported: Path, markdown: str, t
 
 
 @pytest.mark.long
-def test_a_notebook_takes_a_query_as_it_stands(markdown: str, spark: "SparkSession") -> None:
+def test_a_notebook_runs_a_query_unchanged(markdown: str, spark: "SparkSession") -> None:
     for sql, lines in list(read_tables(markdown).values())[:2]:
         assert [str(row[0]) for row in spark.sql(sql).collect()] == [line[0] for line in lines[1:]]
 
 
 @pytest.mark.long
-def test_the_views_can_be_pasted_too(markdown: str, tmp_path: Path) -> None:
+def test_the_views_can_be_pasted(markdown: str, tmp_path: Path) -> None:
     views = re.findall(r"```sql\n(.*?)\n```", markdown, re.DOTALL)[-1]
     (rows,) = paste_queries([f"{views}\nSELECT count(*) FROM results;"], tmp_path)
     assert rows == [["32"]]

@@ -1,4 +1,4 @@
-"""A rebalance at a multiple of its size has the same measures, so many times as large."""
+"""Tests that the measures of a rebalance at a multiple of its size are multiplied, too."""
 
 import pytest
 
@@ -38,13 +38,13 @@ def test_sums_are_multiples(spec: Spec, assignor: str) -> None:
     }
 
 
-def test_subtopologies_grow_and_do_not_become_more() -> None:
+def test_subtopologies_grow_in_size_and_not_in_number() -> None:
     state = SPECS[0].generate()
     large = scale_state(state, 2)
     assert {task.task_id.subtopology for task in large.tasks} == {task.task_id.subtopology for task in state.tasks}
 
 
-def test_consumers_and_memory_grow_too() -> None:
+def test_consumers_and_memory_grow() -> None:
     from optassign.generating import generate
 
     state = generate("steady", 20, 4, seed=1, memory=True, consumers=True)

@@ -1,4 +1,4 @@
-"""How a session with Spark ends when something goes wrong around it; in a process of its own, as that has one session."""
+"""Tests of the end of a Spark session after errors around it; each runs in a process, which can have one session only."""
 
 import subprocess
 import sys
@@ -26,6 +26,6 @@ with open_session("local[1]") as spark:
 
 
 @pytest.mark.long
-def test_an_interruption_with_a_dead_jvm_stays_one_and_the_next_session_has_a_jvm_of_its_own(java: None) -> None:
+def test_an_interruption_with_a_dead_jvm_allows_a_new_session(java: None) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n3 2\n", "", 0)

@@ -1,4 +1,4 @@
-"""The process that solves: whatever goes wrong in it costs one row, and the next one is solved."""
+"""Tests of the solving process: any failure in it costs one row, and the next row is solved."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_measures_are_those_of_the_answer(solver: SolverProcess) -> None:
         ("crashes", "failed", "answering: the process ended by SIGABRT"),
     ],
 )
-def test_what_goes_wrong_is_a_status_and_the_next_is_served(solver: SolverProcess, name: str, status: str, error: str) -> None:
+def test_a_failure_is_a_status_and_the_next_job_is_served(solver: SolverProcess, name: str, status: str, error: str) -> None:
     limits = replace(LIMITS, answer_limit=3.0) if name == "hangs" else LIMITS
     outcome = solver.run(replace(JOB, limits=limits, assignors=("sticky", name, "greedy")))
     assert list(outcome.rows) == ["sticky", name, "greedy"]
@@ -74,13 +74,13 @@ def test_a_convergence_that_takes_too_long_keeps_the_first_answer(solver: Solver
     assert "converged_rebalances" not in row
 
 
-def test_a_snapshot_that_cannot_be_made_is_told(solver: SolverProcess) -> None:
+def test_a_snapshot_that_cannot_be_made_is_reported(solver: SolverProcess) -> None:
     outcome = solver.run(replace(JOB, source=Spec("steady", 1, 1, seed=1, subtopologies=5)))
     assert outcome.unreadable is not None
     assert "subtopologies: found 5" in outcome.unreadable.reason
 
 
-def test_a_value_that_does_not_fit_its_column_fails_its_row_alone() -> None:
+def test_a_value_that_does_not_fit_its_column_fails_its_row_only() -> None:
     rows = [{"key": "a", "restore_work": 1 << 70}, {"key": "b", "restore_work": 7, "status": "ok"}]
     with pytest.raises(OverflowError):
         to_record_batch(rows, RESULTS)

@@ -1,4 +1,4 @@
-"""Sweeps on a real cluster: the same results as on one core; no row lost or doubled when a worker or the driver is killed."""
+"""Tests of sweeps on a real cluster: the results of one core, and no row lost or doubled if a worker or the driver dies."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ memory_limit = 2048
 """
 PATIENT = GRID.replace("answer_limit = 10.0", "answer_limit = 600.0").replace("converge_up_to = 12", "converge_up_to = 0")
 FOLDER = "OPTASSIGN_TEST_FOLDER"
-"""The variable with the folder in which the assignor that waits makes its files."""
+"""The environment variable with the folder in which the waiting assignor creates its files."""
 TIMES = {"seconds", "converged_seconds", "converged_most_seconds", "converged_total_seconds", "host", "started", "peak_memory"}
 
 
@@ -79,7 +79,7 @@ def on_the_cluster(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -
     assert "7 rows solved, 7 are there, 4 not ok (2 failed, 1 out-of-memory, 1 timeout)" in last
     again = f"optassign benchmark continue {folder / 'out'} --run {out.strip()} --master {cluster.master} --conf "
     assert f"to solve the failures again: `{again}" in last
-    assert last.endswith(f" --py-files {FAILING_ASSIGNORS} --failed`")  # without its modules nothing could be registered
+    assert last.endswith(f" --py-files {FAILING_ASSIGNORS} --failed`")  # without its modules no assignor could be registered
     assert out.startswith("tiny-")
     return folder / "out"
 
@@ -101,7 +101,7 @@ def drop_times(rows: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return sorted((row["key"], {name: value for name, value in row.items() if name not in TIMES}) for row in rows)
 
 
-def test_what_went_wrong_is_a_row(on_the_cluster: Path) -> None:
+def test_a_failure_is_a_row(on_the_cluster: Path) -> None:
     rows = read_rows(on_the_cluster, "results")
     assert Counter((row["assignor"], row["status"]) for row in rows) == {
         ("cp-sat", "ok"): 1,
@@ -123,7 +123,7 @@ def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSe
     assert spark.read.parquet(str(folder)).schema == spark_schema(RESULTS)
 
 
-def test_a_run_that_is_there_is_not_begun_again(on_the_cluster: Path) -> None:
+def test_an_existing_run_is_not_started_again(on_the_cluster: Path) -> None:
     _, err = wait_for_end(run(on_the_cluster.parent, "local[1]", *SWEEP.list_assignors()), code=2)
     assert "allowed: `optassign benchmark continue" in err
 
@@ -149,8 +149,8 @@ def test_a_killed_worker_loses_no_row_and_doubles_none(cluster: Cluster, tmp_pat
 
 
 @pytest.mark.long
-def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
-    # The longest first: cp-sat and greedy are through when the assignor that waits begins.
+def test_resume_continues_after_a_killed_driver(tmp_path: Path) -> None:
+    # Rows begin with the longest: cp-sat and greedy have finished when the waiting assignor begins.
     process = run(tmp_path, "local[1]", "cp-sat", "greedy", "waits", grid=PATIENT, env=waiting_environment(tmp_path))
     wait_for(lambda: list_begun(tmp_path), "the row is being solved", process)
     kill(process)
@@ -161,7 +161,7 @@ def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
     assert "1 row solved, 3 are there, all ok" in resume(tmp_path)
     rows = read_rows(tmp_path / "out", "results")
     assert Counter(row["assignor"] for row in rows) == {"cp-sat": 1, "greedy": 1, "waits": 1}
-    assert len(parts) == 2  # a row that was done when the driver was killed keeps its measures
+    assert len(parts) == 2  # a row that was solved before the driver was killed keeps its measures
     assert before == {row["assignor"]: row["seconds"] for row in rows if row["assignor"] != "waits"}
     assert len(list(tmp_path.glob("out/table=results/run=*/*.parquet"))) == 1
     assert not list(tmp_path.glob("out/table=results/run=*/_*"))
@@ -171,14 +171,14 @@ def test_resume_goes_on_where_a_killed_driver_stopped(tmp_path: Path) -> None:
 def test_an_interrupted_sweep_says_so_in_one_line(tmp_path: Path) -> None:
     process = run(tmp_path, "local[1]", "waits", env=waiting_environment(tmp_path), grid=PATIENT)
     wait_for(lambda: list_begun(tmp_path), "the row is being solved", process)
-    process.send_signal(signal.SIGINT)  # to the command alone: a terminal sends it to all, and the JVM ends too
+    process.send_signal(signal.SIGINT)  # only to the command: a terminal would also end the JVM
     out, err = wait_for_end(process, code=130)
     assert (out, "Traceback" in err) == ("", False), err
     assert f"benchmark: interrupted; to continue: `optassign benchmark continue {tmp_path / 'out'}" in err.splitlines()[-1]
 
 
 @pytest.mark.long
-def test_what_failed_is_solved_again_when_asked_for(tmp_path: Path) -> None:
+def test_failures_are_solved_again_on_request(tmp_path: Path) -> None:
     _, err = wait_for_end(run(tmp_path, "local[1]", "recovers", "sticky", env=waiting_environment(tmp_path)))
     assert "2 rows solved, 2 are there, 1 not ok (1 failed)" in err.splitlines()[-1]
     assert "0 rows solved, 2 are there, 1 not ok (1 failed)" in resume(tmp_path)
@@ -193,7 +193,7 @@ def test_what_failed_is_solved_again_when_asked_for(tmp_path: Path) -> None:
 
 
 def resume(folder: Path, *options: str) -> str:
-    """Go on with the sweep; the last line of what the command says."""
+    """Continue the sweep; return the last line of the output."""
     environment = dict(waiting_environment(folder), PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
     spark = list_master_options("local[1]", "--py-files", FAILING_ASSIGNORS)
     _, err = wait_for_end(start_optassign("benchmark", "continue", str(folder / "out"), *options, *spark, env=environment))

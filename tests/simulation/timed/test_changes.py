@@ -1,4 +1,4 @@
-"""Threads, subtopologies and configs that change while a scenario runs."""
+"""Tests of threads, subtopologies and configs that change during a scenario."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def test_a_client_with_more_threads_gets_more_tasks_and_processes_more() -> None
     played = play([event], clients=clients, subtopologies=tasks)
     last = list_rebalances(played)[-1]
     assert count_actives(last) == {"c1": 6, "c2": 2}
-    # Two threads process 60 a second of the 80 that come in; four process what waits, too.
+    # Two threads process 60 of the 80 records that arrive per second; four process the backlog, too.
     assert played.felt.most_backlog >= 20 * 50
     assert played.felt.curve[-1].backlog == 0
     assert played.felt.curve[-1].active_imbalance == 0
 
 
-def test_threads_that_are_removed_take_their_share_along() -> None:
+def test_removed_threads_lower_the_share() -> None:
     event = {"at": 50, "do": "remove-threads", "zone": "z"}
     clients = [{"threads": 3, "tags": {"zone": "z"}}, {"name": "d", "threads": 2}]
     played = play([event], clients=clients, subtopologies=[{"partitions": 20, "kind": "stateless"}])
     assert count_actives(list_rebalances(played)[-1]) == {"c1": 10, "d1": 10}
 
 
-def test_a_subtopology_is_nothing_until_it_comes() -> None:
+def test_a_later_subtopology_has_no_effect_before_its_start() -> None:
     old: Mapping[str, Any] = {"partitions": 2, "input_per_s": 10}
     new: Mapping[str, Any] = {"partitions": 4, "input_per_s": 10, "joins": True, "kind": "stateless"}
     played = play(
@@ -65,12 +65,12 @@ def test_a_subtopology_is_nothing_until_it_comes() -> None:
     assert rebalance["reason"] == "add-subtopologies"
     assert count_actives(rebalance) == {"c1": 3, "c2": 3}
     down = ONE_PASS + model_seconds(6, 2)
-    assert played.felt.down_task_s == pytest.approx(4 * down, abs=1e-3)  # of the new ones, from when they came
+    assert played.felt.down_task_s == pytest.approx(4 * down, abs=1e-3)  # of the new tasks, since their start
     assert played.felt.most_backlog == pytest.approx(4 * 10 * down, abs=1e-2)
     assert {point.down for point in played.felt.curve if point.at < 100} == {0}
 
 
-def test_more_standbys_are_restored_once_they_are_asked_for() -> None:
+def test_more_standbys_are_restored_once_they_are_configured() -> None:
     event = {"at": 100, "do": "configure", "configs": {"num_standby_replicas": 1}}
     tasks = [{"partitions": 4, "state": 10_000}]
     played = play([event], clients=[{"count": 2, "restore_per_s": 1_000}], subtopologies=tasks)
@@ -78,12 +78,12 @@ def test_more_standbys_are_restored_once_they_are_asked_for() -> None:
     assert {number for at, number in missing if at < 100} == {0}
     assert max(number for _, number in missing) == 4
     assert missing[-1][1] == 0
-    # Two on each of two disks.
+    # Each of two disks restores two copies.
     begins = 100 + ONE_PASS + model_seconds(4, 2)
     assert played.felt.without_standby_task_s == pytest.approx(4 * (begins - 100 + 20), abs=1e-2)
 
 
-def test_tags_that_are_asked_for_move_standbys() -> None:
+def test_configured_tags_move_standbys() -> None:
     event = {"at": 100, "do": "configure", "configs": {"rack_aware_assignment_tags": ["zone"]}}
     clients = [{"name": "x", "count": 2, "tags": {"zone": "x"}}, {"name": "y", "count": 2, "tags": {"zone": "y"}}]
     start = [

@@ -1,4 +1,4 @@
-"""The tables of the source documents, cell by cell: KIP-441's examples in time, and the learners of the incremental
+"""Tests of the tables of source documents, cell by cell: KIP-441's examples over time, and the learners of the incremental
 rebalancing draft."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def play(group: dict[str, Any], tasks: int, clients: Objects, events: Objects, s
 
 
 def list_cells(played: Played, others: tuple[str, ...]) -> list[tuple[str, Cells]]:
-    """Of each rebalance its reason, and by client the active tasks and those of `others`, T1 for partition 0."""
+    """Return for each rebalance its reason, and by client the active tasks and those of `others`; T1 is partition 0."""
 
     def name(roles: dict[str, list[str]], *which: str) -> str:
         return " ".join(sorted(f"T{int(task[2:]) + 1}" for role in which for task in roles.get(role, ())))
@@ -49,7 +49,7 @@ def list_cells(played: Played, others: tuple[str, ...]) -> list[tuple[str, Cells
 
 
 def start_with(prefix: str, suffix: str = "") -> Objects:
-    """S1 to S3 of the incremental rebalancing draft: T1 T2, T3 T4, T5."""
+    """Return the start of the incremental rebalancing draft: S1 has T1 T2, S2 T3 T4, S3 T5."""
     owned = {1: ["0_0", "0_1"], 2: ["0_2", "0_3"], 3: ["0_4"]}
     return [{"client": f"{prefix}{number}{suffix}", "active": tasks} for number, tasks in owned.items()]
 
@@ -59,7 +59,7 @@ def one_each(number: int, **more: Any) -> Objects:
 
 
 def test_kip_415_scaling_up() -> None:
-    """S1 to S3 have T1 to T5; S4 joins and learns T1; S5 joins and learns T3; then each takes over when it is ready."""
+    """S1 to S3 run T1 to T5. S4 joins and learns T1, S5 joins and learns T3; each takes over when it is ready."""
     clients = [
         *one_each(3),
         {"name": "S4-", "joins": True, "restore_per_s": 1_000},
@@ -78,9 +78,9 @@ def test_kip_415_scaling_up() -> None:
 
 
 def test_kip_415_scaling_down() -> None:
-    """S2 will leave: S1 learns one task, S3 another and is ready first; S2 goes when it has nothing left.
+    """S2 drains: S1 learns one task, and S3 another and is ready first; S2 leaves when it has no task.
 
-    A sixth task, which the document has not, leaves one balanced number of tasks for each.
+    A sixth task, not in the document, leaves one balanced number of tasks for each instance.
     """
     clients: Objects = [{"name": "S1-", "restore_per_s": 500}, {"name": "S2-"}, {"name": "S3-", "restore_per_s": 1_000}]
     events = [{"at": 10, "do": "leave", "clients": ["S2-1"]}]
@@ -96,7 +96,7 @@ def test_kip_415_scaling_down() -> None:
     assert played.felt.longest_down_s < 3, "nothing waits for a restoration"
 
 
-def test_kip_415_from_an_empty_group_nobody_learns() -> None:
+def test_kip_415_an_empty_group_has_no_learners() -> None:
     events = [{"at": 0.5, "do": "join", "clients": ["late1"]}]
     clients = [*one_each(1), {"name": "late", "joins": True}]
     scenario = play({"protocol": "learner"}, 4, clients, events).scenario.model_copy(update={"warm_start": False})
@@ -107,7 +107,7 @@ def test_kip_415_from_an_empty_group_nobody_learns() -> None:
 
 @pytest.mark.parametrize("protocol", ["probing", "heartbeat"])
 def test_kip_441_scaling_out(protocol: str) -> None:
-    """Three tasks on two instances with a standby each; the third instance catches up and then takes its share."""
+    """Three tasks with a standby each run on two instances; the third instance catches up and then takes its share."""
     clients = [{"name": "I", "count": 2}, {"name": "new", "joins": True}]
     configs: dict[str, Any] = {"num_standby_replicas": 1, "probing_rebalance_interval_ms": 60_000}
     played = play({"protocol": protocol}, 3, clients, [{"at": 10, "do": "join", "clients": ["new1"]}], **configs)
@@ -125,7 +125,7 @@ def test_kip_441_scaling_out(protocol: str) -> None:
     ]
 
 
-def test_heartbeats_do_not_wait_for_the_timer() -> None:
+def test_heartbeats_and_learners_do_not_wait_for_the_timer() -> None:
     clients = [{"name": "I", "count": 2}, {"name": "new", "joins": True}]
     configs: dict[str, Any] = {"num_standby_replicas": 1, "probing_rebalance_interval_ms": 600_000}
     join = {"at": 10, "do": "join", "clients": ["new1"]}
@@ -137,8 +137,8 @@ def test_heartbeats_do_not_wait_for_the_timer() -> None:
     assert balanced["learner"] < balanced["probing"] / 5
 
 
-def test_kip_1071_moves_at_once_and_restores_then() -> None:
-    """No warm-ups and no follow-up: what moves is down until it is restored."""
+def test_kip_1071_moves_before_restoring() -> None:
+    """Without warm-ups and follow-ups, a moved task is down until it is restored."""
     clients = [{"name": "I", "count": 2}, {"name": "new", "joins": True}]
     join = {"at": 10, "do": "join", "clients": ["new1"]}
     scenario = play({"protocol": "streams"}, 12, clients, [join], num_standby_replicas=1).scenario
@@ -151,8 +151,8 @@ def test_kip_1071_moves_at_once_and_restores_then() -> None:
     )
 
 
-def test_emulated_warmups_wait_until_somebody_triggers() -> None:
-    """Beside KIP-1071 as it is: no task is down for its state; with a watcher the group is balanced, without it is not."""
+def test_emulated_warmups_wait_for_a_trigger() -> None:
+    """In contrast to plain KIP-1071, no task waits for its state; the group is balanced only with a watcher."""
     clients = [{"name": "I", "count": 2}, {"name": "new", "joins": True}]
     join: dict[str, Any] = {"at": 10, "do": "join", "clients": ["new1"]}
     group = {"protocol": "streams", "emulated_warmups": True, "offset_interval_s": 15}
@@ -172,7 +172,7 @@ def test_emulated_warmups_wait_until_somebody_triggers() -> None:
 
 
 def test_kip_441_one_rebalance_from_cold_and_few_after_a_join() -> None:
-    """Kafka's convergence test: 1 rebalance from cold; after a join at most stateful ÷ warm-ups + 1; subtopology skew ≤ 1."""
+    """Kafka's convergence test: 1 rebalance from cold; at most stateful ÷ warm-ups + 1 after a join; subtopology skew ≤ 1."""
     clients = [*one_each(3), {"name": "late", "joins": True}]
     events = [{"at": 2_000, "do": "join", "clients": ["late1"]}]
     configs: dict[str, Any] = {"num_standby_replicas": 1, "max_warmup_replicas": 2, "probing_rebalance_interval_ms": 60_000}

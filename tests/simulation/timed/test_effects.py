@@ -1,4 +1,4 @@
-"""Figures per event: windows from one event to the next, and what is told of each."""
+"""Tests of figures per event: windows from one event to the next, and their measures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_windows_add_up_to_the_run() -> None:
     crash, join = measure_effects(played)
     assert (crash.at_s, crash.event, join.at_s, join.event) == (60.0, "crash c3", 400.0, "join new1")
     assert crash.down_task_s + join.down_task_s == pytest.approx(played.felt.down_task_s, abs=0.01)
-    assert crash.down_task_s > 45 * 2  # the session time-out, of at least two tasks
+    assert crash.down_task_s > 45 * 2  # the session time-out of at least two tasks
     assert crash.moves + join.moves == played.felt.moves
     assert crash.rebalances + join.rebalances == played.felt.rebalances
     assert (crash.unbalanced_s or 0) + (join.unbalanced_s or 0) == pytest.approx(played.felt.unbalanced_s, abs=0.01)
@@ -71,7 +71,7 @@ def test_the_command_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert (crash["event"], crash["at_s"]) == ("crash c3", 60.0)
 
 
-def test_a_duration_of_a_scenario_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_invalid_duration_in_a_scenario_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text('name = "x"\nduration_s = "soon"\nsubtopologies = [{ partitions = 1 }]\nclients = [{ count = 1 }]\n')
     code, _, err = run_here(capsys, "simulate", str(path))

@@ -1,4 +1,4 @@
-"""Faults of a simulated group, against what can be worked out by hand."""
+"""Tests of faults of a simulated group, against results by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEEDS = range(8)
 def make_scenario(
     faults: Mapping[str, Any], tasks: Mapping[str, Any], *, joins: tuple[float, ...] = (10.0,), **more: Any
 ) -> Scenario:
-    """Some clients, two unless `olds` says otherwise, and one that joins at each of the times."""
+    """Return a group of `olds` clients (two by default), and one more that joins at each of the times."""
     new = {"name": "new", "count": len(joins), "joins": True, "restore_per_s": 1_000, **more.pop("new", {})}
     events = [{"at": at, "do": "join", "clients": [f"new{number}"]} for number, at in enumerate(joins, start=1)]
     olds = more.pop("olds", 2)
@@ -40,7 +40,7 @@ def find_first_restored(played: Played) -> float:
 
 STATELESS = {"partitions": 6, "kind": "stateless"}
 RESTORED_IN_10_S = {"partitions": 6, "state": 20_000}
-"""Two copies at a time take ten seconds at 4,000 offsets a second."""
+"""Two copies at a time take ten seconds at 4,000 offsets per second."""
 ALL_ASK = {"pass_s": PASS_S, "all_ask": True}
 
 
@@ -55,8 +55,8 @@ def test_a_pass_lasts_until_the_last_heartbeat() -> None:
     assert max(waited) - min(waited) > 1, "heartbeats come at any time"
 
 
-def test_members_without_a_task_to_give_up_are_waited_for_alone() -> None:
-    """Of two members one triggers the first pass, and the other, whose task is revoked, begins the second at once."""
+def test_the_second_pass_waits_only_for_members_without_revoked_tasks() -> None:
+    """One of two members triggers the first pass; the other, whose task is revoked, begins the second at once."""
     for seed in SEEDS:
         scenario = make_scenario({"heartbeats": True}, {"partitions": 2, "kind": "stateless"}, seed=seed, olds=1)
         known = simulate(scenario, "cp-sat").events
@@ -91,13 +91,13 @@ def test_late_members_are_late_by_half_to_all_of_the_time() -> None:
     assert list_rebalances(simulate(never, "cp-sat"))[0]["at"] == pytest.approx(10 + PASS_S + model_seconds(6, 3), abs=1e-5)
 
 
-def test_clients_that_join_while_others_are_waited_for_are_in_the_same_rebalance() -> None:
+def test_clients_that_join_during_the_wait_are_in_the_same_rebalance() -> None:
     scenario = make_scenario({"late": 1.0, "late_s": 8.0}, STATELESS, joins=(10.0, 12.0))
     first = list_rebalances(simulate(scenario, "cp-sat"))[0]
     assert sorted(first["clients"]) == ["c1", "c2", "new1", "new2"]
 
 
-def test_a_member_reports_the_lags_of_its_join_against_the_ends_of_now() -> None:
+def test_a_member_reports_offsets_of_its_join_against_present_ends() -> None:
     scenario = make_scenario({"heartbeats": True}, {"partitions": 1, "state": 100_000, "input_per_s": 100})
     application = Application(scenario)
     application.up[:] = True
@@ -134,7 +134,7 @@ def test_a_copy_starts_slowly_and_no_other_gets_its_rate() -> None:
     assert application.position[:, 2].tolist() == pytest.approx([250 + 1_000 / 3] * 2 + [0.2 * 1_000 / 3])
 
 
-def test_rates_that_change_often_come_to_their_mean() -> None:
+def test_fast_changing_rates_approach_their_mean() -> None:
     def spread(noise_s: float) -> float:
         scenarios = (
             make_scenario({"noise_s": noise_s}, {"partitions": 1, "state": 10_000}, seed=seed, olds=1, new={"noise": 0.5})
@@ -146,7 +146,7 @@ def test_rates_that_change_often_come_to_their_mean() -> None:
     assert spread(0.2) < 0.5 * spread(5.0)
 
 
-def test_faults_are_the_seeds() -> None:
+def test_a_seed_fixes_faults() -> None:
     faults = {"heartbeats": True, "late": 0.3, "slow_start_s": 2.0}
     tasks = {"partitions": 12, "state": 5_000}
     one, again, other = (digest(simulate(make_scenario(faults, tasks, seed=seed), "greedy")) for seed in (1, 1, 2))
@@ -154,7 +154,7 @@ def test_faults_are_the_seeds() -> None:
 
 
 def test_a_client_that_returns_in_a_pass_reports_what_it_has_then() -> None:
-    """Its earlier report is of before its crash."""
+    """Its earlier report is from before its crash."""
     events = [
         {"at": 10.0, "do": "join", "clients": ["new1"]},
         {"at": 10.5, "do": "crash", "clients": ["c1"], "down_s": 1.0, "keeps_disk": False},

@@ -1,4 +1,4 @@
-"""Golden scenarios: what is promised of each holds, and every figure is the one on file."""
+"""Tests of golden scenarios: each keeps its promises, and each figure is the one on file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ FILES = sorted((Path(__file__).parents[2] / "golden").glob("*.toml"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_is_as_on_file(path: Path) -> None:
+def test_each_scenario_has_the_figures_on_file(path: Path) -> None:
     assert list(check_golden(path)) == []
 
 
-def test_what_is_not_as_on_file_is_told_and_written(tmp_path: Path) -> None:
+def test_differences_are_reported_and_written(tmp_path: Path) -> None:
     path = tmp_path / "one.toml"
     path.write_text('scenario = "scale-out"\nassignors = ["sticky"]\n\n[assert.sticky]\nmost_down_task_s = 1\n')
     told = "\n".join(check_golden(path))

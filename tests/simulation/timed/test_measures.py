@@ -1,4 +1,4 @@
-"""What users of a simulated application feel, from states that are set by hand."""
+"""Tests of the measures that users feel, from states of an application that are set by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optassign.simulation.timed.scenario import Scenario
 
 @pytest.fixture
 def application() -> Application:
-    """Two logged tasks on two clients, each active on one and in sync on the other."""
+    """Return two logged tasks on two clients, each active on one and in sync on the other."""
     made = Application(
         Scenario.model_validate(
             {
@@ -60,7 +60,7 @@ def test_the_longest_downtime_is_of_one_task_and_lasts_to_the_end(application: A
     assert felt.longest_down_s == 9.0
 
 
-def test_balance_for_good_begins_after_the_last_imbalance(application: Application) -> None:
+def test_lasting_balance_begins_after_the_last_imbalance(application: Application) -> None:
     felt = Felt()
     for at, imbalance in ((0, 2), (5, 0), (7, 1), (9, 0), (11, 0)):
         felt.imbalances = (imbalance, 0, imbalance)

@@ -1,4 +1,4 @@
-"""Files of scenarios: what is wrong with one is said with place, found and allowed."""
+"""Tests of files of scenarios: errors name place, found and allowed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_library_can_be_read_by_name() -> None:
         ('[[clients]]\nids = ["a"]\nname = "b"', "clients[1]", "ids besides name or count"),
     ],
 )
-def test_what_is_wrong_is_said(more: str, place: str, found: str, tmp_path: Path) -> None:
+def test_errors_are_reported(more: str, place: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(GOOD + more)
     with pytest.raises(InputError) as caught:
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_said(more: str, place: str, found: str, tmp_path: Path
     assert found in str(caught.value)
 
 
-def test_a_name_that_is_nothing_lists_what_there_is() -> None:
+def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="scale-out"):
         read_scenario("scale-up")
 

@@ -1,4 +1,4 @@
-"""What a simulated application does, against what can be worked out by hand."""
+"""Tests of a simulated application, against results by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_new_standby_is_in_sync_when_its_disk_is_done() -> None:
     assert find_times(simulate(scenario, "cp-sat"), "restored")[0] == pytest.approx(begins + 10, abs=1e-3)
 
 
-def test_a_changelog_that_grows_is_caught_up_with_later() -> None:
+def test_a_growing_changelog_is_caught_up_later() -> None:
     growing = {**ONE, "input_per_s": 500}
     scenario = make_scenario([{}, {"name": "new", "joins": True, "restore_per_s": 1_000}], [growing], [JOIN])
     begins = 10 + PASS_S + model_seconds(1, 2)
@@ -57,8 +57,8 @@ def test_copies_on_one_disk_share_its_rate_and_the_brokers_limit_all() -> None:
         assert times[:2] == pytest.approx([begins + seconds] * 2, abs=1e-3), limit
 
 
-def test_a_drained_client_leaves_once_it_has_nothing_to_do() -> None:
-    """Its tasks go to their standbys, so that no task is down for longer than a rebalance takes."""
+def test_a_drained_client_leaves_once_it_has_no_task() -> None:
+    """Its tasks move to their standbys, so that no task is down for longer than a rebalance."""
     scenario = make_scenario([{"count": 3}], [{**ONE, "partitions": 6}], [{"at": 10, "do": "drain", "clients": ["c2"]}])
     played = simulate(scenario, "cp-sat")
     (left,) = find_times(played, "left")
@@ -77,7 +77,7 @@ def test_after_a_crash_the_standby_leads_once_the_group_has_noticed() -> None:
     assert played.felt.down_task_s == pytest.approx(down, abs=1e-3)
     assert played.felt.longest_down_s == pytest.approx(down, abs=1e-3)
     assert played.felt.most_backlog == pytest.approx(100 * down, abs=1e-2)
-    drains = 100 * down / (10_000 - 200)  # the survivor processes 10,000 a second, 200 of which come in anew
+    drains = 100 * down / (10_000 - 200)  # the survivor processes 10,000 records per second, 200 of which are new
     assert played.felt.backlog_s == pytest.approx(100 * down * (down + drains) / 2, rel=1e-3)
 
 
@@ -89,7 +89,7 @@ def test_without_a_standby_the_task_is_down_until_it_is_restored() -> None:
     assert played.felt.longest_down_s == pytest.approx(45 + PASS_S + model_seconds(2, 1) + 30, abs=1e-3)
 
 
-def test_eager_rebalancing_stops_every_task_cooperative_those_that_move() -> None:
+def test_eager_rebalancing_stops_all_tasks_and_cooperative_the_moving_ones() -> None:
     clients: Objects = [{"count": 2}, {"name": "new", "joins": True}]
     stateless = {"partitions": 6, "kind": "stateless"}
     felt = {
@@ -103,7 +103,7 @@ def test_eager_rebalancing_stops_every_task_cooperative_those_that_move() -> Non
     assert [felt[how].moves for how in ("eager", "cooperative")] == [2, 2]
 
 
-def test_who_comes_back_finds_its_state_unless_it_was_cleaned_up() -> None:
+def test_a_returning_client_finds_its_state_unless_deleted() -> None:
     for down, restored in ((30.0, 0), (30.0, 20_000)):
         clients = [{"count": 2}]
         keeps = restored == 0
@@ -113,7 +113,7 @@ def test_who_comes_back_finds_its_state_unless_it_was_cleaned_up() -> None:
 
 
 def test_state_without_a_role_is_deleted_after_the_delay() -> None:
-    """c1 leaves for longer than it takes to restore its copies elsewhere: what it had there is gone when it leaves again."""
+    """c1 is gone for longer than its copies take to restore elsewhere: its state is deleted before it leaves again."""
     clients = [{"count": 3, "restore_per_s": 1_000}]
     events = [{"at": 100, "do": "crash", "clients": ["c1"], "down_s": 200}]
     scenario = make_scenario(clients, [{**ONE, "partitions": 6}], events, group={"state_cleanup_delay_s": 50.0})
@@ -123,7 +123,7 @@ def test_state_without_a_role_is_deleted_after_the_delay() -> None:
     assert simulate(forever, "cp-sat").felt.restored <= kept
 
 
-def test_a_static_member_that_is_back_in_time_is_not_missed() -> None:
+def test_a_static_member_that_returns_in_time_causes_no_rebalance() -> None:
     event = {"at": 100, "do": "restart", "clients": ["c1"], "down_s": 20}
     scenario = make_scenario([{"count": 2}], [{**ONE, "partitions": 4}], [event], warm_start=False, group={"static": True})
     played = simulate(scenario, "cp-sat")
@@ -149,21 +149,21 @@ def test_a_run_repeats_to_the_byte(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_every_task_is_processed_again_in_the_end(name: str) -> None:
+def test_every_task_runs_at_the_end(name: str) -> None:
     for assignor in ("cp-sat", "greedy", "high-availability"):
         last = simulate(read_scenario(name), assignor).felt.curve[-1]
         assert (last.down, last.backlog, last.standbys_missing) == (0, 0, 0), f"{name}, {assignor}"
 
 
-def test_in_a_scale_out_ours_is_balanced_before_kafkas_default_and_stops_fewer_tasks() -> None:
+def test_our_scale_out_balances_sooner_and_stops_fewer_tasks_than_kafkas() -> None:
     ours, theirs = (simulate(read_scenario("scale-out"), name).felt for name in ("cp-sat", "high-availability"))
     assert ours.balanced_since() < theirs.balanced_since()
     assert ours.down_task_s < theirs.down_task_s
 
 
 @pytest.mark.parametrize(("own", "moves"), [(True, False), (False, True)])
-def test_a_start_of_the_assignors_own_leaves_it_nothing_to_do(own: bool, moves: bool) -> None:
-    """Kafka's default moves tasks of an arrangement that is not its own, as soon as it is asked for anything."""
+def test_an_assignor_moves_no_task_of_its_own_start(own: bool, moves: bool) -> None:
+    """Kafka's default moves tasks of a start that is not its own at the first rebalance."""
     asked: Objects = [{"at": 10, "do": "configure", "configs": {"max_warmup_replicas": 4}}]
     subtopologies: Objects = [{"partitions": partitions, "state": 20_000} for partitions in (7, 5)]
     scenario = make_scenario([{"count": 3}], subtopologies, asked, own_start=own)
@@ -172,7 +172,7 @@ def test_a_start_of_the_assignors_own_leaves_it_nothing_to_do(own: bool, moves: 
 
 
 def test_a_rebalance_waits_for_a_member_until_its_crash_is_noticed() -> None:
-    """Kafka's coordinator completes none without all members: a follow-up that comes just after a crash does not reveal it."""
+    """Kafka's coordinator needs all members for a rebalance: a follow-up just after a crash does not reveal it."""
     clients: Objects = [{"count": 2, "restore_per_s": 100}, {"name": "new", "joins": True, "restore_per_s": 100}]
     crash = {"at": 65, "do": "crash", "clients": ["c2"]}
     scenario = make_scenario(clients, [{"partitions": 12, "state": 20_000}], [JOIN, crash])

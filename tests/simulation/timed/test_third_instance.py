@@ -1,4 +1,4 @@
-"""Instances join a group with old lags and late second passes, as on a real broker."""
+"""Tests of instances that join a group with old lags and late second passes, as on a real broker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEDS = (1, 2, 3)
 
 
 def make_scenario(seed: int, warm_ups: int) -> Scenario:
-    """Two instances join one after the other, and a sixth of the members is late for a pass."""
+    """Return a scenario in which instances join one after the other, and 15% of the members are late for a pass."""
     scenario = read_scenario("third-instance")
     new = Clients.model_validate({**scenario.clients[-1].model_dump(exclude={"name", "count"}), "ids": tuple(JOINS)})
     (join,) = scenario.events
@@ -49,7 +49,7 @@ def test_every_task_is_active_once_and_the_group_settles(assignor: str, seed: in
 
 
 def test_no_wait_is_longer_than_copies_have_been_under_way() -> None:
-    """A wait by a wrong rate loses at most as much time as has passed, and a heartbeat."""
+    """A wait by a wrong rate loses at most the time that has passed, and a heartbeat."""
     overlong = {}
     for assignor in ("cp-sat", "greedy"):
         for seed in SEEDS:
