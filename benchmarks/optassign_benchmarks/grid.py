@@ -36,7 +36,7 @@ class Spec:
     changes: str = ""
     """Changed fields of `Options` as JSON."""
     given: str = ""
-    """The name of a given snapshot, which is not generated. Of the fields above only `options` then counts."""
+    """The name of a given snapshot, which is not generated. Only `options` of the fields above then counts."""
     snapshot: str = ""
     """The given snapshot as JSON."""
 

@@ -55,7 +55,7 @@ class JvmPlanner(TaskAssignor):
 
 
 def create_also_planner(name: str, time_limit: float = TIME_LIMIT) -> TaskAssignor:
-    """Return the assignor of that name, of which `jvm-planner` is one."""
+    """Return the assignor of that name, also for the name `jvm-planner`."""
     return JvmPlanner() if name == JvmPlanner.name else create(name, time_limit=time_limit)
 
 

@@ -28,7 +28,7 @@ from optassign_benchmarks.results import describe_machine, to_markdown
 
 TOLERANCE = 0.05
 LEAST_WEIGHT = 1e-6
-"""In parts of the mean: the weight of a process that does not use the resource, since no weight may be 0."""
+"""The weight of a process that does not use the resource, in parts of the mean, since no weight may be 0."""
 _MODEL = "a model file of ROADEF/EURO 2012, which you download (model_a1_1.txt)"
 _ASSIGNMENT = "its initial assignment, which you download (assignment_a1_1.txt)"
 _HEAD = ("assignor", "greatest load", "its bound", "state to move", "its bound", "tasks moved", "s")

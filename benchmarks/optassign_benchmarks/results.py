@@ -121,7 +121,7 @@ def _to_cell(cell: object) -> Cell:
 
 
 FOLDER = Path("docs/data")
-"""From the top of the repository."""
+"""The folder of studies, relative to the top of the repository."""
 ANSWERS = Path("benchmarks/optassign_benchmarks/answers.txt")
 RENEWALS = Path("benchmarks/optassign_benchmarks/renewals.json")
 

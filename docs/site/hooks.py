@@ -1,4 +1,4 @@
-"""What the site has in addition to the pages of docs/: the README as its home, the API reference, a page for each study.
+"""MkDocs hooks that add pages to those of docs/: the README as home, the API reference, and a page for each study.
 
 MkDocs calls these functions while it builds (`hooks` in mkdocs.yml). Nothing is written into docs/.
 """
@@ -61,24 +61,24 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links as they are in the repository, turned into links of the site."""
+    """Return the page with the repository's links turned into links of the site."""
     uri = page.file.src_uri
-    # In the repository a link leads to a study's data, in the site to the page that is made from them.
+    # A link leads to a study's data in the repository, and to its generated page in the site.
     folder = "" if uri.startswith("data/") else r"[\w./-]*data/"
     markdown = re.sub(rf"\]\(({folder}[\w-]+\.)json\)", r"](\1md)", markdown)
     markdown = _one_picture_per_scheme(markdown.replace("<details>", '<details markdown="1">'))
-    # Pages of the top are beside the folders of docs/ in the site, and one folder further up in the repository.
+    # Pages of the top are next to the folders of docs/ in the site, and one folder further up in the repository.
     markdown = re.sub(rf"\]\(((?:\.\./)*)\.\./({'|'.join(FROM_THE_TOP)})", r"](\1\2", markdown)
     if uri in FROM_THE_TOP:
         markdown = re.sub(r"\]\(docs/([^)]+)\)", r"](\1)", markdown)
         markdown = re.sub(r"\[([^\]]+)\]\((?:LICENSE|CITATION\.cff)\)", r"\1", markdown)
-        # Paths say where a page is in the repository; in the site its name is enough.
+        # A path shows the page's place in the repository; in the site its name is enough.
         markdown = re.sub(r"\[docs/([\w/-]+?)(?:\.md|/)\]", r"[\1]", markdown)
     return markdown
 
 
 def _one_picture_per_scheme(markdown: str) -> str:
-    """GitHub chooses among the sources of <picture> by its theme; here the site's own switch must choose."""
+    """Return the page with pictures that follow the site's own switch; GitHub chooses sources of <picture> by its theme."""
     picture = re.compile(
         r'<picture>\s*<source [^>]*srcset="(?:docs/)?([^"]+)">\s*<img alt="([^"]*)" src="(?:docs/)?([^"]+)"[^>]*>\s*</picture>'
     )
@@ -86,7 +86,7 @@ def _one_picture_per_scheme(markdown: str) -> str:
 
 
 def api_page(name: str) -> str:
-    """A page that mkdocstrings fills from docstrings."""
+    """Return a page that mkdocstrings fills from docstrings."""
     title, places = API[name]
     if name == "optassign":
         return _front_page()
@@ -100,7 +100,7 @@ def api_page(name: str) -> str:
 
 
 def _module_section(file: Path) -> str:
-    """What a module defines itself: names that it only passes on are described where they come from."""
+    """Return the section of a module with its own names; re-exported names are described in their own module."""
     module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
     options = {
         "show_root_heading": False,
@@ -122,7 +122,7 @@ def _own_names(file: Path) -> list[str]:
 
 
 def _front_page() -> str:
-    """The names that `import optassign` offers, and where each is described."""
+    """Return the page of `import optassign`: its names, and the module that describes each."""
     text = (ROOT / "optassign" / "__init__.py").read_text(encoding="utf-8")
     where = dict(re.findall(r'^    "(\w+)": "(optassign\.[\w.]+)",$', text, re.MULTILINE))
     where = {name: _defining_module(name, module) for name, module in where.items()}
@@ -135,7 +135,7 @@ def _front_page() -> str:
 
 
 def _defining_module(name: str, module: str) -> str:
-    """Where a name that a module passes on is defined."""
+    """Return the module that defines a re-exported name."""
     text = (ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
     for source, names in re.findall(r"^from (optassign\.[\w.]+) import ([^(\n]+)$", text, re.MULTILINE):
         if name in re.findall(r"\w+", names):

@@ -1,6 +1,6 @@
-"""`python docs/site/page_pictures.py`: the operator's pages as they are in Chromium, with the demonstration's day behind them.
+"""`python docs/site/page_pictures.py`: draw the operator's pages in Chromium, with the demonstration's day.
 
-Written into docs/pictures, each for light and dark pages. Needs the Debian package chromium, and the extra `dev`.
+The pictures are in docs/pictures, for light and dark pages. Needs the Debian package chromium, and the extra `dev`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from playwright.sync_api import Page, sync_playwright
 
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
 WIDTH, COLOURS = 1280, 200
-"""Of a picture; few colours keep it small."""
+"""Width and number of colours of a picture; few colours keep it small."""
 HEIGHTS = {"applications": 440, "application": 760, "rebalance": 1080, "what-if": 1240}
 _MOST_TRIES = 120
 """Seconds that the service may take to become ready."""
 
 
 def main() -> None:
-    """Start the demonstration, look at its pages, and write what is seen."""
+    """Start the demonstration, open its pages, and write their pictures."""
     FOLDER.mkdir(exist_ok=True)
     with demonstrate() as url, sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def list_addresses(url: str) -> Iterator[tuple[str, str]]:
-    """Name and address of each picture."""
+    """Yield name and address of each picture."""
     with urlopen(f"{url}/v1/history/orders") as answer:
         rebalances = json.load(answer)["rebalances"]
     joined = next(row["id"] for row in rebalances if row["joined"]).partition("/")[2]
@@ -61,7 +61,7 @@ def list_addresses(url: str) -> Iterator[tuple[str, str]]:
 
 
 def take_picture(page: Page, height: int) -> bytes:
-    """The top of a page, as PNG."""
+    """Return the top of a page as PNG."""
     seen = page.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
     written = io.BytesIO()
     Image.open(io.BytesIO(seen)).convert("RGB").quantize(COLOURS).save(written, "PNG", optimize=True)
@@ -70,7 +70,7 @@ def take_picture(page: Page, height: int) -> bytes:
 
 @contextmanager
 def demonstrate() -> Iterator[str]:
-    """`optassign serve --demo`, and where it listens."""
+    """Run `optassign serve --demo`, and yield its address."""
     command = [sys.executable, "-m", "optassign.cli", "serve", "--demo", "--port", "0", "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None

@@ -1,11 +1,11 @@
-"""`python docs/site/pictures.py [NAME…]`: draw the pictures of README and site anew, all or some.
+"""`python docs/site/pictures.py [NAME…]`: draw the pictures of README and site, all or some.
 
 `in-time`: a scale-out on a real broker, from the study `in-time`. `scale-out`: the same simulated, larger (scenario
-`thousand`). `join`: who has what, rebalance by rebalance, as a client joins. `day`: a day under three assignors, how far the
-group is out of balance and what its users felt; needs a JDK. `weights`: what a weight buys, from the study `weights`.
+`thousand`). `join`: the copies of each client per rebalance while a client joins. `day`: imbalance and downtime of a day under
+three assignors; needs a JDK. `weights`: the effect of a weight, from the study `weights`.
 
-Drawn by hand, so that they are small, sharp and the same in every run. Each picture is written twice into docs/pictures, for
-light and dark pages; texts stay texts.
+The program writes SVG itself, so that pictures are small, sharp and the same in every run. It writes each twice into
+docs/pictures, for light and dark pages; texts stay texts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 @dataclass(frozen=True)
 class Colours:
-    """Of one scheme."""
+    """The colours of a scheme."""
 
     text: str
     faint: str
@@ -39,9 +39,9 @@ class Colours:
     ours: str
     theirs: str
     other: str
-    """Of a third assignor."""
+    """The colour of a third assignor."""
     paper: str
-    """Of texts on the colours of lines and bars."""
+    """The colour of texts on lines and bars."""
 
 
 SCHEMES = {
@@ -51,24 +51,24 @@ SCHEMES = {
 
 
 def svg(width: int, height: int, parts: Sequence[str]) -> str:
-    """The whole file."""
+    """Return the whole file."""
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{_FONT}">'
     return "\n".join([head, "<!-- Made by: python docs/site/pictures.py -->", *parts, "</svg>", ""])
 
 
 def text(x: float, y: float, words: str, colour: str, *, size: int = 12, weight: int = 400, anchor: str = "start") -> str:
-    """A line of text."""
+    """Return a line of text."""
     look = f'font-size="{size}" font-weight="{weight}" fill="{colour}" text-anchor="{anchor}"'
     return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{words}</text>'
 
 
 Draw = Callable[[Colours], str]
-"""A picture in the colours of a scheme."""
+"""Draws a picture in the colours of a scheme."""
 
 
 SCENARIO, HOURS = "thousand", 14
-"""The scale-out of the study `thousand`, and the hours of it that are shown from the join on."""
+"""The scale-out of the study `thousand`, and the number of hours shown after the join."""
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
 """The snapshot of `make demo`."""
 
@@ -78,7 +78,7 @@ LEFT, TOP, BOTTOM, PANEL, GAP = 58, 118, 332, 340, 96
 
 @dataclass(frozen=True)
 class Line:
-    """One assignor in one panel: hours and values, and what is written at its end."""
+    """The line of an assignor in a panel: hours and values, and the label at its end."""
 
     values: Sequence[tuple[float, float]]
     end: str
@@ -86,7 +86,7 @@ class Line:
 
 
 def prepare_scale_out() -> Draw:
-    """Play the scale-out under both assignors."""
+    """Simulate the scale-out under both assignors."""
     scenario = read_scenario(SCENARIO)
     return partial(scale_out, simulate(scenario, "cp-sat"), simulate(scenario, "high-availability"))
 
@@ -97,7 +97,7 @@ def prepare_join() -> Draw:
 
 
 def _answers(snapshot: Path) -> list[TaskAssignment]:
-    """The answers of cp-sat until it asks for no follow-up."""
+    """Return the answers of cp-sat until it requests no follow-up."""
     state = read_state(snapshot)
     answers = [optassign.assign(state)]
     while any(client.followup_rebalance_ms is not None for client in answers[-1].clients):
@@ -107,7 +107,7 @@ def _answers(snapshot: Path) -> list[TaskAssignment]:
 
 
 def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
-    """For each rebalance three bars, one a client, of its active tasks, standbys and warm-ups."""
+    """Draw three bars per rebalance, one for each client, of its active tasks, standbys and warm-ups."""
     width, height, base, unit, bar = 880, 312, 252, 13, 40
     ids = [client.process_id for client in answers[0].clients]
     new = min(ids, key=lambda process_id: len(answers[0].by_process_id[process_id].standby))
@@ -149,7 +149,7 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
 
 
 def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
-    """Two panels over the hours since the join: the imbalance of active tasks, and the active tasks moved so far."""
+    """Draw two panels over the hours since the join: the imbalance of active tasks, and the active tasks moved so far."""
     join = ours.scenario.events[0].at
     title = "1,000 tasks, 25 instances join 75, 20 warm-ups at a time, a copy takes a minute: simulated"
     parts = [
@@ -179,7 +179,7 @@ def _sum_moves(played: Played, since: float) -> list[tuple[float, float]]:
 
 
 def _cut(values: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Steps, up to the last hour that is shown."""
+    """Return the curve as steps, up to the last shown hour."""
     shown = [point for point in values if point[0] <= HOURS]
     stepped = [shown[0]]
     for hour, value in shown[1:]:
@@ -195,7 +195,7 @@ def _describe(played: Played) -> str:
 
 
 def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line], colours: Colours, form: str) -> list[str]:
-    """Axes, grid and lines; `step`: between two lines of the grid."""
+    """Return axes, grid and lines; `step` is the distance of grid lines."""
     left = LEFT + place * (PANEL + GAP)
     right = left + PANEL
     greatest = max(value for line in lines for _, value in line.values)
@@ -250,7 +250,7 @@ TIME_MOST, TIME_LEFT, TIME_BAR, TIME_LENGTH = 240.0, 92, 16, 268
 
 @dataclass(frozen=True)
 class ScaleOutTimes:
-    """Seconds from the join of an instance; infinite if they were beyond the longest run."""
+    """Seconds from the join of an instance; infinite if longer than the longest run."""
 
     even: float
     restored: float
@@ -275,7 +275,7 @@ def _read_seconds(cell: str) -> float:
 
 
 def draw_in_time(times: Mapping[tuple[str, int, str], ScaleOutTimes], colours: Colours) -> str:
-    """Two panels, on a quiet and on a busy machine: a bar for each assignor and number of warm-ups."""
+    """Draw two panels, for a quiet and a busy machine, with a bar for each assignor and number of warm-ups."""
     of_assignor = dict(zip(TIME_ASSIGNORS, (colours.theirs, colours.ours, colours.other), strict=True))
     title = "Seconds until a third instance has its share: 24 tasks, two million offsets, a real broker"
     parts = [text(18, 26, title, colours.text, size=15, weight=600)]
@@ -314,22 +314,22 @@ def _draw_time_bar(left: int, y: int, times: ScaleOutTimes, colour: str, colours
 
 
 DAY_ASSIGNORS = {"cp-sat": "optassign", "kafka-high-availability": "Kafka's default", "sticky": "Kafka's sticky assignor"}
-"""Name → as it is told."""
+"""Name → its label."""
 DAY_TOLD = {"join": "6 join", "crash": "a crash", "rolling-restart": "12 restart", "zone-fails": "a zone is lost for an hour"}
-"""What happens → in words."""
+"""Event → its label."""
 DAY_WIDTH, DAY_HEIGHT, DAY_LEFT, DAY_RIGHT, DAY_TOP, DAY_BOTTOM = 880, 448, 58, 862, 106, 246
 DAY_STEP = 2_000
-"""Between two lines of the grid."""
+"""The distance of grid lines."""
 
 
 def prepare_day() -> Draw:
-    """Play the day three times."""
+    """Simulate the day under the three assignors."""
     scenario = read_scenario("day")
     return partial(draw_day, [simulate(scenario, name) for name in DAY_ASSIGNORS])
 
 
 def draw_day(runs: Sequence[Played], colours: Colours) -> str:
-    """The whole picture."""
+    """Draw the whole picture."""
     of_run = (colours.ours, colours.theirs, colours.other)
     title = "A day of 1,000 tasks on 60 instances, one standby each, 20 warm-ups at a time: simulated"
     parts = [text(18, 26, title, colours.text, size=15, weight=600)]
@@ -349,7 +349,7 @@ def draw_day(runs: Sequence[Played], colours: Colours) -> str:
 
 
 def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colours) -> list[str]:
-    """Imbalance over the hours, with what happens above."""
+    """Return the imbalance over the hours, with labels of events above."""
     scenario = runs[0].scenario
     hours = scenario.duration_s / 3600
     curves = [[(point.at / 3600, point.active_imbalance) for point in played.felt.curve] for played in runs]
@@ -384,7 +384,7 @@ def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colour
 
 
 def _draw_bars(left: int, name: str, values: Sequence[float], of_run: Sequence[str], colours: Colours, form: str) -> list[str]:
-    """A bar for each run, with its figure at the end."""
+    """Return a bar for each run, with its figure at the end."""
     parts = [text(left, DAY_BOTTOM + 66, name, colours.text, size=13, weight=600)]
     for place, (value, colour) in enumerate(zip(values, of_run, strict=True)):
         y, long = DAY_BOTTOM + 84 + 38 * place, 190 * value / max(values)
@@ -396,12 +396,12 @@ def _draw_bars(left: int, name: str, values: Sequence[float], of_run: Sequence[s
 FRONT_WIDTH, FRONT_HEIGHT = 640, 360
 FRONT_LEFT, FRONT_RIGHT, FRONT_TOP, FRONT_BOTTOM = 62, 600, 58, 300
 FRONT_MOST = 24
-"""Copies per thread, at the top of the picture."""
+"""Copies per thread at the top of the picture."""
 
 
 @dataclass(frozen=True)
 class DrawnPlan:
-    """One plan: restore work as a share of the first plan's, and copies per thread, most − least."""
+    """A plan: restore work as a share of the first plan's, and copies per thread, most − least."""
 
     stickiness: float
     work: float
@@ -409,7 +409,7 @@ class DrawnPlan:
 
     @property
     def place(self) -> tuple[float, float]:
-        """Where it is drawn."""
+        """Return the position in the picture."""
         height = (FRONT_BOTTOM - FRONT_TOP) * self.apart / FRONT_MOST
         return FRONT_LEFT + self.work * (FRONT_RIGHT - FRONT_LEFT), FRONT_BOTTOM - height
 
@@ -431,7 +431,7 @@ def prepare_weights() -> Draw:
 
 
 def draw_fronts(fronts: Mapping[str, Sequence[DrawnPlan]], colours: Colours) -> str:
-    """Draw a line for each size; the larger one tells the stickiness of its points."""
+    """Draw a line for each size; the larger one shows the stickiness of its points."""
     parts = [text(FRONT_LEFT - 40, 24, "Restore work against imbalance, by stickiness", colours.text, size=15, weight=600)]
     for share in range(0, 101, 25):
         x = FRONT_LEFT + share / 100 * (FRONT_RIGHT - FRONT_LEFT)
@@ -452,7 +452,7 @@ def draw_fronts(fronts: Mapping[str, Sequence[DrawnPlan]], colours: Colours) -> 
             x, y = point.place
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
             if row and point.stickiness >= 10:
-                above = 10 if point is points[-1] else 2  # the last two are near to each other
+                above = 10 if point is points[-1] else 2  # the last two points are close together
                 parts.append(text(x + 8, y - above, f"{point.stickiness:,.0f}", colours.text))
     return svg(FRONT_WIDTH, FRONT_HEIGHT, parts)
 
@@ -467,7 +467,7 @@ PICTURES: Mapping[str, Callable[[], Draw]] = {
 
 
 def main() -> None:
-    """Draw the pictures that the command line names, in both schemes, and say where they are."""
+    """Draw the pictures that the command line names, in both schemes, and print their paths."""
     FOLDER.mkdir(exist_ok=True)
     for name in sys.argv[1:] or PICTURES:
         draw = PICTURES[name]()

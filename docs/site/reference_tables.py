@@ -1,7 +1,7 @@
 """Tables of the reference, read from the code that they describe: commands, the plug-in's keys, metrics.
 
-`make tables` writes each as a page of its own into docs/reference/generated. tests/project/test_reference.py checks that the
-committed pages are as they are made now.
+`make tables` writes each table to a page in docs/reference/generated. tests/project/test_reference.py checks that the
+committed pages are current.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def make_page(name: str) -> str:
 
 
 def list_commands() -> str:
-    """All commands of `optassign`, each with its usage and a table of its options."""
+    """Return all commands of `optassign`, each with its usage and a table of its options."""
     parser = make_parser()
     parts = []
     for action in parser._actions:
@@ -44,7 +44,7 @@ def list_commands() -> str:
 
 
 def _describe_command(name: str, parser: argparse.ArgumentParser, about: str) -> str:
-    """A command; a command of commands has a part for each of them."""
+    """Return the description of a command, with a part for each of its subcommands."""
     text = [f"## `optassign {name}`", about or parser.description or ""]
     rows = []
     for action in parser._actions:
@@ -76,7 +76,7 @@ def _expand_help(action: argparse.Action) -> str:
 
 
 def list_plugin_keys() -> str:
-    """The keys of the plug-in's ConfigDef, with their defaults and documentation."""
+    """Return the keys of the plug-in's ConfigDef, with their defaults and documentation."""
     folder = JAVA / "plugin" / "src" / "main" / "java" / "io" / "github" / "optassign" / "config"
     text = (folder / "ConfigKeys.java").read_text(encoding="utf-8")
     constants = _read_constants()
@@ -91,9 +91,9 @@ def list_plugin_keys() -> str:
 
 
 def _read_constants() -> dict[str, str]:
-    """String and number constants of all Java sources, by class and name; those of ConfigKeys by name, too."""
+    """Return string and number constants of all Java sources, by class and name; those of ConfigKeys also by name."""
     found: dict[str, str] = {}
-    for _ in range(2):  # a constant may be made of others
+    for _ in range(2):  # a constant may contain others
         for file in sorted(JAVA.glob("*/src/main/java/**/*.java")):
             pattern = r"static final (?:String|int|long) (\w+) =\s*((?:[^;\"]|\"(?:[^\"\\]|\\.)*\")*);"
             for name, expression in re.findall(pattern, file.read_text(encoding="utf-8")):
@@ -112,7 +112,7 @@ def _read_java(name: str) -> str:
 
 
 def _split_arguments(text: str) -> list[str]:
-    """The arguments of a call whose opening bracket came before, up to the closing one."""
+    """Return the arguments of a call, from after the opening bracket to the closing one."""
     parts: list[str] = []
     depth, inside, start = 0, False, 0
     for place, char in enumerate(text):
@@ -131,13 +131,13 @@ def _split_arguments(text: str) -> list[str]:
 
 
 def _evaluate(expression: str, constants: dict[str, str]) -> str:
-    """A sum of strings and constants as text; anything else as it stands."""
+    """Return a sum of strings and constants as text, and any other expression unchanged."""
     terms = re.findall(rf"{_STRING}|([\w.]+)", expression)
     return "".join(string if not name else constants.get(name, name) for string, name in terms)
 
 
 def list_service_metrics() -> str:
-    """The metrics of the service: those of its registry, and gauges that the server adds."""
+    """Return the metrics of the service: those of its registry, and gauges that the server adds."""
     metrics = Metrics("0", 1)
     registry = metrics._registry
     rows = []
@@ -163,13 +163,13 @@ def _list_labels(metrics: Metrics, name: str) -> Sequence[str]:
 
 
 def list_watch_metrics() -> str:
-    """The metrics of `optassign watch`."""
+    """Return the metrics of `optassign watch`."""
     found = re.findall(r'entry\("(optassign_watch_\w+)", "(\w+) ((?:[^"\\]|\\.)*)"\)', _read_java("Metrics"))
     return _write_table(("metric", "type", "meaning"), [(f"`{name}`", kind, about) for name, kind, about in found])
 
 
 def list_versions() -> str:
-    """What works under each version of Kafka Streams, as tests found it."""
+    """Return the supported functions under each version of Kafka Streams, by the results of tests."""
     found = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["kafka_streams"]
     head = ("Kafka Streams", "links", "Java", "planner", "service", "shadow mode")
     return _write_table(
@@ -187,7 +187,7 @@ def list_versions() -> str:
 
 
 def list_brokers() -> str:
-    """The brokers on which an application was run, as tests did."""
+    """Return the brokers on which tests have run an application."""
     found = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["brokers"]
     return _write_table(("broker", "Kafka Streams, with the plug-in"), ((name, ", ".join(found[name])) for name in found))
 
@@ -197,7 +197,7 @@ def _say(works: bool) -> str:
 
 
 def list_log_events() -> set[str]:
-    """The names of all events that the service logs."""
+    """Return the names of all events that the service logs."""
     found = set()
     for file in (ROOT / "optassign" / "service").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -220,7 +220,7 @@ MADE: dict[str, tuple[str, Callable[[], str]]] = {
     "versions": ("Lines of Kafka Streams that were tried", list_versions),
     "watch-metrics": ("Metrics of the watcher", list_watch_metrics),
 }
-"""Page → its title, and what makes its table."""
+"""Page → its title, and the function that makes its table."""
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import re
 __all__ = ["DURATION_ALLOWED", "format_duration", "parse_duration"]
 
 DURATION_ALLOWED = "seconds, or a duration such as 90s, 15min or 2h"
-"""What errors say is allowed."""
+"""The allowed forms, as errors name them."""
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _PART = r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)"
 

@@ -42,7 +42,7 @@ class TaskId(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> "TaskId":
-        """Parse an id; memoised. ValueError, with what is allowed, if it is not a task id."""
+        """Parse an id; memoised. ValueError, with the allowed form, if it is not a task id."""
         return _parse(text)
 
 

@@ -97,7 +97,7 @@ class StreamsAssignment:
     standby: Mapping[str, frozenset[tuple[str, int]]]
     """Task → its source partitions. Warm-ups are among the standbys."""
     next_rebalance_ms: int
-    """When this thread triggers the next rebalance, ms since 1970; 0: at once; `NO_REBALANCE`: never."""
+    """Time at which this thread triggers the next rebalance, ms since 1970; 0: at once; `NO_REBALANCE`: never."""
 
 
 def decode_subscription(data: bytes) -> StreamsSubscription:
@@ -236,7 +236,7 @@ class GroupReading:
 
     application: str
     taken_at_ms: int
-    """When the broker answered, ms since 1970."""
+    """Time of the broker's answer, ms since 1970."""
     members: tuple[Member, ...]
     changelogs: Mapping[str, Topic]
     """Topics with names of this application's changelogs."""

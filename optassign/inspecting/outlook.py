@@ -75,7 +75,7 @@ class EventCost:
     event: str
     assignor: str
     seconds: float | None
-    """From the event until no task moves or restores any more; None if longer than two days."""
+    """Seconds from the event until no task moves or restores any more; None if longer than two days."""
     moves: int
     """Active tasks that moved from one living instance to another."""
     down_task_s: float

@@ -85,7 +85,7 @@ class TaskExplanation:
     kind: str
     """`stateless`, `unlogged` or `logged`."""
     candidates: tuple[Candidate, ...]
-    """By rank, lag, id: all clients, or in a large group the clients with state or a copy of the task."""
+    """All clients, or in a large group those with state or a copy of the task; by rank, lag, id."""
     others: int
     """The number of other clients; they have no state of the task."""
     others_may_be_active: bool

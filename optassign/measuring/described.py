@@ -46,7 +46,7 @@ class Measure:
 
     name: str
     type: Any
-    """As annotated, such as `int | None`."""
+    """The annotation, such as `int | None`."""
     unit: str
     meaning: str
     label: str

@@ -1,7 +1,7 @@
-"""The clocks of an application: since when it is on its way to its target, and when a copy last came nearer.
+"""The clocks of an application: the start of its way to the target, and the last progress of a copy.
 
-Each recording carries them on from the previous one. So pages, command line and metrics read the same times, and a restart of
-the service does not change them.
+Each recording continues those of the previous one. So pages, command line and metrics show the same times, also after a
+restart of the service.
 """
 
 from datetime import timedelta

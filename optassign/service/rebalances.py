@@ -144,9 +144,9 @@ class _AnsweredRequest:
     """Time at which the answer was ready, milliseconds since 1970."""
     in_time: bool
     arrived: float
-    """By the loop's clock."""
+    """The time of its arrival by the loop's clock."""
     answered: float
-    """By the loop's clock."""
+    """The time of the answer by the loop's clock."""
 
 
 class Rebalances:

@@ -265,7 +265,7 @@ class TestFiles:
         file.write_text(json.dumps(GOOD), encoding="utf-8-sig")
         assert len(read_state(file).clients) == 2
 
-    def test_what_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_unreadable_files_are_refused(self, tmp_path: Path) -> None:
         for path, found in [
             (tmp_path / "none.json", "no such file"),
             (tmp_path, "a folder"),

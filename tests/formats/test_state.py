@@ -190,7 +190,7 @@ class TestLimits:
 
 
 class TestExtraFields:
-    def test_those_with_x_are_kept_everywhere(self) -> None:
+    def test_fields_that_begin_with_x_are_kept_everywhere(self) -> None:
         given = small(x_top={"any": [1, None, "z"]})
         given["tasks"][0]["x_stores"] = ["counts"]
         given["clients"][0]["x_note"] = None
@@ -202,13 +202,13 @@ class TestExtraFields:
 
     @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
     @pytest.mark.parametrize("value", ["%s", '{"a": [1, %s]}'])
-    def test_what_could_not_be_written_again_is_refused_there_too(self, number: str, value: str) -> None:
+    def test_unwritable_values_of_extra_fields_are_refused(self, number: str, value: str) -> None:
         text = json.dumps(small(x_note=0)).replace('"x_note": 0', f'"x_note": {value % number}')
         with pytest.raises(ValidationError):
             ApplicationState.model_validate_json(text)
 
     @pytest.mark.parametrize("name", ["extra", "X_upper", "x", "_x_"])
-    def test_others_are_refused_everywhere(self, name: str) -> None:
+    def test_other_fields_are_refused_everywhere(self, name: str) -> None:
         types: list[tuple[type[Frozen], dict[str, Any]]] = [
             (Options, {}),
             (TaskInfo, {"id": "0_0", "stateful": True}),
@@ -237,7 +237,7 @@ class TestNormalOrder:
         made = ApplicationState.model_validate(small(configs={"rack_aware_assignment_tags": ["z", "a"]}))
         assert made.configs.rack_aware_assignment_tags == ("z", "a")
 
-    def test_names_are_sorted_where_their_order_means_nothing(self) -> None:
+    def test_names_without_a_meaning_of_their_order_are_sorted(self) -> None:
         given = small(options={"goals": ["load", "copies_not_caught_up"]})
         given["clients"][0]["tags"] = {"zone": "1", "cluster": "2"}
         given["tasks"][0]["partitions"] = [{"topic": "b", "partition": 10}, {"topic": "b", "partition": 9}, {"topic": "a"}]
@@ -259,7 +259,7 @@ class TestNormalOrder:
         assert shuffled.model_dump_json() == plain.model_dump_json()
 
     @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-    def test_what_is_written_is_read_again(self, path: Path) -> None:
+    def test_written_snapshots_are_read_again(self, path: Path) -> None:
         made = ApplicationState.model_validate_json(path.read_text(encoding="utf-8"))
         assert ApplicationState.model_validate_json(made.model_dump_json()) == made
         assert made.dropped == Dropped()
@@ -306,7 +306,7 @@ def _shuffled(value: Any, rng: random.Random) -> Any:
 
 
 class TestDropped:
-    def test_what_is_about_unknown_tasks_is_counted(self) -> None:
+    def test_entries_of_unknown_tasks_are_counted(self) -> None:
         given = small()
         given["clients"][0]["previous_standby"] += ["9_0", "9_1"]
         given["clients"][1]["consumers"]["c-2"].append("9_0")

@@ -51,7 +51,7 @@ def test_a_standby_that_moves_leaves_a_warm_up_on_its_target() -> None:
         ("d", 2, {"a": "0_0!", "b": "| | 0_0", "c": "| 0_0", "d": "| 0_0"}),
     ],
 )
-def test_of_several_standbys_those_that_moved_are_the_warm_ups(clients: str, slots: int, expected: dict[str, str]) -> None:
+def test_only_standbys_that_moved_are_warm_ups(clients: str, slots: int, expected: dict[str, str]) -> None:
     holders = {client: {"0_0": 0} for client in clients}
     state = make_snapshot(
         {"0_0": 1000}, {"a": {"0_0": -2}, "b": {}, "c": {}, **holders}, num_standby_replicas=2, max_warmup_replicas=slots

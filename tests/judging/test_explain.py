@@ -65,7 +65,7 @@ def test_the_share_of_a_subtopology_is_named() -> None:
     assert [move.share for move in explain_answer(state, given).moves if move.task == "1_1"] == [e.share]
 
 
-def test_what_r3_forbids_and_what_a_move_would_cost() -> None:
+def test_clients_forbidden_by_r3_and_costs_of_moves_are_explained() -> None:
     e = explain_task(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3 1_0", "b": "1_1"}), "0_2")
     b = e.candidates[1]
     assert (b.process_id, b.may_be_active, b.rank, b.cost) == ("b", False, 300, 300)
@@ -238,7 +238,7 @@ def test_only_concerned_clients_of_a_large_group_are_listed() -> None:
     assert "and 28 others: no state of it, 1,234,567 offsets to restore" in join_lines(task_to_lines(e))
 
 
-def test_what_a_client_gains_and_loses() -> None:
+def test_gains_and_losses_of_a_client_are_explained() -> None:
     e = explain_client(TWO_THREADS, make_answer({"a": "0_0 0_1 0_3 1_0", "b": "0_2 1_1"}), "b")
     active, standby, warmup = e.roles
     assert (active.role, active.kept, active.gained, active.lost) == ("active", ("1_1",), ("0_2",), ())

@@ -14,7 +14,7 @@ SETTLED = {
     "a": {"active": "0_0 1_0", "standby": "0_1", "lags": {"0_0": -2, "0_1": 0}},
     "b": {"active": "0_1 1_1", "standby": "0_0", "lags": {"0_1": -2, "0_0": 0}},
 }
-SAME = {"a": "0_0 1_0 | 0_1", "b": "0_1 1_1 | 0_0"}
+UNCHANGED = {"a": "0_0 1_0 | 0_1", "b": "0_1 1_1 | 0_0"}
 
 
 def settled(changes: dict[str, dict[str, Any]] | None = None, **configs: Any) -> ApplicationState:
@@ -155,8 +155,8 @@ def test_a_standby_may_be_on_the_remembered_active_client() -> None:
 
 
 def test_a_group_at_rest_is_not_altered() -> None:
-    assert validate(settled(), make_answer(SAME)) == []
-    assert validate(settled(remembered=make_answer(SAME)), make_answer(SAME)) == []
+    assert validate(settled(), make_answer(UNCHANGED)) == []
+    assert validate(settled(remembered=make_answer(UNCHANGED)), make_answer(UNCHANGED)) == []
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_types_and_licence_are_there(names: list[str]) -> None:
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 
 
-def test_what_pages_are_made_of_is_there(names: list[str]) -> None:
+def test_files_of_the_pages_are_included(names: list[str]) -> None:
     pages = "optassign/service/pages"
     expected = {
         f"{pages}/static/{name}" for name in ("htmx.min.js", "htmx.LICENSE.txt", "uPlot.iife.min.js", "uPlot.LICENSE.txt")

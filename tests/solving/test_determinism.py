@@ -1,4 +1,4 @@
-"""R9: the same problem has the same answer, in whatever order it is told, under any hash seed, from any thread."""
+"""Tests of R9: the same problem has the same answer, for any order of its lists, hash seed and thread."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def configured(state: ApplicationState) -> ApplicationState:
 
 
 def in_the_middle(state: ApplicationState) -> ApplicationState:
-    """Two rebalances on, with all that an answer makes the next one remember."""
+    """Return the snapshot two rebalances later, with the memory that answers leave."""
     for _ in range(2):
         state = make_restored_snapshot(state, assign(state, "greedy"), keep_state=True)
     return state
 
 
 def shuffled(value: Any, rng: random.Random) -> Any:
-    """The same JSON, every list and dictionary in another order (lists of the format are sets, but for goals)."""
+    """Return the same JSON with all lists and dictionaries shuffled (lists of the format are sets, except `goals`)."""
     if isinstance(value, dict):
         items = [(key, list(below) if key == "goals" and below else shuffled(below, rng)) for key, below in value.items()]
         rng.shuffle(items)
@@ -68,7 +68,7 @@ def test_the_order_of_lists_and_keys_does_not_matter(case: str, assignor: str) -
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("first", range(0, 120, 20))
-def test_nor_does_it_in_random_snapshots(first: int, assignor: str) -> None:
+def test_the_order_does_not_matter_in_random_snapshots(first: int, assignor: str) -> None:
     for seed in range(first, first + 20):
         written = json.loads(draw_case(seed)[0].model_dump_json())
         state = ApplicationState.model_validate(written)
@@ -84,7 +84,7 @@ def test_the_hash_seed_does_not_matter() -> None:
         assert assign_with_hash_seed(states, ASSIGNORS, seed) == expected
 
 
-def test_a_second_call_in_the_same_process_says_the_same() -> None:
+def test_a_second_call_in_the_same_process_gives_the_same_answer() -> None:
     for name in ASSIGNORS:
         assignor = create(name)
         for case in CASES.values():

@@ -1,4 +1,4 @@
-"""When a solver fails, or there is no time: a valid answer all the same, and it says how it came about."""
+"""Tests of failing solvers and missing time: the answer is valid, and its report says how it was found."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOGGER = "optassign.assignors.cp_sat"
 
 
 def several() -> list[ApplicationState]:
-    """One snapshot of each shape that is not at rest, and one with goals (a)."""
+    """Return a snapshot of each shape that is not at rest, and one with goals (a)."""
     states = [generate(shape, 24, 5, 1, threads=(1, 3), seed=3) for shape in SHAPES if shape != "steady"]
     tagged = generate("scale-out", 12, 4, 1, racks=2, seed=4)
     configs = tagged.configs.model_copy(update={"rack_aware_assignment_tags": ("zone",)})
@@ -58,7 +58,7 @@ def the_same_copies(one: TaskAssignment, other: TaskAssignment) -> bool:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_where_a_solver_fails_greedy_answers(
+def test_greedy_answers_if_a_solver_fails(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*anything: object) -> None:
@@ -85,7 +85,7 @@ def test_where_a_solver_fails_greedy_answers(
         assert not any(goal.proven for goal in given.report.goals if goal.stage == "rebalance")
 
 
-def test_greedy_asks_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_greedy_calls_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*anything: object, **more: object) -> None:
         raise FlowError("greedy asked a solver")
 
@@ -103,7 +103,7 @@ def all_on_the_first(problem: Any, *anything: object) -> tuple[IntArray, int]:
 
 
 def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """This rebalance's flow says that every task is active on the first client, whoever has its state."""
+    """The flow of this rebalance makes every task active on the first client, regardless of state."""
     state = generate("scale-out", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
     monkeypatch.setattr(target_method, "find_least_imbalance_actives", all_on_the_first)
@@ -115,7 +115,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
     assert "greedy answers instead" in caplog.text
 
 
-def test_nor_does_one_that_is_said_to_be_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_balanced_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     state = generate("scale-in", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
     honest = target_method.TargetMethod.find_balanced_now
@@ -143,7 +143,7 @@ def finds_nothing(*anything: object, presolves: bool = False) -> Decided:
 
 @pytest.mark.parametrize("preset", ["lexicographic", "weighted"])
 @pytest.mark.parametrize("weights", [0.0, 0.5], ids=["without goals (a)", "with a goal (a)"])
-def test_where_cp_sat_finds_nothing_what_the_relaxation_found_goes_out(
+def test_the_relaxations_answer_goes_out_if_cp_sat_finds_none(
     preset: str, weights: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solver, "decide", finds_nothing)
@@ -156,7 +156,7 @@ def test_where_cp_sat_finds_nothing_what_the_relaxation_found_goes_out(
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_so_it_does_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_relaxations_answer_goes_out_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     state = draw_tiny_state(seed)
     monkeypatch.setattr(solver, "decide", finds_nothing)
     given = assign(state)
@@ -170,8 +170,8 @@ def test_so_it_does_in_tiny_snapshots(seed: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_where_nothing_is_balanced_the_least_imbalance_will_do(assignor: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No such snapshot is known, so the search is made to say so; the report does too, and probing comes to an end."""
+def test_the_least_imbalance_is_enough_if_no_answer_is_balanced(assignor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No such snapshot is known, so the search is patched to find none; the report notes it, and probing ends."""
     impossible = Found(None, impossible=True)
     honest = search.find_best
 
@@ -198,7 +198,7 @@ def test_where_nothing_is_balanced_the_least_imbalance_will_do(assignor: str, mo
 
 @pytest.mark.parametrize("limit", [0.0, 0.05])
 @pytest.mark.parametrize("tasks", [24, 400])
-def test_without_time_the_answer_is_valid_and_says_so(limit: float, tasks: int) -> None:
+def test_without_time_the_answer_is_valid_with_a_note(limit: float, tasks: int) -> None:
     for shape in SHAPES:
         state = generate(shape, tasks, max(4, tasks // 10), 1, threads=(1, 3), seed=1)
         given = assign(state, time_limit=limit)
@@ -206,7 +206,7 @@ def test_without_time_the_answer_is_valid_and_says_so(limit: float, tasks: int) 
         assert given.assignor == "cp-sat"
         termination = given.report.termination
         assert termination.reason in ({"limit"} if not limit else {"limit", "optimal", "feasible", "rest"})
-        # A search for an answer at once may have ended before a target was proven: then the limit is named next to "optimal".
+        # The search for an immediate answer may end before a target is proven: the limit is then named next to "optimal".
         assert termination.limit == "time" or termination.reason != "limit"
         if termination.reason == "limit":
             assert termination.detail
@@ -221,13 +221,13 @@ def test_without_time_for_the_program_a_large_group_has_the_greedy_plan(monkeypa
     assert (given.report.termination.limit, given.report.found_by) == ("time", "greedy")
 
 
-def test_without_time_it_settles_all_the_same() -> None:
+def test_a_group_settles_without_time() -> None:
     for shape in SHAPES:
         result = converge(generate(shape, 24, 5, 1, threads=(1, 3), seed=1), time_limit=0.0)
         assert (result.settled, result.rests, result.violations) == (True, True, {}), f"{shape}\n{result}"
 
 
-def test_what_rests_is_not_disturbed_for_want_of_time() -> None:
+def test_lack_of_time_does_not_disturb_a_group_at_rest() -> None:
     state = generate("steady", 24, 5, 1, seed=1, memory=True)
     given = assign(state, time_limit=0.0)
     assert {c.process_id: c.active for c in given.clients} == {c.process_id: c.previous_active for c in state.clients}

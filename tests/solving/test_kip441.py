@@ -1,4 +1,4 @@
-"""KIP-441's own examples: the tables of "Example Scenarios", every cell of every step, and X_0..2, Y_0..2 on three nodes."""
+"""Tests of KIP-441's examples: each cell of the tables of "Example Scenarios", and X_0..2, Y_0..2 on three nodes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from optassign.formats.state import ApplicationState
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 
 Table = dict[str, tuple[str, str]]
-"""Client → (active, standby): "T1 T4", with the warm-ups among the standbys, as Kafka sees them."""
+"""Client → (active, standby), such as "T1 T4", with warm-ups among the standbys, as Kafka sees them."""
 END = 100_000
 LAGGING = 20_000
 
 
 def task_id(name: str) -> str:
-    """T3 → 0_3; X_1 → 0_1; Y_1 → 1_1."""
+    """Return the task id of a name: T3 → 0_3; X_1 → 0_1; Y_1 → 1_1."""
     return f"0_{name[1:]}" if name[0] == "T" else f"{'XY'.index(name[0])}_{name[2:]}"
 
 
@@ -54,7 +54,7 @@ def state_of(before: Table, tasks: str, standby_lag: int = 0, standbys: int = 1)
 
 
 def second_pass_changes_nothing(state: ApplicationState, answer: TaskAssignment, assignor: str) -> bool:
-    """KIP-441: "following KIP-429, the second rebalance will technically itself be composed of two"."""
+    """By KIP-441, "following KIP-429, the second rebalance will technically itself be composed of two"."""
     again = assign(make_second_pass_snapshot(state, answer), assignor)
     return again.clients == answer.clients and again.plan == answer.plan
 
@@ -97,7 +97,7 @@ def test_scaling_in_with_standbys_in_sync(assignor: str) -> None:
     assert_reaches(first, state, assignor)
 
 
-@pytest.mark.parametrize("assignor", ["cp-sat"])  # greedy finds another target that is equal in all goals
+@pytest.mark.parametrize("assignor", ["cp-sat"])  # greedy finds another target with equal goals
 def test_scaling_in_with_standbys_lagging(assignor: str) -> None:
     without_i1: Table = {"I2": ("T2", "T1 T4"), "I3": ("T3", "T2")}
     catching_up: Table = {"I2": ("T1 T2 T4", "T3"), "I3": ("T3", "T1 T2 T4")}
@@ -135,7 +135,7 @@ def test_each_node_is_planned_one_x_and_one_y(assignor: str) -> None:
 
 @both
 @pytest.mark.parametrize("kind", [END, "unlogged", "stateless"])
-def test_from_nothing_each_node_has_one_x_and_one_y_at_once(assignor: str, kind: int | str) -> None:
+def test_a_cold_start_gives_each_node_one_x_and_one_y(assignor: str, kind: int | str) -> None:
     tasks = {f"{subtopology}_{partition}": kind for subtopology in range(2) for partition in range(3)}
     answer = assign(make_snapshot(tasks, {"A": {}, "B": {}, "C": {}}, acceptable_recovery_lag=10_000), assignor)
     assert {c.process_id: [task[0] for task in c.active] for c in answer.clients} == {node: ["0", "1"] for node in "ABC"}
@@ -149,9 +149,9 @@ def test_from_nothing_each_node_has_one_x_and_one_y_at_once(assignor: str, kind:
 @pytest.mark.parametrize("kind", ["stateless", "unlogged", "cold", "caught up"])
 @pytest.mark.parametrize(("each", "olds", "joined"), [(2, 1, 1), (3, 1, 1), (5, 1, 2), (4, 2, 1), (6, 2, 2), (7, 2, 3)])
 def test_a_client_keeps_its_smallest_ids(assignor: str, kind: str, each: int, olds: int, joined: int) -> None:
-    """`olds` clients with `each` tasks, and as many more as have joined: what stays is the beginning of each list.
+    """With `olds` clients of `each` tasks and `joined` new ones, clients keep the beginning of their lists.
 
-    Greedy keeps as many; which they are is the first in its search once units go along several arcs.
+    Greedy keeps as many tasks; it chooses the first in its search once flow uses paths of several arcs.
     """
     tasks = [f"0_{partition}" for partition in range(each * olds)]
     logged = kind in ("cold", "caught up")

@@ -1,4 +1,4 @@
-"""Restore rates of a group that another assignor runs."""
+"""Tests of the restore rates of a group that another assignor runs."""
 
 import pytest
 from judging import make_answer, make_snapshot
@@ -12,7 +12,7 @@ _OWNED = {"0_0": -2, "0_1": -2}
 
 
 def look(at: str, lag: int, **more: object) -> ApplicationState:
-    """Two tasks on a, of which b restores one and is so far behind."""
+    """Return two tasks on a; b restores 0_0 and lags by `lag`."""
     clients = {
         "a": {"active": "0_0 0_1", "lags": _OWNED},
         "b": {"standby": "0_0", "lags": {"0_0": lag}},
@@ -21,7 +21,7 @@ def look(at: str, lag: int, **more: object) -> ApplicationState:
     return state.model_copy(update={"taken_at": at, **more})
 
 
-def test_rates_are_learnt_from_what_was_applied() -> None:
+def test_rates_are_learnt_from_applied_answers() -> None:
     applied = make_answer({"a": "0_0 0_1", "b": " || 0_0!"})
     first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
     assert first.report.pace is not None
@@ -34,8 +34,8 @@ def test_rates_are_learnt_from_what_was_applied() -> None:
     assert rates["b"] == pytest.approx(39_800 / 7), "the lag may be three of the ten seconds old"
 
 
-def test_what_was_done_at_a_look_is_no_slow_rate() -> None:
-    """A copy that was there after ten minutes may have been there after two seconds."""
+def test_a_finished_copy_gives_no_slow_rate() -> None:
+    """A copy that is restored after ten minutes may have been restored after two seconds."""
     applied = make_answer({"a": "0_0 0_1", "b": " || 0_0!"})
     first = observe_pace(look("2026-01-01T00:00:00Z", 90_000), applied, None)
     second = observe_pace(look("2026-01-01T00:10:00Z", 0), applied, first)
@@ -44,6 +44,6 @@ def test_what_was_done_at_a_look_is_no_slow_rate() -> None:
     assert list_rates(second.report.pace) == {"b": ASSUMED_RATE}
 
 
-def test_without_times_nothing_is_learnt() -> None:
+def test_no_rate_is_learnt_without_times() -> None:
     applied = make_answer({"a": "0_0 0_1", "b": " || 0_0!"})
     assert observe_pace(look("2026-01-01T00:00:00Z", 5, taken_at=None), applied, None) is applied

@@ -1,4 +1,4 @@
-"""Offload: tasks that are active elsewhere for a while, where a client would have too many for long."""
+"""Tests of temporary offload: tasks are active elsewhere while a client would have too many for long."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def timed(state: ApplicationState, offload: OffloadPrices | None = None, **options: Any) -> ApplicationState:
-    """The snapshot with a time, of a group whose follow-ups come every ten minutes: so long, at least, does it take to
+    """Return the snapshot with a time, for a group with follow-ups every ten minutes, so that it takes at least ten minutes to
     balance."""
     made = state.options.model_copy(update={"followup": "interval", "relief": offload or OffloadPrices(), **options})
     return state.model_copy(update={"taken_at": TAKEN, "options": made})
 
 
 def join(**options: Any) -> ApplicationState:
-    """Two clients share eight logged and four stateless tasks, and an empty third one has just joined; one warm-up at a
-    time."""
+    """Return a group in which a and b share eight logged and four stateless tasks, and an empty third client has joined; one
+    warm-up at a time."""
     tasks: dict[str, Any] = {f"0_{n}": 1_000_000 for n in range(8)} | {f"1_{n}": {"stateful": False} for n in range(4)}
     clients: dict[str, Any] = {}
     for name, first in (("a", 0), ("b", 4)):
@@ -57,7 +57,7 @@ def goal(answer: TaskAssignment) -> Any:
 
 
 @both
-def test_stateless_tasks_go_where_load_is_missing(assignor: str) -> None:
+def test_stateless_tasks_move_to_clients_below_their_share(assignor: str) -> None:
     state = join()
     answer = assign(state, assignor)
     assert count_active(state, answer) == [4, 4, 4]
@@ -69,7 +69,7 @@ def test_stateless_tasks_go_where_load_is_missing(assignor: str) -> None:
 
 @both
 def test_a_logged_task_changes_roles_with_a_caught_up_standby(assignor: str) -> None:
-    """`a` has all four; `b` has caught-up standbys of two, of the others it has still much to restore."""
+    """Client a runs all four tasks. Client b has two caught-up standbys; the other two have much to restore."""
     tasks = {f"0_{n}": 1_000_000 for n in range(4)}
     clients = {
         "a": {"active": list(tasks), "lags": dict.fromkeys(tasks, -2)},
@@ -88,8 +88,8 @@ def test_a_logged_task_changes_roles_with_a_caught_up_standby(assignor: str) -> 
 
 
 @both
-def test_what_lasts_for_a_moment_is_left_alone(assignor: str) -> None:
-    """No rate is known, and one batch is waited for: three seconds."""
+def test_a_short_imbalance_is_left_alone(assignor: str) -> None:
+    """No rate is known, and one batch is awaited, which takes three seconds."""
     state = join(followup="estimate")
     short = state.model_copy(update={"configs": state.configs.model_copy(update={"max_warmup_replicas": 20})})
     answer = assign(short, assignor)
@@ -102,20 +102,20 @@ def test_what_lasts_for_a_moment_is_left_alone(assignor: str) -> None:
 def test_prices_decide(assignor: str) -> None:
     to_balance = assign(join(), assignor).report.to_balance_ms
     assert to_balance is not None
-    worth = to_balance // 1000 // 2  # it moves there and back
+    worth = to_balance // 1000 // 2  # moves there and back
     assert count_active(join(), assign(join(offload=OffloadPrices(stateless=worth - 1)), assignor)) == [4, 4, 4]
     dear = assign(join(offload=OffloadPrices(stateless=worth + 1)), assignor)
     assert dear.clients == assign(join(offload=NEVER), assignor).clients
 
 
 @pytest.mark.parametrize("change", [{"preset": "weighted"}, {"goals": ("load", "restore_work")}])
-def test_where_numbers_of_tasks_say_nothing_of_load_there_is_none(change: dict[str, Any]) -> None:
+def test_there_is_no_offload_if_balance_means_load(change: dict[str, Any]) -> None:
     answer = assign(join(**change))
     assert goal(answer) is None
     assert answer.clients == assign(join(offload=NEVER, **change)).clients
 
 
-def test_without_times_there_is_none() -> None:
+def test_there_is_no_offload_without_times() -> None:
     state = join().model_copy(update={"taken_at": None})
     answer = assign(state)
     assert (goal(answer), answer.report.to_balance_ms) == (None, None)
@@ -136,8 +136,8 @@ def draw(seed: int, most: int, shapes: tuple[Shape, ...] = SHAPES) -> Applicatio
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_it_is_the_best_that_the_rules_allow(seed: int) -> None:
-    """Against all actives that restore nothing: the value is the bound, and no other has less."""
+def test_offload_is_optimal_within_the_rules(seed: int) -> None:
+    """Compared with all actives that restore nothing, the value is the least and the bound."""
     state = draw(seed, 9, ("scale-out", "partial"))
     if state is None:
         return
@@ -208,7 +208,7 @@ def test_no_rule_is_broken_and_no_copy_is_elsewhere(seed: int, assignor: str) ->
 
 
 def _price(state: ApplicationState, answer: TaskAssignment) -> int:
-    """The goal's value of an answer that was made without offload."""
+    """Return the goal's value for an answer that was made without offload."""
     from optassign.goals.rebalance import REBALANCE_GOALS
     from optassign.measuring.facts import Facts
 

@@ -1,4 +1,4 @@
-"""When a follow-up is due: by what the times between snapshots have taught, never later than the interval, never a storm."""
+"""Tests of the time of the next follow-up: rates between snapshots decide, within the interval, without storms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def take(at: float, lags: dict[str, int], remembered: TaskAssignment | None, **options: Any) -> ApplicationState:
-    """Two clients with two tasks each and a new one, which has `lags`; `at`: seconds."""
+    """Return two clients with two tasks each and a new one with `lags`, `at` seconds after the beginning."""
     clients = {
         "a": {"active": ["0_0", "0_1"], "standby": [], "lags": {"0_0": -2, "0_1": -2}},
         "b": {"active": ["0_2", "0_3"], "standby": [], "lags": {"0_2": -2, "0_3": -2}},
@@ -51,7 +51,7 @@ def rate_of(answer: TaskAssignment, client: str = "c") -> ClientPace:
 
 @both
 def test_waits_follow_the_time_under_way_until_two_measurements_agree(assignor: str) -> None:
-    """The copy takes a hundred seconds, at half of the rate for its first three."""
+    """The copy takes a hundred seconds, with half of the rate for the first three."""
     answer, at, delays = assign(take(0, {}, None), assignor), 0.0, []
     while delay := delay_of(answer):
         at += delay / 1000
@@ -69,8 +69,8 @@ def test_waits_follow_the_time_under_way_until_two_measurements_agree(assignor: 
 
 
 @both
-def test_a_lag_as_old_as_the_last_answer_makes_no_long_wait(assignor: str) -> None:
-    """The member joined early, so its lag shows a tenth of what it restored in eight seconds."""
+def test_an_outdated_lag_causes_no_long_wait(assignor: str) -> None:
+    """The member joined early, so that its lag shows a tenth of the offsets restored in eight seconds."""
     first = assign(take(0, {}, None), assignor)
     stale = assign(take(8, {warming(first): END - 2_000}, first), assignor)
     assert delay_of(stale) == pytest.approx(0.7 * 8_000, abs=2)
@@ -81,7 +81,7 @@ def test_a_lag_as_old_as_the_last_answer_makes_no_long_wait(assignor: str) -> No
 
 
 @both
-def test_a_second_pass_teaches_nothing(assignor: str) -> None:
+def test_a_second_pass_gives_no_rate(assignor: str) -> None:
     """A task moves to c at once, and another copy restores there: the second pass is late, and its lags are old."""
     clients: dict[str, Any] = {
         "a": {"active": ["0_0", "0_1", "0_2"], "lags": dict.fromkeys(("0_0", "0_1", "0_2"), -2)},
@@ -105,7 +105,7 @@ def test_a_second_pass_teaches_nothing(assignor: str) -> None:
 
 
 @both
-def test_without_progress_each_look_waits_twice_as_long_but_never_longer_than_the_interval(assignor: str) -> None:
+def test_looks_without_progress_back_off_up_to_the_interval(assignor: str) -> None:
     answer, at, delays = assign(take(0, {}, None), assignor), 0.0, []
     for _ in range(14):
         at += (delay_of(answer) or 0) / 1000
@@ -120,7 +120,7 @@ def test_without_progress_each_look_waits_twice_as_long_but_never_longer_than_th
 
 
 @both
-def test_the_first_look_is_soon_however_often_the_group_was_seen_at_rest(assignor: str) -> None:
+def test_the_first_look_is_soon_after_any_rest(assignor: str) -> None:
     state = take(0, {}, None)
     two = state.model_copy(update={"clients": state.clients[:2]})
     answer = assign(two, assignor)
@@ -132,7 +132,7 @@ def test_the_first_look_is_soon_however_often_the_group_was_seen_at_rest(assigno
 
 
 @both
-def test_an_interval_is_kept_where_it_is_asked_for_or_no_times_are_known(assignor: str) -> None:
+def test_the_interval_is_kept_on_request_and_without_times(assignor: str) -> None:
     assert delay_of(assign(take(0, {}, None, followup="interval"), assignor)) == 600_000
     untimed = take(0, {}, None).model_copy(update={"taken_at": None})
     answer = assign(untimed, assignor)
@@ -140,7 +140,7 @@ def test_an_interval_is_kept_where_it_is_asked_for_or_no_times_are_known(assigno
 
 
 @both
-def test_a_clock_that_goes_back_teaches_nothing(assignor: str) -> None:
+def test_a_clock_that_goes_back_gives_no_rate(assignor: str) -> None:
     first = assign(take(100, {}, None), assignor)
     second = assign(take(50, {warming(first): END - 20_000}, first), assignor)
     assert second.report.pace is not None
@@ -149,7 +149,7 @@ def test_a_clock_that_goes_back_teaches_nothing(assignor: str) -> None:
 
 
 @both
-def test_what_was_done_before_anybody_looked_is_a_lower_bound(assignor: str) -> None:
+def test_a_copy_restored_before_the_first_look_gives_a_lower_bound(assignor: str) -> None:
     first = assign(take(0, {}, None), assignor)
     done = assign(take(2.2, {warming(first): 0}, first), assignor)
     assert done.report.pace is not None
@@ -158,8 +158,8 @@ def test_what_was_done_before_anybody_looked_is_a_lower_bound(assignor: str) -> 
 
 
 @both
-def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str) -> None:
-    """What was done before anybody looked may have been faster: half is added to a guess, a hundredth to what was measured."""
+def test_a_finished_copy_raises_a_guess_more_than_a_measured_rate(assignor: str) -> None:
+    """An unobserved start may have been faster: a guess grows by a half, a measured rate by a hundredth."""
     first = assign(take(0, {}, None), assignor)
     measured = assign(take(8, {warming(first): END - 20_000}, first), assignor)
     rate = rate_of(measured)
@@ -174,8 +174,8 @@ def test_a_rate_that_was_measured_is_hardly_doubted_and_a_guess_is(assignor: str
 
 
 @both
-def test_a_lower_bound_of_a_rate_is_not_waited_for_much_longer_than_it_took(assignor: str) -> None:
-    """A small changelog was done at once. At the rate that is guessed from that, a large one would take a minute and more."""
+def test_a_lower_bound_of_a_rate_causes_no_long_wait(assignor: str) -> None:
+    """A small changelog was restored at once. At the guessed rate, a large one would take more than a minute."""
     first = assign(take(0, {}, None), assignor)
 
     def see_another_join(at: float, remembered: TaskAssignment) -> ApplicationState:
@@ -188,8 +188,8 @@ def test_a_lower_bound_of_a_rate_is_not_waited_for_much_longer_than_it_took(assi
 
 
 @both
-def test_a_second_pass_is_part_of_the_time_that_was_asked_for(assignor: str) -> None:
-    """One task goes to the new client in two passes, another has to be restored there: it is due from the first pass on."""
+def test_a_second_pass_counts_towards_the_requested_delay(assignor: str) -> None:
+    """One task moves to the new client in two passes, and another restores there: the delay counts from the first pass."""
 
     def see(at: float, mine: list[str], remembered: TaskAssignment | None) -> ApplicationState:
         clients = {
@@ -225,7 +225,7 @@ def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name
     by_interval = scenario.model_copy(update={"options": scenario.options.model_copy(update={"followup": "interval"})})
     felt, before = (simulate(each, "cp-sat").felt for each in (scenario, by_interval))
     assert felt.active_imbalance_s <= before.active_imbalance_s
-    assert felt.moves <= 1.1 * before.moves  # what is balanced at once may move some tasks that the plan would have kept
+    assert felt.moves <= 1.1 * before.moves  # an immediately balanced answer may move tasks that the plan would keep
     if "scale-out" in name:
         assert felt.unbalanced_s < before.unbalanced_s / 5
 
@@ -233,7 +233,7 @@ def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name
 def know_another(
     answer: TaskAssignment, offsets: int, ms: int, *, evidence: EvidenceName = "once", client: str = "a"
 ) -> TaskAssignment:
-    """The answer, with a rate of one client, which c is then taken to have as well."""
+    """Return the answer with the rate of one client, which is then also assumed for c."""
     assert answer.report.pace is not None
     rate = ClientPace(process_id=client, offsets=offsets, ms=ms, evidence=evidence)
     pace = answer.report.pace.model_copy(update={"clients": (rate,)})
@@ -242,8 +242,8 @@ def know_another(
 
 @both
 @pytest.mark.parametrize(("at", "learns"), [(0.95, False), (1.05, True)])
-def test_a_follow_up_that_was_asked_for_teaches_however_soon_it_is(assignor: str, at: float, learns: bool) -> None:
-    """By another client's rate a moment is enough. Without this c, which is slower, would be looked at every second."""
+def test_a_requested_follow_up_measures_rates_however_soon_it_is(assignor: str, at: float, learns: bool) -> None:
+    """At another client's rate a moment is enough. Without this rule the slower c would be looked at every second."""
     first = assign(take(0, {}, None), assignor)
     second = assign(take(10, {warming(first): END}, know_another(first, 10_000_000, 1_000)), assignor)
     assert delay_of(second) == 2_000, "nothing was restored in ten seconds"
@@ -261,7 +261,7 @@ def test_a_follow_up_that_was_asked_for_teaches_however_soon_it_is(assignor: str
 
 
 @both
-def test_who_restores_nothing_is_looked_at_ever_later_though_others_are_fast(assignor: str) -> None:
+def test_looks_at_a_client_without_progress_back_off_though_others_are_fast(assignor: str) -> None:
     answer, at, delays = know_another(assign(take(0, {}, None), assignor), 10_000_000, 1_000), 0.0, []
     for _ in range(5):
         at += (delay_of(answer) or 0) / 1000 + 0.15
@@ -271,7 +271,7 @@ def test_who_restores_nothing_is_looked_at_ever_later_though_others_are_fast(ass
 
 
 @both
-def test_a_rate_that_is_believed_more_and_more_stays_a_number(assignor: str) -> None:
+def test_a_repeatedly_raised_rate_stays_finite(assignor: str) -> None:
     first = assign(take(0, {}, None), assignor)
     for offsets in (10**15, 2**62, 2**63 - 1):
         done = assign(take(2.2, {warming(first): 0}, know_another(first, offsets, 2, evidence="bound", client="c")), assignor)
@@ -285,7 +285,7 @@ def test_a_rate_that_is_believed_more_and_more_stays_a_number(assignor: str) -> 
 @both
 @pytest.mark.parametrize(("followup", "delay"), [("estimate", 1_000), ("interval", 600_000)])
 def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assignor: str, followup: str, delay: int) -> None:
-    """A leader without memory follows a leader that died: copies that restore elsewhere are no reason to wait for them."""
+    """A leader without memory follows a dead one: copies that restore elsewhere are no reason to wait for them."""
     owned = ["0_0", "0_1", "0_2", "0_3", "0_4"]
     clients: dict[str, Any] = {
         "a": {"active": owned, "standby": ["0_5"], "lags": dict.fromkeys(owned, -2) | {"0_5": 0}},
@@ -311,7 +311,7 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
 @both
 @pytest.mark.parametrize("tasks", [4, 36, 100])
 def test_copies_without_progress_are_stalled_in_a_quarter_of_an_hour_whatever_their_number(assignor: str, tasks: int) -> None:
-    """R11: a new instance restores nothing, and most of its copies have had no slot yet."""
+    """By R11, with a new instance that restores nothing, while most of its copies have had no slot yet."""
     owned = [f"0_{number}" for number in range(tasks)]
     clients = {
         "a": {"active": owned[::2], "standby": [], "lags": dict.fromkeys(owned[::2], -2)},
@@ -331,8 +331,8 @@ def test_copies_without_progress_are_stalled_in_a_quarter_of_an_hour_whatever_th
 
 
 @both
-def test_a_copy_that_stands_still_after_a_long_wait_is_looked_at_again_soon(assignor: str) -> None:
-    """The rate was steady, so the follow-up came after the interval; the copy had not come nearer."""
+def test_a_stalled_copy_is_looked_at_soon_after_a_long_wait(assignor: str) -> None:
+    """The rate was steady, so the follow-up came after the interval; the copy had made no progress."""
     pace = {"evidence": "steady", "offsets": 10, "ms": 1_000}
     first = assign(take(0, {}, None), assignor)
     progressed = assign(take(600, {warming(first): END - 6_000}, first), assignor)

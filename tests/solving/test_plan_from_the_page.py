@@ -1,7 +1,7 @@
-"""The plan, written anew from docs/reference/rules.md alone, as a researcher would: from the JSON, one goal after the other.
+"""Tests of plans against a second implementation of docs/reference/rules.md: from the JSON, one goal after the other.
 
-It shares no code with optassign. Each function cites the section that it was written from; what that leaves open would show
-here as a plan of another worth.
+It shares no code with optassign. Each function cites the section that it implements. An ambiguous section would show here as a
+plan with other values.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def count_standbys(s: Snapshot) -> int:
 
 
 def share(s: Snapshot, tasks: int, copies: int, client: Snapshot, factor: int) -> tuple[int, int]:
-    """docs/reference/rules.md, "Shares" and "Shares", where nobody drains: water filling over threads × capacity."""
+    """docs/reference/rules.md, "Shares", if no client drains: water filling over threads × capacity."""
     units = {c["process_id"]: Fraction(round(c["threads"] * c["capacity"] * 1_000_000)) for c in s["clients"]}
     full: set[str] = set()
     while True:
@@ -80,7 +80,7 @@ def subtopology(task: Snapshot) -> str:
 
 
 class PlanFromThePage:
-    """docs/reference/rules.md, "The target": R1, R2, R4 and the shares; goals (b) to (f), each among what is best in those
+    """docs/reference/rules.md, "The target": R1, R2, R4 and the shares; goals (b) to (f), each among the optima of those
     before."""
 
     def __init__(self, s: Snapshot) -> None:
@@ -137,7 +137,7 @@ class PlanFromThePage:
         return total
 
     def paid_for(self, t: Snapshot, goal: str) -> Any:
-        """The copies that the plan wants or that R3–R5 force, each counted once; of clients that tie, as many as are forced."""
+        """Return the copies that the plan wants or R3–R5 force, each counted once; of tied clients, as many as are forced."""
         ranks = {c["process_id"]: rank_and_offsets(self.s, t, c)[0] for c in self.clients}
         last = sorted(ranks.values())[count_standbys(self.s)]
         forced = [c for c in self.clients if ranks[c["process_id"]] < last]
@@ -167,7 +167,7 @@ class PlanFromThePage:
         return t["id"] not in before.get(client["process_id"], ())
 
     def solve(self) -> dict[str, int]:
-        """Goal -> its value in the best plan."""
+        """Return goal → its value in the best plan."""
         found = {}
         for goal in GOALS:
             expression = self.measure(goal)
@@ -181,16 +181,16 @@ class PlanFromThePage:
 
 
 SIZES: tuple[tuple[int, int, int, Any], ...] = ((12, 4, 1, 1), (18, 5, 1, (1, 3)), (15, 4, 2, 1), (20, 6, 0, 2), (24, 5, 1, 1))
-"""Tasks, clients, standbys, threads."""
+"""Tasks, clients, standbys and threads."""
 
 
 def list_plan_goals(state: ApplicationState) -> dict[str, int | float | None]:
-    """Goal of the plan -> its value in the answer; nothing where the answer is balanced at once."""
+    """Return goal of the plan → its value in the answer; empty if the answer is balanced at once."""
     return {goal.name: goal.value for goal in assign(state).report.goals if goal.stage == "plan"}
 
 
 def make_odd(state: ApplicationState, seed: int) -> ApplicationState:
-    """Holders without a lag, lags that are not known at holders and at others, tasks that nobody holds, no end offsets."""
+    """Add holders without a lag, unknown lags of holders and others, tasks without holders, and unknown end offsets."""
     s, rng = json.loads(state.model_dump_json()), random.Random(seed)
     for task in s["tasks"]:
         name, new = task["id"], rng.random() < 0.1
@@ -212,8 +212,8 @@ def make_odd(state: ApplicationState, seed: int) -> ApplicationState:
 
 @pytest.mark.parametrize("shape", ["scale-out", "restart", "partial"])
 @pytest.mark.parametrize("factor", [1, 3])
-def test_the_page_is_enough_to_find_a_plan_of_the_same_worth(shape: Shape, factor: int) -> None:
-    """Without memory, which would keep the plan of before (R11)."""
+def test_the_page_defines_the_values_of_the_plan(shape: Shape, factor: int) -> None:
+    """There is no memory, which would keep the previous plan (R11)."""
     plans = 0
     for seed, (tasks, clients, standbys, threads) in enumerate(SIZES * 3):
         state = make_odd(generate(shape, tasks, clients, standbys, threads=threads, tiny=0.2, unlogged=0.1, seed=seed), seed)
@@ -226,8 +226,8 @@ def test_the_page_is_enough_to_find_a_plan_of_the_same_worth(shape: Shape, facto
     assert plans >= 3, "others are balanced at once"
 
 
-def test_on_the_way_to_a_plan_the_page_finds_what_is_left_of_it() -> None:
-    """Between two follow-ups, where some copies are restored."""
+def test_the_page_defines_the_rest_of_a_plan_under_way() -> None:
+    """The snapshots are between two follow-ups, when some copies are restored."""
     state = generate("scale-out", 18, 5, 1, warmups=1, seed=3)
     for _ in range(4):
         state = make_restored_snapshot(state, assign(state), memory=False)

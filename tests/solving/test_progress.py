@@ -1,4 +1,4 @@
-"""R11: a group that stays as it is reaches its plan, and comes to rest there; what makes no progress holds nothing up."""
+"""Tests of R11: a group that does not change reaches its plan and rests there; copies without progress block no others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def after(state: ApplicationState, given: TaskAssignment, lags: Mapping[str, Mapping[str, int]]) -> ApplicationState:
-    """The next snapshot: all restored but the copies named here (client → task → lag)."""
+    """Return the next snapshot, with all copies restored except those named here (client → task → lag)."""
     following = make_restored_snapshot(state, given)
     clients = [
         client.model_copy(update={"lags": {**client.lags, **lags.get(client.process_id, {})}}) for client in following.clients
@@ -37,7 +37,7 @@ def after(state: ApplicationState, given: TaskAssignment, lags: Mapping[str, Map
 
 
 def joined(slots: int = 1) -> ApplicationState:
-    """Six tasks on a and b, one of each to go to the empty c: two warm-ups to be made, in so many slots."""
+    """Return six tasks on a and b; one of each has to move to the empty c, in two warm-ups with this many slots."""
     clients = {
         "a": {"active": "0_0 0_1 0_2", "lags": dict.fromkeys(("0_0", "0_1", "0_2"), -2)},
         "b": {"active": "0_3 0_4 0_5", "lags": dict.fromkeys(("0_3", "0_4", "0_5"), -2)},
@@ -65,15 +65,15 @@ def test_a_warmup_keeps_its_slot_while_its_lag_falls(assignor: str) -> None:
         given = assign(state, assignor)
         assert warmups(given) == {"c": ("0_2",)}, f"at lag {lag}"
         assert (asked(given), given.report.stalled) == (True, False)
-    state = after(state, given, {"c": {"0_2": 10}})  # within the acceptable lag: it moves, and the next one has the slot
+    state = after(state, given, {"c": {"0_2": 10}})  # within the acceptable lag: it moves, and the next copy gets the slot
     given = assign(state, assignor)
     assert "0_2" in given.by_process_id["c"].active
     assert warmups(given) == {"c": ("0_5",)}
 
 
 @both
-def test_it_keeps_it_though_another_has_more_to_lose(assignor: str) -> None:
-    """A directory of 0_5 turns up on c, nearly complete."""
+def test_a_warmup_keeps_its_slot_from_a_copy_with_more_to_lose(assignor: str) -> None:
+    """A directory of 0_5 appears on c, nearly complete."""
     state = joined()
     given = assign(state, assignor)
     assert warmups(given) == {"c": ("0_2",)}
@@ -84,7 +84,7 @@ def test_it_keeps_it_though_another_has_more_to_lose(assignor: str) -> None:
 
 
 @both
-def test_a_warmup_that_stands_still_goes_to_the_end_of_the_queue(assignor: str) -> None:
+def test_a_stalled_warmup_goes_to_the_end_of_the_queue(assignor: str) -> None:
     state = joined()
     given = assign(state, assignor)
     for turn in range(3):
@@ -95,7 +95,7 @@ def test_a_warmup_that_stands_still_goes_to_the_end_of_the_queue(assignor: str) 
     assert (asked(given), given.report.stalled) == (True, False)
     idle = {entry.task: entry.answers_without_progress for entry in given.report.warmup_progress}
     assert idle["0_2"] >= 3
-    # Its slot is given back when the other one has arrived, since nobody else waits for it …
+    # Once the other copy is restored, it gets its slot again, since no other copy waits for it …
     state = after(state, given, {"c": {"0_2": 200}})
     given = assign(state, assignor)
     assert "0_5" in given.by_process_id["c"].active
@@ -104,7 +104,7 @@ def test_a_warmup_that_stands_still_goes_to_the_end_of_the_queue(assignor: str) 
 
 
 @both
-def test_progress_in_between_counts_from_the_beginning(assignor: str) -> None:
+def test_progress_restarts_the_count(assignor: str) -> None:
     state = joined()
     given = assign(state, assignor)
     for lag in (200, 200, 199, 199, 199, 198, 198):
@@ -115,7 +115,7 @@ def test_progress_in_between_counts_from_the_beginning(assignor: str) -> None:
 
 @both
 @pytest.mark.parametrize("slots", [1, 2])
-def test_where_nothing_can_help_probing_ends_and_the_report_says_so(assignor: str, slots: int) -> None:
+def test_probing_ends_with_a_report_if_no_copy_makes_progress(assignor: str, slots: int) -> None:
     state = joined(slots)
     given = assign(state, assignor)
     seen: list[dict[str, tuple[str, ...]]] = []
@@ -129,7 +129,7 @@ def test_where_nothing_can_help_probing_ends_and_the_report_says_so(assignor: st
     assert len(seen) <= 3 * (2 // slots) + 2, seen
     assert {task for step in seen for tasks in step.values() for task in tasks} == {"0_2", "0_5"}, "each had its turn"
     assert validate(state, given) == []
-    # A rebalance for another reason finds that one of them has come on: probing begins again.
+    # A rebalance for another reason finds progress of one of them: probing begins again.
     state = after(state, given, {"c": {"0_2": 120, "0_5": 250}})
     given = assign(state, assignor)
     assert (asked(given), given.report.stalled) == (True, False)
@@ -137,8 +137,8 @@ def test_where_nothing_can_help_probing_ends_and_the_report_says_so(assignor: st
 
 
 @both
-def test_a_standby_that_stands_still_stalls_too(assignor: str) -> None:
-    """KIP-441's scaling in, pt. 2, where b's standbys are restored and c's are not."""
+def test_a_stalled_standby_ends_probing(assignor: str) -> None:
+    """In KIP-441's scaling in, pt. 2, b's standbys are restored and c's are not."""
     clients = {
         "b": {"active": "0_1", "standby": "0_0 0_3", "lags": {"0_1": -2, "0_0": 20, "0_3": 20}},
         "c": {"active": "0_2", "standby": "0_1", "lags": {"0_2": -2, "0_1": 20}},
@@ -146,7 +146,7 @@ def test_a_standby_that_stands_still_stalls_too(assignor: str) -> None:
     state = make_snapshot(dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100), clients, num_standby_replicas=1)
     given = assign(state, assignor)
     assert len(given.by_process_id["b"].active) == 3
-    for _ in range(4):  # the first time they came from 100
+    for _ in range(4):  # the first lags came from 100
         assert (asked(given), given.report.stalled) == (True, False)
         state = after(state, given, {"b": {"0_2": 0}, "c": dict.fromkeys(("0_0", "0_1", "0_3"), 20)})
         given = assign(state, assignor)
@@ -168,8 +168,8 @@ def remembering(state: ApplicationState, plan: dict[str, str]) -> ApplicationSta
 
 @both
 @pytest.mark.parametrize("leaving", ["0_0", "0_1", "0_2"])
-def test_among_equal_plans_the_remembered_one_stays(assignor: str, leaving: str) -> None:
-    """Two empty clients have joined; a gives up two of its three tasks, all alike."""
+def test_the_remembered_plan_stays_among_equal_ones(assignor: str, leaving: str) -> None:
+    """Two empty clients have joined; a gives up two of its three equal tasks."""
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     state = make_snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
     stays, other = (task for task in lags if task != leaving)
@@ -181,12 +181,12 @@ def test_among_equal_plans_the_remembered_one_stays(assignor: str, leaving: str)
 
 @both
 @pytest.mark.parametrize("goal", ["restore work", "copies not caught up"])
-def test_for_a_strictly_better_plan_it_is_left(assignor: str, goal: str) -> None:
+def test_a_strictly_better_plan_replaces_the_remembered_one(assignor: str, goal: str) -> None:
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     others: dict[str, dict[str, int]] = {"b": {}, "c": {}}
     plan = {"a": "0_0", "b": "0_1", "c": "0_2"}
     if goal == "restore work":
-        others["b"] = {"0_2": 60}  # by now b has a part of 0_2
+        others["b"] = {"0_2": 60}  # b now has a part of 0_2
     else:
         others["c"] = {"0_1": 10}
     state = make_snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, **others})
@@ -197,8 +197,8 @@ def test_for_a_strictly_better_plan_it_is_left(assignor: str, goal: str) -> None
 
 @both
 @pytest.mark.parametrize(("part", "stays"), [(999, True), (970, True), (950, False)])
-def test_a_plan_that_is_better_by_a_little_does_not_replace_it(assignor: str, part: int, stays: bool) -> None:
-    """Two tasks of 1,000 leave a; by now b has a part of the one that is planned for c: the other way round restores less."""
+def test_a_slightly_better_plan_does_not_replace_the_remembered_one(assignor: str, part: int, stays: bool) -> None:
+    """Two tasks of 1,000 offsets leave a; b now has a part of the one planned for c, so that a swapped plan restores less."""
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     clients = {"a": {"active": list(lags), "lags": lags}, "b": {"lags": {"0_2": part}}, "c": {}}
     plan = {"a": "0_0", "b": "0_1", "c": "0_2"}
@@ -207,8 +207,8 @@ def test_a_plan_that_is_better_by_a_little_does_not_replace_it(assignor: str, pa
 
 
 @both
-def test_fewer_moves_do_not_replace_it(assignor: str) -> None:
-    """0_2 is a's and c's: a plan that has it on c moves one task less. It would flip back with the next lag."""
+def test_fewer_moves_do_not_replace_the_remembered_plan(assignor: str) -> None:
+    """Both a and c own 0_2: a plan with it on c moves one task less, but would flip back with the next lag."""
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     clients = {"a": {"active": list(lags), "lags": lags}, "b": {"lags": {"0_0": 100}}, "c": {"active": ["0_2"]}}
     plan = {"a": "0_0", "b": "0_2", "c": "0_1"}
@@ -222,7 +222,7 @@ def test_fewer_moves_do_not_replace_it(assignor: str) -> None:
     [{"a": "0_0", "b": "0_1"}, {"a": "0_0", "b": "0_1", "gone": "0_2"}, {"a": "0_0 0_1", "b": "0_2", "c": ""}],
     ids=["a task is missing", "a client has gone", "not balanced"],
 )
-def test_a_plan_that_is_none_any_more_is_forgotten(assignor: str, plan: dict[str, str]) -> None:
+def test_an_invalid_plan_is_forgotten(assignor: str, plan: dict[str, str]) -> None:
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     state = make_snapshot(dict.fromkeys(lags, 100), {"a": {"active": list(lags), "lags": lags}, "b": {}, "c": {}})
     given = assign(remembering(state, plan), assignor)
@@ -243,7 +243,7 @@ def case(shape: Shape, standbys: int, mixed: bool) -> ApplicationState:
 
 @cache
 def least_work(state_key: tuple[Shape, int, bool], memory: bool) -> int:
-    """The least that any convergence restores, proven by cp-sat."""
+    """Return the least that any convergence restores, proven by cp-sat."""
     state = case(*state_key)
     given = assign(state if memory else state.model_copy(update={"remembered": None}))
     bound = restore_work_bound(given)
@@ -251,7 +251,7 @@ def least_work(state_key: tuple[Shape, int, bool], memory: bool) -> int:
 
 
 def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
-    """Copies not caught up of the plan that the answer does not hold as standbys: each needs a slot."""
+    """Return the number of the plan's copies that are not caught up and not standbys in the answer: each needs a slot."""
     ranked = Ranks(state)
     standbys = {(task, client.process_id) for client in given.clients for task in client.standby}
     plan: tuple[TargetAssignment, ...] = given.plan or ()
@@ -265,7 +265,7 @@ def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
 @pytest.mark.parametrize("mixed", [False, True], ids=["alike", "mixed threads"])
 @pytest.mark.parametrize("standbys", take_few([1, 0, 2, 3], 2))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_settles_balanced_and_rests(
+def test_a_group_settles_balanced_and_rests(
     shape: Shape, standbys: int, mixed: bool, memory: bool, keep_state: bool, assignor: str
 ) -> None:
     state = case(shape, standbys, mixed)
@@ -288,8 +288,8 @@ def test_it_settles_balanced_and_rests(
 @both
 @pytest.mark.parametrize("standbys", [1, *take_few([0, 2], 0)])
 @pytest.mark.parametrize("shape", ["cold", "scale-out", "scale-in", "restart"])
-def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, assignor: str) -> None:
-    """More pairs of task and client than are written out one by one."""
+def test_a_group_with_pooled_clients_settles_balanced_and_rests(shape: Shape, standbys: int, assignor: str) -> None:
+    """The group has more pairs of task and client than are written out."""
     state = generate(shape, 450, 50, standbys, warmups=20, threads=(1, 3), unlogged=0.1, tiny=0.05, seed=1, memory=True)
     result = converge(state, assignor)
     assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
@@ -303,7 +303,7 @@ def test_so_it_does_where_clients_alike_are_pooled(shape: Shape, standbys: int, 
 @pytest.mark.parametrize("standbys", [0, 1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "restart"])
 def test_no_task_moves_twice(shape: Shape, standbys: int, seed: int, assignor: str) -> None:
-    """From its owner a task goes to its planned active, and nowhere else on the way."""
+    """A task moves from its owner to its planned active client only."""
     state = generate(shape, 60, 6, standbys, warmups=4, threads=(1, 3) if seed % 2 else 1, seed=seed, memory=True)
     moves: list[tuple[str, ...]] = []
     for _ in range(40):

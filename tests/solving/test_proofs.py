@@ -1,4 +1,4 @@
-"""What a report calls proven is so, and its bounds are bounds: where solvers and memory meet."""
+"""Tests that values called proven are optimal, and that bounds are valid, where solvers and memory meet."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def bounds_of(given: TaskAssignment, stage: str) -> dict[str, float | None]:
 # ----------------------------------------------------------------------------------------------------- bounds with conditions
 
 
-def test_bounds_hold_up_to_the_first_goal_that_is_not_at_its_own() -> None:
-    """A bound holds given the values of the goals before it."""
+def test_bounds_are_valid_up_to_the_first_goal_above_its_bound() -> None:
+    """A bound is valid given the values of the goals before it."""
     problem = read_situation(generate("scale-out", 16, 4, 1, seed=1)).problem
     placed = find_greedy_plan(*prepare(problem), compute_shares(problem))
     found = read_answer(TargetAnswer(placed, (5, 3, 2), (5, 4, 2)), list_in_order(DEFAULT_ORDER))
     assert found.bounds == {"restore_work": 5, "copies_not_caught_up": 3}
 
 
-def test_in_another_order_the_bounds_are_of_that_order() -> None:
+def test_bounds_follow_the_order_of_goals() -> None:
     state = with_options(generate("scale-out", 24, 5, 1, seed=2), goals=["active_moves", "restore_work"])
     rows = [goal for goal in assign(state).report.goals if goal.stage == "plan"]
     assert [goal.name for goal in rows[:2]] == ["active_moves", "restore_work"]
@@ -59,8 +59,8 @@ def test_in_another_order_the_bounds_are_of_that_order() -> None:
     assert all(goal.bound is None or goal.value == 0 for goal in rows[2:])
 
 
-def test_a_convergences_bound_is_none_where_other_goals_come_first() -> None:
-    """Whoever does without them may restore less."""
+def test_a_convergence_has_no_bound_if_other_goals_come_first() -> None:
+    """An answer without these goals may restore less."""
     state = generate("scale-out", 12, 4, 1, weights=0.5, seed=1)
     given = assign(state)
     assert given.plan is not None
@@ -77,8 +77,8 @@ def test_a_convergences_bound_is_none_where_other_goals_come_first() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
-    """Lags of 1 and 2 beside unknown ones where nothing above 0 is caught up: a bound said is the optimum."""
+def test_ties_of_unequal_cost_prove_no_later_goal(seed: int) -> None:
+    """Lags of 1 and 2 occur next to unknown ones, and only lag 0 is caught up: a reported bound is the optimum."""
     rng, state = random.Random(seed), draw_tiny_state(seed, most=150)
     clients = [
         client.model_copy(
@@ -99,8 +99,8 @@ def test_ties_that_cost_differently_prove_nothing_later(seed: int) -> None:
         assert goal.value == value, f"seed {seed}: {goal}"
 
 
-def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
-    """Lags of 1 on b tie with a's, which are not known and cost a holder nothing; b was the standby."""
+def test_the_cheapest_of_tied_places_off_target_is_taken() -> None:
+    """Lags of 1 on b tie with unknown lags of a, which cost a holder nothing; b was the standby."""
     ids = [f"0_{i}" for i in range(4)]
     clients = {
         "a": {"standby": ids, "lags": dict.fromkeys(ids, -3)},
@@ -119,8 +119,8 @@ def test_of_tied_places_that_nobody_wants_the_cheapest_is_taken() -> None:
     assert given.bounds == {"copies_on_target": 4}, "what comes later is not decided task by task"
 
 
-def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
-    """Without memory 0_5 is nobody's; b could take over some of a's tasks at once, and does not."""
+def test_only_the_first_goal_has_a_bound_if_owners_are_held_back() -> None:
+    """Without memory no client owns 0_5; b could take over some tasks of a at once, and does not."""
     owned = ["0_0", "0_1", "0_2", "0_3", "0_4"]
     clients = {
         "a": {"active": owned, "standby": "0_5", "lags": dict.fromkeys(owned, -2) | {"0_5": 0}},
@@ -143,7 +143,7 @@ def test_where_owners_are_held_back_only_the_first_goal_has_a_bound() -> None:
 
 
 def confirming() -> tuple[ApplicationState, TaskAssignment]:
-    """A second pass, and its answer, which is the first's."""
+    """Return the snapshot of a second pass, and its answer, which repeats the first."""
     for seed in range(20):
         state = generate("scale-out", 20, 5, 1, warmups=4, tiny=0.5, seed=seed, memory=True)
         between = make_second_pass_snapshot(state, assign(state))
@@ -153,15 +153,15 @@ def confirming() -> tuple[ApplicationState, TaskAssignment]:
     raise AssertionError("no second pass with a plan was met")
 
 
-def test_what_was_proven_is_said_again_while_it_is_about_the_same_values() -> None:
+def test_proofs_are_repeated_for_the_same_values() -> None:
     between, given = confirming()
     assert between.remembered is not None
     assert given.report.goals == between.remembered.report.goals
     assert given.report.proved_by == between.remembered.report.proved_by
 
 
-def test_what_was_proven_of_other_values_is_not() -> None:
-    """Warm-ups and standbys have been restored between the passes, or the memory says what is not so."""
+def test_proofs_of_other_values_are_not_repeated() -> None:
+    """Warm-ups and standbys were restored between the passes, or the memory has wrong values."""
     between, given = confirming()
     restored = {c.process_id: dict.fromkeys((*c.warmup, *c.standby), 0) for c in given.clients}
     clients = [c.model_copy(update={"lags": {**c.lags, **restored[c.process_id]}}) for c in between.clients]
@@ -185,8 +185,8 @@ def test_what_was_proven_of_other_values_is_not() -> None:
 # --------------------------------------------------------------------------------------------------------- limits, and who
 
 
-def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether a settled group is at the optimum of its racks was not decided for want of time."""
+def test_a_search_cut_short_at_rest_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lack of time left open whether a settled group is at the optimum of its racks."""
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     state = with_configs(state, rack_aware_assignment_strategy="min_traffic")
     monkeypatch.setattr(target_method, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))
@@ -195,7 +195,7 @@ def test_a_search_cut_short_says_so_where_nothing_but_rest_came_of_it(monkeypatc
     assert given.report.termination.limit == "time"
 
 
-def test_what_greedy_proves_it_proves_by_the_rules() -> None:
+def test_greedy_proves_values_by_the_rules() -> None:
     state = generate("steady", 20, 5, 1, seed=3, tiny=1.0)
     given = assign(with_configs(state, num_standby_replicas=2), "greedy")
     assert given.report.termination.reason == "optimal"

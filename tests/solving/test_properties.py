@@ -1,4 +1,4 @@
-"""Any snapshot at all: both assignors keep the rules, never raise, and what they report of themselves is coherent."""
+"""Tests of arbitrary snapshots: both assignors keep the rules, never raise, and report consistently."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SLOW = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, H
 
 @st.composite
 def tasks_of(draw: st.DrawFn, largest: int, unequal: bool) -> list[dict[str, Any]]:
-    """Up to four subtopologies; names, numbers with gaps, tiny and missing changelogs."""
+    """Draw up to four subtopologies: some with names, gaps in their numbers, tiny or unknown changelogs."""
     tasks = []
     for number in draw(st.lists(st.integers(0, 12), max_size=4, unique=True)):
         stateful, logged = KINDS[draw(st.sampled_from(["logged", "logged", "logged", "unlogged", "stateless"]))]
@@ -61,7 +61,7 @@ def tasks_of(draw: st.DrawFn, largest: int, unequal: bool) -> list[dict[str, Any
 def client_of(
     draw: st.DrawFn, number: int, tasks: list[dict[str, Any]], largest: int, capacities: list[float]
 ) -> dict[str, Any]:
-    """Lists and lags that need not fit together: two owners, no owner, -2 of a standby, lags above the end, unknown ones."""
+    """Draw a client with contradicting lists and lags: two owners, no owner, -2 for a standby, too great or unknown lags."""
     lags: dict[str, int] = {}
     active, standby = [], []
     lag = st.sampled_from([0, 3, 11, largest]) | st.integers(0, largest) | st.sampled_from([-2, -3])
@@ -91,7 +91,7 @@ def client_of(
 
 @st.composite
 def garbage(draw: st.DrawFn, tasks: list[dict[str, Any]], clients: list[dict[str, Any]]) -> dict[str, Any]:
-    """A remembered answer that may be broken in every way that can be read."""
+    """Draw a remembered answer that may be wrong in every way that readers accept."""
     ids = [task["id"] for task in tasks] + ["7_99"]
     here = [client["process_id"] for client in clients]
     names = draw(st.sampled_from([here, here, [*here, "gone"], here[1:]]))
@@ -111,7 +111,7 @@ def garbage(draw: st.DrawFn, tasks: list[dict[str, Any]], clients: list[dict[str
 
 
 def whole(tasks: list[dict[str, Any]], clients: list[dict[str, Any]], standbys: int, shift: int) -> dict[str, Any]:
-    """A remembered answer that has every copy, dealt out in turn, and warm-ups where there is room (or is not)."""
+    """Return a remembered answer with every copy, dealt in turn, and warm-ups with or without room."""
     names = [client["process_id"] for client in clients]
     rows: list[dict[str, Any]] = [{"process_id": n, "active": [], "standby": [], "warmup": []} for n in names]
     for i, task in enumerate(tasks):
@@ -165,13 +165,13 @@ def judged(state: ApplicationState, assignor: str) -> TaskAssignment:
     assert answer.report.termination.reason != "fallback", answer.report.termination
     assert TaskAssignment.model_validate_json(answer.model_dump_json()) == answer
     balanced = measure(state, answer).balanced
-    # Of a load the measure knows a weaker bound than the solver, and nothing of what cannot be balanced.
+    # The measure's bound of the load is weaker than the solver's, and ignores imbalances that cannot be avoided.
     assert answer.report.balanced or not balanced if balances_load(state) else answer.report.balanced == balanced
     return answer
 
 
 def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str, str], float | None]:
-    """(stage, goal) -> value, by the measures."""
+    """Return (stage, goal) → value, by the measures."""
     plan, values = planned_placement(state, answer), measure_goals(state, answer)
     configured = {
         "rack_traffic": count_rack_crossings(state, plan),
@@ -186,21 +186,21 @@ def measured(state: ApplicationState, answer: TaskAssignment) -> dict[tuple[str,
 
 
 def check_goals(state: ApplicationState, answer: TaskAssignment) -> None:
-    """Values are the measures', a bound is on its side of the value, and proven is what meets it, in order."""
+    """Check that values are those of the measures, that bounds are on the right side, and that proofs follow the order."""
     if answer.report.termination.reason == "confirmed":
-        return  # the report of the first pass
+        return  # repeats the report of the first pass
     values = measured(state, answer)
     proven: dict[str, bool] = {}
     for goal in answer.report.goals:
-        if goal.name != "weighted_cost":  # a sum for the solver, no measure
+        if goal.name != "weighted_cost":  # the solver's sum has no measure
             assert goal.value == values[goal.stage, goal.name], goal
         assert goal.bound is not None or not goal.proven, goal
-        spare = 0.002 * goal.value if goal.name == "load" else 0.0  # it is modelled in thousandths
+        spare = 0.002 * goal.value if goal.name == "load" else 0.0  # modelled in thousandths
         if goal.bound is not None:
             beyond = goal.value - goal.bound if goal.name in GREATEST else goal.bound - goal.value
             assert beyond <= spare, f"the bound is beyond the value: {goal}"
             assert goal.gap == pytest.approx(abs(goal.value - goal.bound) / max(1, abs(goal.value)))
-            if goal.name == "load" and balances_load(state):  # met where it is within its tolerance
+            if goal.name == "load" and balances_load(state):  # proven if within the tolerance
                 spare += goal.bound * state.options.load_tolerance
             assert not goal.proven or abs(goal.value - goal.bound) <= spare, goal
         assert not goal.proven or proven.get(goal.stage, True), f"proven, though a goal before it is not: {goal}"
@@ -217,7 +217,7 @@ def test_every_snapshot_has_a_good_answer(assignor: str, state: ApplicationState
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @SLOW
 @given(state=snapshots(options=True))
-def test_so_it_has_with_other_goals_and_presets(assignor: str, state: ApplicationState) -> None:
+def test_every_snapshot_has_a_good_answer_with_other_goals_and_presets(assignor: str, state: ApplicationState) -> None:
     check_goals(state, judged(state, assignor))
 
 
@@ -233,8 +233,8 @@ def test_tiny_snapshots_have_good_answers(assignor: str, seed: int) -> None:
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @settings(max_examples=80)
 @given(state=snapshots())
-def test_the_answer_to_the_answer_is_good_too(assignor: str, state: ApplicationState) -> None:
-    """What an assignor says is what it remembers next, in a world that has not moved."""
+def test_the_next_answer_is_good(assignor: str, state: ApplicationState) -> None:
+    """The answer is remembered in the next snapshot, which is otherwise the same."""
     again = state.model_copy(update={"remembered": judged(state, assignor)})
     check_goals(again, judged(again, assignor))
 
@@ -259,12 +259,12 @@ def test_no_tasks(assignor: str, clients: str, memory: bool, options: dict[str, 
 @pytest.mark.parametrize(
     "broken", ["warm-up of a stateless task", "warm-up beside a standby", "the wrong client asks", "idle for ever"]
 )
-def test_what_is_remembered_may_be_broken(assignor: str, broken: str) -> None:
-    """An answer that would be confirmed (R10) if it were right."""
+def test_a_remembered_answer_may_be_invalid(assignor: str, broken: str) -> None:
+    """The answer would be confirmed (R10) if it were valid."""
     lags = {"0_0": 0, "0_1": 0}
     clients: dict[str, dict[str, Any]] = {name: {"standby": "0_0 0_1", "lags": lags} for name in "ab"}
     state = make_snapshot({"0_0": 100, "0_1": 100, "1_0": "stateless", "1_1": "stateless"}, clients, num_standby_replicas=1)
-    texts = {"a": "0_0 0_1 1_0", "b": "1_1 | 0_0 0_1"}  # not balanced, so its warm-ups and its follow-up would stand
+    texts = {"a": "0_0 0_1 1_0", "b": "1_1 | 0_0 0_1"}  # not balanced, so that its warm-ups and follow-up would stay
     if broken == "warm-up of a stateless task":
         texts["a"] += " | | 1_1"
     elif broken == "warm-up beside a standby":

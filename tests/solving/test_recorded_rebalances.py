@@ -1,4 +1,4 @@
-"""Rebalances of a real cluster, recorded by the service in tests/kafka: each replays to the byte, and keeps the rules."""
+"""Tests that rebalances of a real cluster, recorded in tests/kafka, replay to the byte and keep the rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign.recordings.recording import read_recording, replay_recording
 RECORDINGS = sorted((Path(__file__).parents[1] / "data" / "recordings").glob("*.json.gz"))
 
 
-def test_there_are_recordings() -> None:
+def test_recordings_exist() -> None:
     assert RECORDINGS
 
 

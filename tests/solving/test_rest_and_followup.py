@@ -1,4 +1,4 @@
-"""R7: what is at rest comes back unaltered. R8: a follow-up if and only if one is due, by whom, after how long.
+"""Tests of R7, a group at rest is not altered, and of R8: when a follow-up is due, by which client, and after which delay.
 
 KIP-441: "if the current assignment is already balanced, it must not alter the assignment"; once balanced, probing stops.
 """
@@ -25,12 +25,12 @@ from optassign.simulation.successors import make_restored_snapshot
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 TASKS: dict[str, Any] = {"0_0": 100, "0_1": 100, "0_2": 100, "1_0": "stateless", "1_1": "stateless", "1_2": "stateless"}
-CLIENTS: dict[str, dict[str, Any]] = {  # balanced, though not what anybody would choose who begins from nothing
+CLIENTS: dict[str, dict[str, Any]] = {  # balanced, but not the answer of a cold start
     "a": {"active": "0_2 1_1", "standby": "0_0", "lags": {"0_2": -2, "0_0": 0}},
     "b": {"active": "0_0 1_2", "standby": "0_1", "lags": {"0_0": -2, "0_1": 0}},
     "c": {"active": "0_1 1_0", "standby": "0_2", "lags": {"0_1": -2, "0_2": 0}},
 }
-SAME = {"a": "0_2 1_1 | 0_0", "b": "0_0 1_2 | 0_1", "c": "0_1 1_0 | 0_2"}
+UNCHANGED = {"a": "0_2 1_1 | 0_0", "b": "0_0 1_2 | 0_1", "c": "0_1 1_0 | 0_2"}
 
 
 def settled(
@@ -74,14 +74,14 @@ LISTED = {"c": {"active": "", "standby": "0_1 0_2", "lags": {"0_1": 0, "0_2": 0}
     "state",
     [
         settled(),
-        settled(memory=SAME),
+        settled(memory=UNCHANGED),
         settled(COLD_STANDBY),
         settled(DROPPED),
-        settled(DROPPED, memory=SAME),
-        settled(DROPPED_AS_NEAR, memory=SAME),
-        settled(TWO_OWNERS, memory=SAME),
-        settled(EMPTY_AND_DRAINING, memory={**SAME, "d": ""}),
-        settled(LISTED, memory=SAME),
+        settled(DROPPED, memory=UNCHANGED),
+        settled(DROPPED_AS_NEAR, memory=UNCHANGED),
+        settled(TWO_OWNERS, memory=UNCHANGED),
+        settled(EMPTY_AND_DRAINING, memory={**UNCHANGED, "d": ""}),
+        settled(LISTED, memory=UNCHANGED),
         settled(acceptable_recovery_lag=2**63 - 1),
         settled({"a": {"lags": {"0_2": -2, "0_0": 10}}}),
         settled(memory={"a": "0_2 1_1 | 0_0 | 0_1!", "b": "0_0 1_2 | 0_1", "c": "0_1 1_0 | 0_2"}),
@@ -101,9 +101,9 @@ LISTED = {"c": {"active": "", "standby": "0_1 0_2", "lags": {"0_1": 0, "0_2": 0}
         "memory had a warm-up and asked for a follow-up",
     ],
 )
-def test_what_rests_comes_back_unaltered(assignor: str, state: ApplicationState) -> None:
+def test_a_group_at_rest_is_not_altered(assignor: str, state: ApplicationState) -> None:
     given = assign(state, assignor)
-    want = make_answer({**SAME, **({"d": ""} if len(state.clients) == 4 else {})})
+    want = make_answer({**UNCHANGED, **({"d": ""} if len(state.clients) == 4 else {})})
     assert copies(given) == copies(want)
     assert (warmups(given), followups(given), given.plan) == ([], {}, None)
     assert (given.report.balanced, given.report.stalled, given.report.waiting) == (True, False, ())
@@ -112,8 +112,8 @@ def test_what_rests_comes_back_unaltered(assignor: str, state: ApplicationState)
 
 @both
 @pytest.mark.parametrize(("factor", "rests"), [(1, False), (3, True)])
-def test_wider_shares_let_more_rest(assignor: str, factor: int, rests: bool) -> None:
-    """Of 6 tasks a client of two threads among three should have 3; balance_factor 3 allows 2 to 4."""
+def test_wider_shares_let_more_groups_rest(assignor: str, factor: int, rests: bool) -> None:
+    """A client with two of four threads has a share of 3 of 6 tasks; balance_factor 3 allows 2 to 4."""
     state = settled({"a": {"threads": 2}}, num_standby_replicas=0, options={"balance_factor": factor})
     given = assign(state, assignor)
     assert (given.report.termination.reason == "rest") == rests
@@ -141,7 +141,7 @@ def test_a_settled_group_rests(assignor: str, seed: int, standbys: int, threads:
         (settled({"b": {"lags": {"0_0": 50, "0_1": 0}}}), lambda now: "0_0" in now["a"][0]),
         (settled({"c": {"lags": {"0_1": -2, "0_2": 60}}, "d": {"lags": {"0_2": 30}}}), lambda now: "0_2" in now["d"][1]),
         (settled(num_standby_replicas=2), lambda now: all(len(standby) == 2 for _, standby in now.values())),
-        (settled(num_standby_replicas=0, memory=SAME), lambda now: all(standby == () for _, standby in now.values())),
+        (settled(num_standby_replicas=0, memory=UNCHANGED), lambda now: all(standby == () for _, standby in now.values())),
         (settled(tasks={"1_3": "stateless"}), lambda now: sum("1_3" in active for active, _ in now.values()) == 1),
         (settled({"a": {"threads": 4}}), lambda now: len(now["a"][0]) > 2),
         (settled({"d": {}}), lambda now: len(now["d"][0]) == 1),
@@ -161,7 +161,7 @@ def test_a_settled_group_rests(assignor: str, seed: int, standbys: int, threads:
         "stateless tasks are not balanced",
     ],
 )
-def test_what_does_not_rest_is_altered(assignor: str, state: ApplicationState, check: Any) -> None:
+def test_a_group_that_is_not_at_rest_is_altered(assignor: str, state: ApplicationState, check: Any) -> None:
     given = assign(state, assignor)
     assert check({client.process_id: (client.active, client.standby) for client in given.clients}), copies(given)
     assert given.report.termination.reason != "rest"
@@ -171,7 +171,7 @@ def test_what_does_not_rest_is_altered(assignor: str, state: ApplicationState, c
 # ------------------------------------------------------------------------------------------------------------------ follow-up
 
 UNKNOWN = {"a": {"lags": {"0_2": -2, "0_0": -3}}}
-UNBALANCED: dict[str, dict[str, Any]] = {"new": {}}  # it needs a warm-up before it can have a logged active
+UNBALANCED: dict[str, dict[str, Any]] = {"new": {}}  # it needs a warm-up before it may lead a logged task
 
 
 @both
@@ -181,8 +181,8 @@ UNBALANCED: dict[str, dict[str, Any]] = {"new": {}}  # it needs a warm-up before
         (settled(), {}),
         (settled(UNKNOWN), {"a": 600_000}),
         (settled(UNKNOWN, probing_rebalance_interval_ms=60_000), {"a": 60_000}),
-        (settled(UNKNOWN, memory=SAME), {"a": 600_000}),
-        (settled({**UNKNOWN, "0": {"draining": True}}, memory={"0": "", **SAME}), {"a": 600_000}),
+        (settled(UNKNOWN, memory=UNCHANGED), {"a": 600_000}),
+        (settled({**UNKNOWN, "0": {"draining": True}}, memory={"0": "", **UNCHANGED}), {"a": 600_000}),
         (settled({**UNBALANCED, "0": {"draining": True}}), {"a": 600_000}),
         (settled({**UNBALANCED, "0": {}}, probing_rebalance_interval_ms=2**63 - 1), {"0": 2**63 - 1}),
         (settled({p: {"draining": True, **UNKNOWN.get(p, {})} for p in "abc"}), {"a": 600_000}),
@@ -200,13 +200,13 @@ UNBALANCED: dict[str, dict[str, Any]] = {"new": {}}  # it needs a warm-up before
         "balanced at once: nobody",
     ],
 )
-def test_who_asks_for_the_followup_and_when(assignor: str, state: ApplicationState, expected: dict[str, int]) -> None:
+def test_the_followup_has_this_client_and_delay(assignor: str, state: ApplicationState, expected: dict[str, int]) -> None:
     assert followups(assign(state, assignor)) == expected
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_a_followup_if_and_only_if_it_can_help(seed: int) -> None:
-    """In 150 tiny snapshots without goals (a): not balanced though a plan is, or a lag is not known."""
+def test_a_followup_is_requested_iff_it_can_help(seed: int) -> None:
+    """In tiny snapshots without goals (a), a follow-up is due if the answer is not balanced or a lag is unknown."""
     state = draw_tiny_state(seed)
     unknown = any(-3 in client.lags.values() for client in state.clients)
     for assignor in ("cp-sat", "greedy"):

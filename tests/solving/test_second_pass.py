@@ -1,4 +1,4 @@
-"""R10: the second pass of a cooperative rebalance (KIP-429) confirms the first; without memory it settles all the same."""
+"""Tests of R10: the second pass of a cooperative rebalance (KIP-429) confirms the first, and groups settle without memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORDINGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1"
 
 
 def given_up(state: ApplicationState, given: TaskAssignment) -> int:
-    """Tasks that their owners have to give up: while there are any, a further pass follows."""
+    """Return the number of tasks that owners give up: a further pass follows while there are any."""
     return sum(len(set(c.previous_active).difference(given.by_process_id[c.process_id].active)) for c in state.clients)
 
 
@@ -44,10 +44,10 @@ def probing(given: TaskAssignment) -> bool:
 @pytest.mark.parametrize("state_survives", [True, False], ids=["state survives", "state is gone"])
 @pytest.mark.parametrize("standbys", [0, 1, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_with_memory_the_second_pass_is_the_first(shape: Shape, standbys: int, state_survives: bool, assignor: str) -> None:
-    """Active, standby, warm-up, follow-up and plan, over whole convergences.
+def test_the_second_pass_repeats_the_first(shape: Shape, standbys: int, state_survives: bool, assignor: str) -> None:
+    """Copies, follow-up and plan are the same over whole convergences.
 
-    Where a given-up task's state is gone and its old owner was to be a standby, R5 may not let it: only then may it differ.
+    Only if a task's state is gone and its old owner was to be a standby may R5 require another answer.
     """
     compared = 0
     for seed in range(3):
@@ -69,7 +69,7 @@ def test_with_memory_the_second_pass_is_the_first(shape: Shape, standbys: int, s
 
 @both
 @pytest.mark.parametrize("seed", range(6))
-def test_a_third_pass_is_the_first_too(seed: int, assignor: str) -> None:
+def test_a_third_pass_repeats_the_first(seed: int, assignor: str) -> None:
     state = generate("scale-out", 24, 4, 1, seed=seed, memory=True)
     for _ in range(4):
         first = assign(state, assignor)
@@ -77,14 +77,14 @@ def test_a_third_pass_is_the_first_too(seed: int, assignor: str) -> None:
         third_state = make_second_pass_snapshot(second_state, assign(second_state, assignor))
         third = assign(third_state, assignor)
         assert third.clients == first.clients
-        # The tasks have other owners by now, so that another plan may be better (R11).
+        # The tasks now have other owners, so that another plan may be better (R11).
         then, now = (tuple(measure_goals(third_state, given)["plan"].values()) for given in (first, third))
         assert third.plan == first.plan or now < then, (then, now)
         state = make_restored_snapshot(state, first)
 
 
 def in_transit() -> ApplicationState:
-    """0_0, 0_1 and the stateless 1_0 have left a and are on their way to b, who is caught up, and to c."""
+    """Return a group in which 0_0, 0_1 and the stateless 1_0 have left a for b, which is caught up, and c."""
     memory = make_answer({"a": "0_2 1_1 | 0_0", "b": "0_0 1_0 | 0_1", "c": "0_1 1_2 | 0_2"})
     clients = {
         "a": {"active": "0_2 1_1", "standby": "0_0 0_1", "lags": {"0_2": -2, "0_0": 0, "0_1": 0}},
@@ -96,7 +96,7 @@ def in_transit() -> ApplicationState:
 
 
 @both
-def test_tasks_in_transit_go_where_they_were_sent(assignor: str) -> None:
+def test_tasks_in_transit_go_to_their_targets(assignor: str) -> None:
     state = in_transit()
     given = assign(state, assignor)
     assert state.remembered is not None
@@ -104,8 +104,8 @@ def test_tasks_in_transit_go_where_they_were_sent(assignor: str) -> None:
 
 
 @both
-def test_not_where_the_client_has_fallen_behind(assignor: str) -> None:
-    """Client b has lost its state of 0_0: it is worse than a by more than acceptable_recovery_lag."""
+def test_a_task_in_transit_does_not_go_to_a_client_that_has_fallen_behind(assignor: str) -> None:
+    """Client b has lost its state of 0_0: its lag exceeds that of a by more than acceptable_recovery_lag."""
     state = in_transit()
     b = state.clients[1].model_copy(update={"previous_standby": ("0_1",), "lags": {"0_1": 3}})
     state = state.model_copy(update={"clients": (state.clients[0], b, state.clients[2])})
@@ -116,8 +116,8 @@ def test_not_where_the_client_has_fallen_behind(assignor: str) -> None:
 
 
 @both
-def test_what_somebody_owns_stays_whatever_is_remembered(assignor: str) -> None:
-    """Only 1_2 is in transit; a and b own the others, though not as memory has it."""
+def test_owned_tasks_stay_whatever_is_remembered(assignor: str) -> None:
+    """Only 1_2 is in transit; a and b own the other tasks, but not as remembered."""
     memory = make_answer({"a": "1_1 1_3", "b": "1_0 1_2"})
     clients = {"a": {"active": "1_0 1_3"}, "b": {"active": "1_1"}}
     given = assign(
@@ -128,8 +128,8 @@ def test_what_somebody_owns_stays_whatever_is_remembered(assignor: str) -> None:
 
 
 @both
-def test_nearly_as_good_is_good_enough(assignor: str) -> None:
-    """Nobody is within the limit of 0_0: 22 on a, 30 on b, who is to have it."""
+def test_a_target_hardly_worse_than_the_best_gets_the_task(assignor: str) -> None:
+    """No client is within the acceptable lag of 0_0: a lags by 22, and b, its target, by 30."""
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 22}}, "b": {"standby": "0_0", "lags": {"0_0": 30}}}
     state = make_snapshot({"0_0": 100}, clients, remembered=make_answer({"a": "", "b": "0_0"}))
     assert assign(state, assignor).by_process_id["b"].active == ("0_0",)
@@ -169,8 +169,8 @@ def test_a_client_joined_between_the_passes(assignor: str) -> None:
 @pytest.mark.parametrize(
     ("done", "followup", "goes_on"), [(4, "estimate", True), (1, "estimate", False), (4, "interval", False)]
 )
-def test_it_goes_on_where_warmups_have_caught_up_meanwhile(done: int, followup: str, goes_on: bool, assignor: str) -> None:
-    """A second after an answer some of its warm-ups are done: their tasks move, tasks in transit go where they were sent."""
+def test_a_second_pass_goes_on_if_warmups_have_caught_up(done: int, followup: str, goes_on: bool, assignor: str) -> None:
+    """A second after the answer some of its warm-ups are restored: their tasks move, and tasks in transit arrive as planned."""
     state = timed(generate("scale-out", 40, 5, 1, warmups=4, tiny=0.0, seed=3, memory=True), 0, followup)
     restored = timed(make_restored_snapshot(state, assign(state, assignor)), 10, followup)
     first = assign(restored, assignor)
@@ -198,10 +198,10 @@ def recorded(name: str) -> ApplicationState:
 
 @both
 @pytest.mark.parametrize("name", ["second-instance-joins", "third-instance-joins"])
-def test_recorded_second_passes_confirm_what_they_can(name: str, assignor: str) -> None:
-    """The passes were recorded under another assignor, so ours remembers an answer that was not carried out everywhere.
+def test_recorded_second_passes_confirm_possible_targets(name: str, assignor: str) -> None:
+    """The passes were recorded under another assignor, so that our remembered answer was not applied everywhere.
 
-    Whatever is in transit in the second snapshot goes where ours had sent it, if that client is hardly worse than the best.
+    A task in transit in the second snapshot goes to our target if that client is hardly worse than the best.
     """
     before, between = recorded(name), recorded(f"{name}-second-pass")
     assert [c.process_id for c in before.clients] == [c.process_id for c in between.clients]
@@ -244,10 +244,10 @@ def test_recorded_second_passes_settle_without_memory(name: str, assignor: str) 
 @pytest.mark.parametrize("size", take_few([(24, 4), (40, 6)], 1), ids=str)
 @pytest.mark.parametrize("standbys", [0, 1, *take_few([2, 3], 0)])
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "restart", "partial"])
-def test_without_memory_two_further_passes_are_enough(
+def test_two_further_passes_are_enough_without_memory(
     shape: Shape, standbys: int, size: tuple[int, int], seed: int, assignor: str
 ) -> None:
-    """At each step of a whole convergence all owners keep their tasks after two further passes."""
+    """In each step of a whole convergence, owners keep all tasks after two further passes."""
     state = generate(shape, *size, standbys, threads=(1, 3) if seed else 1, seed=seed)
     for step in range(6):
         given = assign(state, assignor)

@@ -1,4 +1,4 @@
-"""A snapshot is read once, into values that no stage changes."""
+"""Tests that a snapshot is read once, into values that no stage changes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from optassign_models.solving.solve import solve
 
 
 def snapshots(shape: str) -> list[ApplicationState]:
-    """A snapshot, and the one of the rebalance after it, which has a remembered answer."""
+    """Return a snapshot and the one after its rebalance, which has a remembered answer."""
     first = generate(shape, 24, 5, 1, threads=(1, 3), warmups=2, seed=3)  # type: ignore[arg-type]
     answer = answer_greedily(first, read_situation(first))
     return [first, make_restored_snapshot(first, answer)]
 
 
 def list_arrays(value: object) -> Iterator[np.ndarray]:
-    """All arrays in a value and in the values that it is made of."""
+    """Yield all arrays in a value, recursively."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, tuple | list):
@@ -45,7 +45,7 @@ def test_no_stage_changes_the_situation(shape: str) -> None:
         arrays = list(list_arrays(situation))
         assert len(arrays) > 30
         for array in arrays:
-            array.setflags(write=False)  # who writes into one of them fails
+            array.setflags(write=False)  # writing to an array now fails
         methods = [choose_method(situation, choose_effort(situation, Deadline.after(600))) for _ in range(3)]
         steps = [*(solve(situation, method) for method in methods[:2]), solve(read_situation(state), methods[2])]
         answers = [write_answer(state, situation, step, "cp-sat").without_times() for step in steps]

@@ -1,4 +1,4 @@
-"""The cases in tests/vectors/ are answered as they are on file; `VectorsTest` in java/server holds the planner to the same."""
+"""Tests that cases in tests/vectors/ have the answers on file; `VectorsTest` in java/server tests it of the planner."""
 
 import json
 from pathlib import Path
@@ -20,6 +20,6 @@ def test_a_case_is_answered_as_on_file(file: Path) -> None:
         assert found[part] == vector[part], part
 
 
-def test_there_is_a_case_for_each_step() -> None:
+def test_each_step_has_a_case() -> None:
     steps = ("slots", "offload", "lost-tasks", "failover", "followup", "stuck-copies", "ranks", "shares")
     assert [step for step in steps if not any(file.stem.startswith(step) for file in FILES)] == []

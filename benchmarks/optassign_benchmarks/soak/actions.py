@@ -51,7 +51,7 @@ class Chaos:
         self._faulty = False
         self._judged: set[LedRebalance] = set()
         self.answers: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-        """Whether the service was harmed or faulty → answering assignor, or reason of the fallback; number of rebalances."""
+        """Service harmed or faulty → counts of rebalances by answering assignor, or by reason of the fallback."""
 
     def act(self) -> None:
         """Take one of the actions that are possible now."""

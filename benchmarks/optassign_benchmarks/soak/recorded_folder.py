@@ -42,7 +42,7 @@ def fill_folder(folder: Path, specs: Sequence[Spec], recordings: int, span: time
     """Record rebalances of an application for each spec, spread over `span` until now. Return each application's newest
     recording.
 
-    `recordings`: the number of all applications together, of which each gets an equal part with the same content.
+    `recordings`: the number for all applications together; each gets an equal part with the same content.
     """
     each = recordings // len(specs)
     states = (spec.generate().model_copy(update={"application": f"app-{place:02}"}) for place, spec in enumerate(specs))

@@ -31,7 +31,7 @@ class ColdStarts:
     def __init__(self, assignor: TaskAssignor) -> None:
         self._assignor = assignor
         self._known: set[str] = set()
-        """Tasks of which some instance has had state."""
+        """Tasks whose state some instance has had."""
         self._last: set[tuple[str, str]] = set()
         """The cold starts of the last answer, which a second pass repeats."""
         self.sums: Counter[str] = Counter()

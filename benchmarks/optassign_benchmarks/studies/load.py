@@ -36,7 +36,7 @@ _HOT = 10.0
 _DRIFT = 0.2
 """Sigma of the logarithms of the changes of weights between settling and the snapshot."""
 _PART = 10
-"""One client in this many has joined or left."""
+"""The reciprocal of the share of clients that have joined or left."""
 
 
 def make_group(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> ApplicationState:

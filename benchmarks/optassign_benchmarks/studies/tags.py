@@ -27,7 +27,7 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, count, total
 LARGE = "a tag, large"
 KINDS = ("a tag", "nested tags", "crossing tags", LARGE)
 _LARGE_EVERY = 16
-"""One snapshot in this many is large: the independent model takes a minute for each."""
+"""One of this many snapshots is large: the independent model takes a minute for each."""
 
 
 def make_snapshots(number: int) -> Iterator[tuple[str, ApplicationState]]:

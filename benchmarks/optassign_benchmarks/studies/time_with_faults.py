@@ -36,7 +36,7 @@ from optassign_benchmarks.studies.time_to_balance import (
 )
 
 FAULTS = Faults(heartbeats=True, late=0.02, slow_start_s=2.5, slow_start_rate=0.15, noise_s=3.0)
-"""As observed on a real broker: a heartbeat of 3 s, 16 to 36 thousand offsets in the first half second and 100 thousand
+"""Faults observed on a real broker: a heartbeat of 3 s, 16 to 36 thousand offsets in the first half second and 100 thousand
 later."""
 _JOIN_WITHIN_S = 5.0
 """Seconds between the first and the last client that joins."""
@@ -53,7 +53,7 @@ class FaultWatcher(Forgetful):
         super().__init__(name, at)
         self._since: dict[tuple[str, str], float] = {}
         self.waits: list[tuple[float, float]] = []
-        """For each answer with a follow-up: seconds until the follow-up, and seconds since the oldest copy began to restore."""
+        """Seconds until the follow-up, and seconds since the oldest copy began to restore, for each answer with a follow-up."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Return the assignor's answer."""

@@ -39,7 +39,7 @@ class PartitionLoads:
         divisor = gcd(*threads.tolist())
         parts = [number // divisor for number in threads.tolist()]
         self.task = sum(parts)
-        """One task, in the units of `remaining`."""
+        """The size of a task, in the units of `remaining`."""
         common = lcm(*parts)
         self._weight = [common // part for part in parts]
         self._excluded = 1 + 2 * (tasks + 1) * max(self.task, common)

@@ -26,7 +26,7 @@ EXAMPLE = "demo\ndemo --snapshot > snapshot.json"
 ASSIGNORS = ("high-availability", "cp-sat")
 """Kafka's default assignor, and optassign's."""
 SNAPSHOT = "third-instance-joins.json"
-"""In this package: a rebalance of Kafka Streams 4.3.1, the same file as in tests/data/kafka-4.3.1."""
+"""A rebalance of Kafka Streams 4.3.1 in this package, the same file as in tests/data/kafka-4.3.1."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

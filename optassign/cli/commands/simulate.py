@@ -99,7 +99,7 @@ def _play_scenario(arguments: Namespace, chosen: list[str], registered: "Registe
 
 
 def _replicate(arguments: Namespace, scenario: "Scenario", chosen: list[str], registered: "Registered") -> None:
-    """Write the medians of all figures with their intervals. UsageError for what is about a single run."""
+    """Write the medians of all figures with their intervals. UsageError for options of a single run."""
     from dataclasses import asdict
 
     from optassign.cli.output import format_json

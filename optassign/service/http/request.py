@@ -140,7 +140,7 @@ class HeldBody:
         self.size = 0
         self.arriving: asyncio.Timeout | None = None
         self.refused = False
-        """Whether its reading was ended to make room."""
+        """Whether the service stopped reading it to make room."""
 
     @property
     def counted(self) -> int:

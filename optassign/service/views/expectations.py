@@ -1,4 +1,4 @@
-"""When an application is likely to be done, and what it waits for, in words."""
+"""Texts about the expected end of an application's rebalances, and about the reasons of its waits."""
 
 from optassign.judging.explanation_text import pluralize
 from optassign.service.views.types import ApplicationRow

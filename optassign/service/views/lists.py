@@ -175,7 +175,7 @@ def _find_seconds_to_balance(head: RecordingHead) -> float | None:
 
 
 def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, since: str) -> Mapping[str, Any]:
-    """Return the start of the status as far as the recordings show, and whether older recordings may have it too."""
+    """Return the start of the status in the recordings, and whether older recordings may have the same status."""
     for number, older in enumerate(entries):
         known = index.read_head(older) if number < _STATUS_LOOKS_BACK else None
         if number >= _STATUS_LOOKS_BACK:

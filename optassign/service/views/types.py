@@ -32,7 +32,7 @@ __all__ = [
 Status = Literal[
     "unknown", "stuck", "fallback", "not balanced", "draining", "waiting", "warming up", "at rest", "paused", "stopped"
 ]
-"""In the order of the first page: statuses that need an operator first, statuses that an operator requested last."""
+"""Statuses in the order of the first page: those that need an operator come first, those that an operator requested last."""
 Decider = Literal["optassign", "fallback", "Kafka"]
 """The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: the assignor that runs the group
 in shadow mode."""
@@ -245,13 +245,13 @@ class ApplicationView(Frozen):
     now: str
     row: ApplicationRow
     end: str
-    """When the target is likely to be reached, in words; empty if it is at `row.expected_end`, which is yet to come."""
+    """A text on when the target is likely to be reached; empty if that is at `row.expected_end` in the future."""
     end_remark: str
     """A remark on `end`; may be empty."""
     followup: str
     """The reason for the next follow-up."""
     awaited: str
-    """What the application waits for if it waits for no copies, as a sentence."""
+    """A sentence about the reason of the wait if the application waits for no copies."""
     copies: tuple[CopyRow, ...]
     more_copies: int
     live: int

@@ -151,7 +151,7 @@ def test_an_active_has_no_gap_and_comes_before_a_standby_without() -> None:
     assert ask(make_snapshot(tasks, {"a": standby, "b": owner})) == {"a": "0_1", "b": "0_0"}
 
 
-def test_of_equal_gaps_the_larger_remaining_capacity_comes_first() -> None:
+def test_the_larger_remaining_capacity_decides_between_equal_gaps() -> None:
     tasks = {"0_0": 100, "0_1": 100, "0_2": 100}
     same = {"0_1": 5}
     state = make_snapshot(tasks, {"a": {"active": "0_0", "lags": {"0_0": -2, **same}}, "b": same, "c": same})
@@ -248,7 +248,7 @@ def test_a_standby_needs_capacity_by_the_average_of_copies() -> None:
     assert ask(state) == {"a": "0_0 | 0_1", "b": "0_1", "c": "", "d": " | 0_0"}
 
 
-def test_where_no_capacity_is_left_without_a_copy_the_least_overdrawn_has_the_standby() -> None:
+def test_the_least_overdrawn_client_gets_the_standby_if_no_capacity_is_left() -> None:
     """Client c has nearly all capacity (nine threads), but a copy of each task. Of a and b, with one copy each, a gets 0_2."""
     state = make_snapshot(
         dict.fromkeys(["0_0", "0_1", "0_2"], 100), {"a": {}, "b": {}, "c": {"threads": 9}}, num_standby_replicas=1

@@ -83,7 +83,7 @@ def test_a_replica_is_promoted_however_far_behind_and_another_takes_its_place() 
     )
 
 
-def test_of_several_replicas_the_one_that_lags_least_is_promoted() -> None:
+def test_the_replica_that_lags_least_is_promoted() -> None:
     clients = {"a": {"standby": "0_0", "lags": {"0_0": 500}}, "b": {"standby": "0_0", "lags": {"0_0": 400}}, "c": {}}
     found = assign(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2), NAME)
     assert describe(found) == {"a": " | 0_0", "b": "0_0", "c": " | 0_0"}

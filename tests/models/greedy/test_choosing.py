@@ -62,7 +62,7 @@ def test_each_task_has_different_clients_and_all_counts_hold(shape: str, tasks: 
     assert wanted.cells.holds(cells.reshape(problem.G, problem.C))
 
 
-def test_what_must_be_chosen_is_chosen_and_what_is_not_allowed_is_not() -> None:
+def test_required_pairs_are_chosen_and_forbidden_ones_are_not() -> None:
     problem = read_problem("partial", 60, 6, 1, seed=2)
     must = problem.col_standby & (problem.col_task % 3 == 0)
     allowed = must | (problem.col_task % 3 != 1)

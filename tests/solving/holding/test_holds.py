@@ -1,4 +1,4 @@
-"""A group that holds still, clients that drain, a plan that is forgotten: what an operator relies on."""
+"""Tests of pauses, drains and forgotten plans: the promises that operators rely on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_nothing_moves_while_paused(assignor: str) -> None:
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_what_a_lost_client_ran_goes_on_while_paused_and_nothing_else_moves(assignor: str) -> None:
+def test_while_paused_only_tasks_of_a_lost_client_move(assignor: str) -> None:
     whole = generate("steady", 40, 5, 1, seed=2)
     gone = whole.clients[2].process_id
     left = [client for client in whole.clients if client.process_id != gone]
@@ -38,7 +38,7 @@ def test_what_a_lost_client_ran_goes_on_while_paused_and_nothing_else_moves(assi
     assert len(owners) < 40
     assert {task: actives[task] for task in owners} == owners
     directories = {(task, client.process_id) for client in state.clients for task in client.previous_standby}
-    # A logged task of the lost client runs where its standby was, and only copies that are missing are new.
+    # A logged task of the lost client runs on its standby, and new standbys replace only missing copies.
     logged = {task.id for task in state.tasks if task.logged}
     assert all((task, actives[task]) in directories for task in logged - set(owners))
     client = whole.kafka_streams_states[gone]
@@ -47,7 +47,7 @@ def test_what_a_lost_client_ran_goes_on_while_paused_and_nothing_else_moves(assi
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_quiet_hours_ask_to_be_called_when_they_are_over(assignor: str) -> None:
+def test_quiet_hours_request_a_follow_up_at_their_end(assignor: str) -> None:
     state = generate("scale-out", 24, 4, 1, seed=3)
     assert find_followups(assign(with_options(state, hold="quiet_hours", hold_ends_ms=7_000_000), assignor)) == [7_001_000]
     at_rest = generate("steady", 24, 4, 1, seed=1)
@@ -60,7 +60,7 @@ def test_a_second_pass_is_finished_while_paused(assignor: str) -> None:
     first = assign(with_options(state, drain=[state.clients[0].process_id]), assignor)
     moving = {task for task, client in list_actives(first).items() if list_owners(state)[task] != client}
     assert moving
-    # Between the passes nobody lists what moves.
+    # Between the passes no client lists moving tasks.
     between = make_restored_snapshot(state, first).model_copy(update={"remembered": first})
     clients = [
         client.model_copy(
@@ -80,7 +80,7 @@ def test_a_second_pass_is_finished_while_paused(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("tagged", [False, True])
-def test_a_drained_client_is_told_that_it_may_stop(assignor: str, tagged: bool) -> None:
+def test_the_report_says_when_a_drained_client_may_stop(assignor: str, tagged: bool) -> None:
     state = generate("steady", 40, 5, 1, seed=4)
     name = state.clients[1].process_id
     if tagged:
@@ -104,7 +104,7 @@ def test_a_drained_client_is_told_that_it_may_stop(assignor: str, tagged: bool) 
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_who_has_nowhere_to_go_keeps_its_tasks_and_says_so(assignor: str) -> None:
+def test_a_client_whose_tasks_fit_nowhere_keeps_them_and_is_reported(assignor: str) -> None:
     state = generate("steady", 12, 2, 1, seed=1)
     name = state.clients[0].process_id
     answer = play(with_options(state, drain=[name]), assignor)[-1][1]
@@ -128,17 +128,17 @@ def test_while_paused_drains_and_limits_wait_and_the_report_says_so(assignor: st
     assert any(note.endswith("and nothing moves now") for note in answer.report.notes)
 
 
-def test_who_asks_for_the_follow_up_is_known_to_whoever_knows_the_tags_only() -> None:
-    """The plug-in checks R8 by what clients say of themselves."""
+def test_the_client_that_requests_the_follow_up_follows_from_tags() -> None:
+    """The plug-in checks R8 by clients' own tags."""
     state = generate("steady", 40, 5, 1, seed=4)
     first = min(state.kafka_streams_states)
     answer = assign(with_options(state, drain=[first]), "greedy")
     assert [c.process_id for c in answer.clients if c.followup_rebalance_ms is not None] == [first]
-    # As one who has not heard of the drain, and to whom the group seems at rest.
+    # The validator does not know the drain, so that the group seems at rest.
     assert {violation.rule for violation in validate(state, answer)} <= {"R7"}
 
 
-def test_a_name_of_several_clients_drains_none() -> None:
+def test_an_ambiguous_name_drains_no_client() -> None:
     state = generate("steady", 12, 3, 1, seed=1)
     clients = [client.model_copy(update={"client_id": "same", "host": f"h{i}:1"}) for i, client in enumerate(state.clients)]
     state = state.model_copy(update={"clients": clients})
@@ -148,7 +148,7 @@ def test_a_name_of_several_clients_drains_none() -> None:
     assert "drain nobody: no clients go by this name, so none drains by it" in answer.report.notes
 
 
-def test_other_options_take_a_drain_back() -> None:
+def test_new_options_cancel_a_drain() -> None:
     state = with_options(generate("steady", 12, 3, 1, seed=1), drain=["none"])
     name = state.clients[0].process_id
     drained = with_options(state, drain=[name])
@@ -178,7 +178,7 @@ def test_every_assignor_reports_drains() -> None:
         assert [row.process_id for row in answer.report.drains] == [name], assignor
 
 
-def test_without_any_of_it_an_answer_has_no_such_fields() -> None:
+def test_an_answer_without_requests_has_no_such_fields() -> None:
     answer = assign(generate("scale-out", 24, 4, 1, seed=3), "greedy")
     text = answer.model_dump_json()
     assert '"drains"' not in text
@@ -187,7 +187,7 @@ def test_without_any_of_it_an_answer_has_no_such_fields() -> None:
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 def test_a_drain_that_comes_during_a_second_pass_counts_soon_after(assignor: str) -> None:
-    """The second pass repeats the answer before the drain: that the client keeps its tasks in it is no want of room."""
+    """The second pass repeats the answer from before the drain; the client's tasks stay for that reason, not lack of room."""
     clients = {
         "a": {"active": "0_0 0_1", "lags": {"0_0": -2, "0_1": -2}},
         "b": {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}},

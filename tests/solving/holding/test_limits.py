@@ -1,4 +1,4 @@
-"""Limits of an operator: kept where they can be, explained where not, by both assignors, on the way and in the end."""
+"""Tests of operators' limits: both assignors keep them where possible, on the way and at rest, and explain exceptions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw_limits(dice: random.Random, state: ApplicationState) -> list[dict[str, 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("seed", range(12))
-def test_a_group_comes_to_keep_whatever_has_not_given_way(assignor: str, seed: int) -> None:
+def test_a_group_reaches_all_limits_that_have_not_given_way(assignor: str, seed: int) -> None:
     dice = random.Random(seed)
     state = generate(dice.choice(["steady", "scale-out", "cold"]), 18, dice.randint(3, 5), dice.randint(0, 1), seed=seed)
     state = with_options(state, limits=draw_limits(dice, state))
@@ -52,7 +52,7 @@ def test_a_group_comes_to_keep_whatever_has_not_given_way(assignor: str, seed: i
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_a_pin_and_a_forbidden_place_are_reached_without_a_pause_for_restoring(assignor: str) -> None:
+def test_a_pin_and_a_forbidden_place_are_reached_without_downtime(assignor: str) -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     there, not_there = state.clients[2].process_id, state.clients[0].process_id
     limits = [
@@ -116,7 +116,7 @@ def test_moves_are_made_a_few_at_a_time(assignor: str) -> None:
         ({"kind": "pinned", "clients": ["a"]}, "kind"),
     ],
 )
-def test_what_is_no_limit_is_refused_with_its_place(limit: dict[str, Any], place: str) -> None:
+def test_an_invalid_limit_is_refused_with_its_place(limit: dict[str, Any], place: str) -> None:
     with pytest.raises(ValidationError) as error:
         Limit.model_validate(limit)
     assert place in str(error.value)
@@ -129,7 +129,7 @@ def test_two_limits_of_one_name_are_refused() -> None:
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_the_last_named_gives_way_and_the_report_says_to_what(assignor: str) -> None:
+def test_the_last_limit_gives_way_and_the_report_names_the_conflict(assignor: str) -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     one, two = state.clients[1].process_id, state.clients[2].process_id
     pins = [{"kind": "pin", "name": name, "tasks": ["0_1"], "clients": [client]} for name, client in (("a", one), ("b", two))]
@@ -166,7 +166,7 @@ def test_shares_give_way_before_limits(assignor: str) -> None:
     assert not last.report.balanced
 
 
-def test_the_validator_finds_what_the_report_conceals() -> None:
+def test_the_validator_finds_breaches_that_the_report_hides() -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     plain = assign(state, "cp-sat")
     first = state.clients[0].process_id
@@ -193,7 +193,7 @@ def test_moves_count_for_the_validator() -> None:
 
 
 @pytest.mark.parametrize("assignor", ["goal-chain", "sticky"])
-def test_a_baseline_says_that_it_serves_none(assignor: str) -> None:
+def test_a_baseline_reports_that_it_ignores_limits(assignor: str) -> None:
     state = generate("steady", 24, 4, 1, seed=1)
     state = with_options(state, limits=[{"kind": "most_copies", "most": 100, "name": "room"}])
     report = assign(state, assignor).report
@@ -201,13 +201,13 @@ def test_a_baseline_says_that_it_serves_none(assignor: str) -> None:
     assert report.limits == ()
 
 
-def test_a_baseline_says_that_it_does_not_hold_still() -> None:
+def test_a_baseline_reports_that_it_ignores_pauses() -> None:
     state = with_options(generate("scale-out", 24, 4, 1, seed=3), hold="paused")
     assert "hold not served: baselines follow rules of their own" in assign(state, "sticky").report.notes
 
 
 def test_the_plan_with_limits_is_no_better_than_without() -> None:
-    """What the solver finds under limits is at least as dear, and its bound is kept."""
+    """A plan under limits is at least as expensive, and its bound is valid."""
 
     def find_work(answer: TaskAssignment) -> tuple[float, float | None]:
         (row,) = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]

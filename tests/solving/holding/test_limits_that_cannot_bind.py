@@ -1,4 +1,4 @@
-"""A limit that cannot bind changes no answer, and temporary offload works under limits that can."""
+"""Tests that a limit that cannot bind changes no answer, and that temporary offload works under other limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAKEN = "2026-01-01T00:00:00.000+00:00"
 
 
 def list_loose_limits(state: ApplicationState) -> list[dict[str, Any]]:
-    """Limits that every placement keeps."""
+    """Return limits that every placement keeps."""
     ids = [client.process_id for client in state.clients]
     return [
         {"kind": "most_active_moves", "most": 1_000},
@@ -30,7 +30,7 @@ def list_loose_limits(state: ApplicationState) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_changes_no_answer(shape: Shape, assignor: str) -> None:
+def test_loose_limits_change_no_answer(shape: Shape, assignor: str) -> None:
     for seed in range(3):
         made = generate(shape, 24, 5, seed % 3, warmups=3, seed=seed, memory=seed == 2)
         state = with_options(made.model_copy(update={"taken_at": TAKEN}), followup="interval")
@@ -44,13 +44,13 @@ def test_it_changes_no_answer(shape: Shape, assignor: str) -> None:
 
 
 def join() -> ApplicationState:
-    """Two clients share twelve tasks, and an empty third one has just joined; one warm-up at a time."""
+    """Return a group in which two clients share the tasks and an empty third has just joined; one warm-up at a time."""
     made = generate("scale-out", 48, 6, 1, warmups=1, seed=1)
     return with_options(made.model_copy(update={"taken_at": TAKEN}), followup="interval")
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_tasks_are_offloaded_under_a_limit_that_is_far_away(assignor: str) -> None:
+def test_tasks_are_offloaded_under_a_loose_limit(assignor: str) -> None:
     state = join()
     free = assign(state, assignor)
     assert any(goal.name == "offload" for goal in free.report.goals), "the case needs offload"

@@ -1,4 +1,4 @@
-"""`most_state` decides slots: no warm-up comes to a client that has no room for it yet, unless nothing else can be done."""
+"""Tests that `most_state` decides slots: no warm-up starts on a client without room, unless all copies wait for room."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEYOND, WAIT = "a warm-up goes beyond a limit: ", "warm-ups wait for room: "
 
 
 def make_group(running: dict[str, str], pins: dict[str, str], *, most: int, clients: str = "abc") -> ApplicationState:
-    """Logged tasks of one size, each running on a client and pinned to one; no client keeps more than `most` of them."""
+    """Return logged tasks of equal size, each running on a client and pinned to one; clients keep at most `most` of them."""
     rows = []
     for client in clients:
         mine = [task for task, runs_on in running.items() if runs_on == client]
@@ -59,7 +59,7 @@ def test_a_full_client_gives_before_it_takes(assignor: str) -> None:
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_two_full_clients_that_swap_go_beyond_the_limit_one_by_one_and_say_so(assignor: str) -> None:
+def test_two_full_clients_that_swap_exceed_the_limit_one_by_one_with_a_note(assignor: str) -> None:
     state = make_group({"0_0": "a", "0_1": "b"}, {"0_0": "b", "0_1": "a"}, most=1, clients="ab")
     played = [answer for _, answer in play(state, assignor)]
     assert [len(list_warmups(answer)) for answer in played[:2]] == [1, 1]
@@ -71,7 +71,7 @@ def test_two_full_clients_that_swap_go_beyond_the_limit_one_by_one_and_say_so(as
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_copies_that_fit_one_by_one_come_one_by_one(assignor: str) -> None:
+def test_copies_that_fit_singly_warm_up_singly(assignor: str) -> None:
     running = {"0_0": "a", "0_1": "a", "0_2": "b", "0_3": "b"}
     state = make_group(running, {"0_0": "b", "0_1": "b", "0_2": "c", "0_3": "c"}, most=3)
     first = assign(state, assignor)
@@ -81,8 +81,8 @@ def test_copies_that_fit_one_by_one_come_one_by_one(assignor: str) -> None:
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_a_copy_that_never_comes_does_not_hold_up_those_without_room(assignor: str) -> None:
-    """Nothing is restored on c: after three answers what waits for room goes on without it."""
+def test_a_stalled_copy_does_not_block_copies_that_wait_for_room(assignor: str) -> None:
+    """Client c restores nothing: after three answers the copy that waits for room goes on without it."""
     state = make_group({"0_0": "a", "0_1": "b"}, {"0_0": "b", "0_1": "c"}, most=1)
     for _ in range(6):
         answer = assign(state, assignor)
@@ -95,8 +95,8 @@ def test_a_copy_that_never_comes_does_not_hold_up_those_without_room(assignor: s
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("seed", range(20))
-def test_no_warm_up_exceeds_a_limit_without_a_word(assignor: str, seed: int) -> None:
-    """Tasks change places at random, on disks that are full or nearly so."""
+def test_no_warm_up_exceeds_a_limit_without_a_note(assignor: str, seed: int) -> None:
+    """Tasks are permuted at random on disks that are full or nearly full."""
     dice = random.Random(seed)
     clients, each = "abcde"[: dice.randint(3, 5)], dice.randint(2, 4)
     places = [client for client in clients for _ in range(each)]
@@ -106,7 +106,7 @@ def test_no_warm_up_exceeds_a_limit_without_a_word(assignor: str, seed: int) -> 
     state = make_group(
         dict(zip(tasks, places, strict=True)), dict(zip(tasks, targets, strict=True)), most=most, clients=clients
     )
-    played = play(state, assignor)  # which comes to an end
+    played = play(state, assignor)  # ends
     for now, answer in played:
         before = set() if now.remembered is None else set(list_warmups(now.remembered))
         kept = count_state(now, TaskPlacement.of(now, answer), warmups=True)

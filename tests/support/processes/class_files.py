@@ -22,7 +22,7 @@ class Member:
     """A use of a field or method, or of a class alone."""
 
     owner: str
-    """With slashes, such as org/apache/kafka/streams/KafkaStreams."""
+    """The class, with slashes, such as org/apache/kafka/streams/KafkaStreams."""
     name: str
     """Empty for the class itself."""
     descriptor: str

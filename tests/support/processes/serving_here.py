@@ -49,7 +49,7 @@ class _Loop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self.ahead = 0.0
         self.still_at: float | None = time.monotonic()
-        """None: the clock runs, as during the shutdown of the service."""
+        """The time at which the clock stands; None if it runs, as during the shutdown of the service."""
         super().__init__()
 
     def time(self) -> float:

@@ -300,7 +300,7 @@ def _show(seconds: float) -> str:
 
 
 def _list_late(runs: Sequence[Run]) -> list[float]:
-    """Return by how many seconds waits exceeded the time under way plus a heartbeat, for those that did."""
+    """Return the seconds by which waits exceeded the time under way plus a heartbeat, for each wait that did."""
     beyond = [asked - under_way - _HEARTBEAT for run in runs for _, asked, under_way in run["waits"]]
     return [seconds for seconds in beyond if seconds > 0]
 

@@ -23,7 +23,7 @@ __all__ = ["STATIC", "Walk", "drain_at_rest", "pause_restart_resume", "restart_s
 STATIC: dict[str, object] = {"max_warmup_replicas": 1, "main_consumer_session_timeout_ms": 45_000}
 """Properties for `restart_static_leader`: warm-ups take long, and the group does not notice the leader's restart."""
 _IDLE_S = {False: 300, True: 15}
-"""Whether a run is quick → seconds after which a stable group rebalances; 300 is the default of `optassign serve`."""
+"""Quick run or not → seconds after which a stable group rebalances; 300 is the default of `optassign serve`."""
 _RATE = 100.0
 """Records per second into the three subtopologies of an application together."""
 

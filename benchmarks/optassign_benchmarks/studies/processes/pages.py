@@ -35,7 +35,7 @@ _SIZES = (
 _PORT_S = 5.0
 """Greatest number of seconds from the start of the service until its port is open."""
 _SPAN = timedelta(days=80)
-"""From the oldest recording of fifty applications to the newest; the service deletes recordings older than 90 days."""
+"""The span of the recordings of fifty applications; the service deletes recordings older than 90 days."""
 _LOOKS, _PAIRS, _PAGES = 10, 40, 10
 _RENEWED_S = 10.0
 _Case = tuple[tuple[Spec, ...], int, float]
@@ -206,7 +206,7 @@ def _open_pages(url: str) -> Iterator[Callable[[bool], None]]:
         while begun.acquire(blocking=False):
             pass
 
-    # One page starts each second, as ten pages that renew themselves every ten seconds.
+    # A page starts each second, like ten pages that renew themselves every ten seconds.
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
     try:

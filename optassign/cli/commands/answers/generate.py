@@ -8,7 +8,7 @@ from optassign.cli.output import DONE, UsageError
 ABOUT = "Generate a snapshot of any size and shape, as JSON"
 EXAMPLE = "generate --shape scale-out --tasks 60 --output snapshot.json"
 SHAPES = ("cold", "steady", "scale-out", "scale-in", "restart", "partial")
-"""Those of `optassign.generating`, which is too slow to import for a help text."""
+"""The shapes of `optassign.generating`, which is too slow to import for a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ABOUT = "Score assignors on instances with best-known values, or run them on a grid, on Spark"
 EXAMPLE = "benchmark instances --size small --assignors greedy,sticky\nbenchmark run --preset smoke --output /tmp/sweep"
 PRESETS = ("smoke", "paper", "wide", "histories")
-"""Those of `optassign_benchmarks.spark.presets`, which is too slow to import for a help text."""
+"""The presets of `optassign_benchmarks.spark.presets`, which is too slow to import for a help text."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SIZES = ("tiny", "small", "medium", "large", "huge")
 FAMILIES = ("counts", "zones", "load", "limits", "weights")
-"""As SIZES, those of `optassign_benchmarks.instances.catalogue`, which is too slow to import for a help text."""
+"""Families, like SIZES, of `optassign_benchmarks.instances.catalogue`, which is too slow to import for a help text."""
 
 _DEFAULT = ("cp-sat", "greedy")
 
