@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The reason for a rebalance. Kafka names none, so it is derived from the changes since the last rebalance. */
 final class Trigger {
-    /** None of the known reasons: an instance has restarted, partitions are new, or a follow-up came early. */
+    /** Another reason: an instance has restarted, partitions are new, or a follow-up came early. */
     static final String OTHER = "other";
 
     private Trigger() {}

@@ -130,7 +130,7 @@ class OptassignTaskAssignorTest extends AgainstAService {
         assertEquals(0, service.bodies.size());
     }
 
-    /** Without a service, an invalid key is no failure of a service. */
+    /** An invalid key does not count as a failure of a service if none is configured. */
     @Test
     void badKeyWithoutAServiceIsNoFailureOfAService() throws Exception {
         ObjectName bean = new ObjectName("optassign:type=assignor-metrics,application-id=no-service");

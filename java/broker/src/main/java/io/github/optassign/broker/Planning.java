@@ -66,9 +66,9 @@ final class Planning {
     enum Mode {
         /** Step by step, with warm-ups. */
         WARMING_UP,
-        /** At once, without warm-ups. */
+        /** Tasks move at once, without warm-ups. */
         AT_ONCE,
-        /** At once, since no member sends offsets. */
+        /** Tasks move at once, since no member sends offsets. */
         NO_OFFSETS
     }
 

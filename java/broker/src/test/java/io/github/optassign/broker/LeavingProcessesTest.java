@@ -29,7 +29,7 @@ class LeavingProcessesTest {
     private final OptassignGroupAssignor assignor =
             new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory(), new OpinionRequests(), () -> nanos);
 
-    /** In a real application with this history, an active task moved between two processes that stayed. */
+    /** A real application with this history once moved an active task between two processes that stayed. */
     @ParameterizedTest(name = "offsets are sent: {0}")
     @ValueSource(booleans = {true, false})
     void nothingMovesBetweenProcessesThatStay(boolean hasOffsets) {

@@ -19,10 +19,10 @@ public final class InputRates {
     private long takenAtMs = -1;
 
     /**
-     * One task.
+     * The rate of a task.
      *
-     * @param perSecond less than 0: not measured yet
-     * @param measured which share of all that can be known is, from 0 to 1
+     * @param perSecond records per second; less than 0 if not measured yet
+     * @param measured the share of a full measurement, from 0 to 1
      */
     private record Row(long end, double perSecond, double measured) {
         double missingMs() {
@@ -34,10 +34,10 @@ public final class InputRates {
     }
 
     /**
-     * Takes in how far the input goes now. Clocks that go back teach nothing, and a task whose offsets have fallen
-     * begins again. A call within {@link InputPolicy#LEAST_MEASURED_MS} of the last one is ignored. Rates are averages,
-     * in which a measurement counts half after {@link InputPolicy#HALF_LIFE_MS}. Tasks that are not in the snapshot are
-     * forgotten.
+     * Updates the rates by the present end offsets. A clock that goes back changes no rate, and a task whose offsets
+     * have fallen begins again. A call within {@link InputPolicy#LEAST_MEASURED_MS} of the last one is ignored. Rates
+     * are averages, in which a measurement counts half after {@link InputPolicy#HALF_LIFE_MS}. Tasks that are not in
+     * the snapshot are forgotten.
      *
      * @param ends per task the end offsets of its source partitions, summed
      * @param nowMs milliseconds since 1970
@@ -81,7 +81,7 @@ public final class InputRates {
     }
 
     /**
-     * Returns how long it is until all rates count, if offsets are told on, or 0 if they do, or nothing is measured.
+     * Returns the time until all rates count if offsets are still reported; 0 if they already do, or without rates.
      *
      * @param nowMs milliseconds since 1970
      */

@@ -6,7 +6,7 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**
- * One rebalance in numbers.
+ * The figures of a rebalance.
  *
  * @param source the assignor that answered
  * @param failed whether the service or the shadow assignor failed

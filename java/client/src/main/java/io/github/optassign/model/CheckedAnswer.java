@@ -24,11 +24,11 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
     }
 
     /**
-     * Returns the same, with each follow-up delayed to at least a third of the time without progress, up to
-     * {@link FollowupPolicy#LONGEST_BACKOFF_MS}. It adds no follow-up where none is asked for. So follow-ups at a fixed
-     * interval are delayed only once three of them have brought nothing.
+     * Returns this answer with each follow-up delayed to at least a third of the time without progress, up to
+     * {@link FollowupPolicy#LONGEST_BACKOFF_MS}. It adds no follow-up. So follow-ups at a fixed interval are delayed
+     * only once three of them have brought nothing.
      *
-     * @param withoutProgressMs for how long follow-ups have brought nothing
+     * @param withoutProgressMs the time without progress by follow-ups
      */
     public CheckedAnswer backOff(long withoutProgressMs) {
         long leastMs = Math.min(withoutProgressMs / FollowupPolicy.BACKOFF_PARTS, FollowupPolicy.LONGEST_BACKOFF_MS);

@@ -1,14 +1,13 @@
 package io.github.optassign.model;
 
 /**
- * Measures of an answer, to compare it with another: what moves, what has to be restored, how far actives are from
- * balance.
+ * Measures of an answer, to compare it with another: moves, offsets to restore, and the imbalance of actives.
  *
  * @param activeMoved tasks that had an owner and get another one
  * @param notCaughtUp actives and standbys on clients that are not caught up
  * @param restoreOffsets offsets that these have to replay
- * @param warmups how many warm-ups there are
- * @param activeImbalance how far the numbers of actives are from their shares ({@link Shares#imbalance})
+ * @param warmups the number of warm-ups
+ * @param activeImbalance the imbalance of the numbers of actives ({@link Shares#imbalance})
  */
 public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeImbalance) {
     /** Measures a placement of a snapshot's tasks. */

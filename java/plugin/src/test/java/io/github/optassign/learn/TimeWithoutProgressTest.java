@@ -8,14 +8,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What counts as progress towards a plan, and what does not. */
+/** Tests of changes that count as progress towards a plan, and of others. */
 class TimeWithoutProgressTest {
     private TestGroup group;
     private Placement plan;
     private TimeWithoutProgress timeWithoutProgress;
     private long now;
 
-    /** Two tasks that run on the first client and are planned on the second, which has a standby of one. */
+    /** Creates two tasks that run on the first client and are planned on the second, which has one standby. */
     @BeforeEach
     void begin() {
         group = TestGroup.of(2).tasks(0, 2, TestGroup.Kind.LOGGED, 1_000_000);
@@ -26,7 +26,7 @@ class TimeWithoutProgressTest {
         assertEquals(0, passed(0));
     }
 
-    /** So many seconds later; returns for how many seconds there has been no progress then. */
+    /** Advances the clock, and returns the seconds without progress. */
     private long passed(long seconds) {
         now += TimeUnit.SECONDS.toNanos(seconds);
         timeWithoutProgress = TimeWithoutProgress.after(timeWithoutProgress, group.snapshot(), plan, now);

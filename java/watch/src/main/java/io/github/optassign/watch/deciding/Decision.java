@@ -17,13 +17,13 @@ public record Decision(Action action, String why, String text, WatchMemory next)
 
     /** The possible actions. */
     public enum Action {
-        /** To do nothing. */
+        /** Does nothing. */
         NOTHING,
-        /** To trigger an assignment. */
+        /** Triggers an assignment. */
         TRIGGER,
-        /** To restore the group's config, which triggers an assignment too. */
+        /** Restores the group's config, which triggers an assignment, too. */
         RESTORE,
-        /** To wait before an action. */
+        /** Waits before an action. */
         HOLD
     }
 }
