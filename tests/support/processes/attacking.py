@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -63,7 +64,7 @@ def count_open(connections: list[socket.socket]) -> int:
     return number
 
 
-class _Background:
+class _Background(ABC):
     """Work that a thread repeats within the context, until `_end` is set."""
 
     def __init__(self) -> None:
@@ -78,8 +79,8 @@ class _Background:
         self._end.set()
         self._thread.join()
 
-    def _work(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _work(self) -> None: ...
 
 
 class Innocent(_Background):
