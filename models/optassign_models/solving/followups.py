@@ -23,6 +23,7 @@ from optassign_models.policy.constants import (
     MOST_DOUBLINGS,
     NO_PROGRESS_LOOK_MS,
     REBALANCE_MS,
+    TRUSTED_MS,
 )
 from optassign_models.problem import IntArray, Placement, Problem, sort_unique
 from optassign_models.solving.inputs import Requests
@@ -106,17 +107,16 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
 
 
 def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
-    """Return the longest wait in ms, by the time that the copies of each client without a steady rate have been under way.
+    """Return the longest wait in ms, by the time that each client's copies have been under way, or its rate measured.
 
     The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is.
     """
-    client = relevant % problem.C
-    unsure = ~pace.is_steady[client]
-    if progress is None or not unsure.any():
+    if progress is None:
         return np.inf
-    longest = np.zeros(problem.C)
-    np.maximum.at(longest, client, progress.find_under_way(relevant))
-    return max(float(FIRST_LOOK_MS), LOOK_AGAIN * float(longest[client[unsure]].min()))
+    client = relevant % problem.C
+    longest = np.where(pace.is_steady, np.where(pace.ms < TRUSTED_MS, pace.ms, np.inf), 0.0)
+    np.maximum.at(longest, client, LOOK_AGAIN * progress.find_under_way(relevant))
+    return max(float(FIRST_LOOK_MS), float(longest[client].min()))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:

@@ -142,6 +142,15 @@ public final class Rates {
         return rates[client].evidence() == Evidence.STEADY;
     }
 
+    /** Returns the longest wait in ms that the client's rate justifies; 0 if it is not steady. */
+    public double trustedMs(int client) {
+        if (!isSteady(client)) {
+            return 0;
+        }
+        long measuredMs = rates[client].ms();
+        return measuredMs < FollowupPolicy.TRUSTED_MS ? measuredMs : Double.POSITIVE_INFINITY;
+    }
+
     /** Returns the milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */
     public long elapsedMs() {
         return Math.max(0, elapsedMs);

@@ -120,19 +120,16 @@ public final class FollowupTime {
     }
 
     /**
-     * Returns the longest wait in ms while some rate is not steady: a multiple of the time for which that client's
-     * copies have been restoring. Such looks form a geometric series, so at most a fixed share of the time is lost,
-     * whatever the rate is.
+     * Returns the longest wait in ms, by the time for which each client's copies have been restoring, or its rate
+     * measured. Such looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is.
      */
     private double boundWait(List<Copy> copies) {
-        Map<Integer, Long> longest = new HashMap<>();
-        copies.stream()
-                .filter(copy -> copy.isAwaited && !rates.isSteady(copy.client))
-                .forEach(copy -> longest.merge(copy.client, copy.underWayMs, Math::max));
-        if (longest.isEmpty()) {
-            return Double.POSITIVE_INFINITY;
-        }
-        return Math.max(FollowupPolicy.FIRST_LOOK_MS, FollowupPolicy.LOOK_AGAIN * Collections.min(longest.values()));
+        Map<Integer, Double> longest = new HashMap<>();
+        copies.stream().filter(Copy::isAwaited).forEach(copy -> {
+            double look = FollowupPolicy.LOOK_AGAIN * copy.underWayMs;
+            longest.merge(copy.client, Math.max(look, rates.trustedMs(copy.client)), Math::max);
+        });
+        return Math.max(FollowupPolicy.FIRST_LOOK_MS, Collections.min(longest.values()));
     }
 
     /** Returns whether a task is active elsewhere though the plan's client is caught up. */
