@@ -7,7 +7,6 @@ limits on state leave little room, only copies that fit get a slot (`admit`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.limits import PlacementLimit
-from optassign_models.policy.constants import LEAST_LACK, PATIENCE, SOON_S, STAGE_FITS, STATELESS_S, TOGETHER
+from optassign_models.policy.constants import PATIENCE, SOON_S, TOGETHER
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.shares import FamilyCounts, ShareFamilies, count_copies
+from optassign_models.shares import ShareFamilies, count_copies
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -67,8 +66,6 @@ class RestorePace:
 
     rates: IntArray | None = None
     """(C,) offsets per second that clients restore; None where no rate is known."""
-    is_steady: BoolArray | None = None
-    """(C,) whether a client's last two measurements agree; None where no rate is known."""
     is_timed: bool = False
     """The next answer comes when copies are expected to be done, or, where no rate is known, soon."""
 
@@ -90,8 +87,7 @@ def queue_warmups(
     draining client has a copy of; most state to lose if it is not kept (any, if follow-ups come in time, or all of it is soon
     restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most left to
     restore, if that is more than its share, otherwise a copy that ends with the others; an active that offloads the client
-    furthest above its share; least lag; least key. While active tasks are too many here and missing there, and the rates of the
-    clients that lack some are steady, slots are filled only if that brings the missing ones sooner (`_find_stage`).
+    furthest above its share; least lag; least key.
 
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
@@ -122,70 +118,17 @@ def queue_warmups(
     share = seconds if is_timed else np.ones(len(keys))
     used = np.bincount(client[going_on], weights=share[going_on], minlength=C).astype(np.float64)
     ends = [float(seconds[k]) for k in going_on.tolist()]
-    stage = math.inf
-    leads = (overload >= 0) & ~stuck & ~caught_up
-    if is_timed and pace.is_steady is not None and pace.is_steady[client[leads]].all():
-        stage = _find_stage(shares, counts, client[leads], seconds[leads])
     alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
     weight = 2 * (to_lose > 0) + (overload >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
     for first, end in pairwise([0, *begins.tolist(), len(keys)]):
-        if first >= served and stage == math.inf:
+        if first >= served:
             break
         places = first + np.flatnonzero(is_equal[first:end])
         here = order[places]
-        spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served, stage)
+        spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served)
         order[places] = here[spread]
-    if stage < math.inf:
-        fits = _find_in_stage(client[order], seconds[order], going[order], stage)
-        order, served = np.concatenate([order[fits], order[~fits]]), min(served, int(fits.sum()))
     return Queue(np.concatenate([keys[order], last]), served)
-
-
-def _find_stage(shares: ShareFamilies, counts: FamilyCounts, client: IntArray, seconds: FloatArray) -> float:
-    """Return seconds within which the copies that get slots must be restored; infinite: all slots are filled.
-
-    A copy that restores next to others on its disk ends later for it. So where active tasks are missing that only restored
-    copies can bring, stateless tasks being where they are missing already (overload), a client restores no more at once than
-    brings it some of these soon: the stage is as long as makes the sum over time of what is missing least, if the rest comes in
-    a second one.
-
-    Args:
-        counts: of the answer.
-        client: (n,) of each planned active that needs a slot.
-        seconds: (n,) that it takes alone.
-    """
-    if not np.any(counts.active > shares.active.high):
-        return math.inf
-    lack = np.maximum(0, shares.active.low - counts.stateful)
-    for _ in range(min(int(np.sum(counts.active - counts.stateful)), int(lack.sum()))):
-        lack[np.argmax(lack)] -= 1
-    if lack.max(initial=0) < LEAST_LACK:
-        return math.inf
-    ends: list[float] = []
-    longest = 0.0
-    for c in np.flatnonzero(lack).tolist():
-        one_by_one = np.cumsum(np.sort(seconds[client == c]))
-        ends += one_by_one[: lack[c]].tolist()
-        longest = max(longest, float(one_by_one.max(initial=0.0)))
-    if not ends:
-        return math.inf
-    missing = len(ends)
-    end = np.sort(ends)
-    missed = missing * end + (missing - 1 - np.arange(missing)) * (end[-1] - end)
-    if missing * end[-1] - missed.min() >= STATELESS_S:
-        return float(end[np.argmin(missed)])
-    return float(end[-1]) if missing * (longest - end[-1]) >= STATELESS_S else math.inf
-
-
-def _find_in_stage(client: IntArray, seconds: FloatArray, going: BoolArray, stage: float) -> BoolArray:
-    """Return (n,) which copies of the queue are in the stage: those under way, one on each client, and what fits."""
-    fits, used = np.zeros(len(client), dtype=np.bool_), dict[int, float]()
-    for k, (c, each, goes_on) in enumerate(zip(client.tolist(), seconds.tolist(), going.tolist(), strict=True)):
-        fits[k] = goes_on or c not in used or used[c] + each <= stage * STAGE_FITS
-        if fits[k]:
-            used[c] = used.get(c, 0.0) + each
-    return fits
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
@@ -206,13 +149,12 @@ def _spread(
     used: FloatArray,
     ends: list[float],
     most: int,
-    stage: float,
 ) -> IntArray:
     """Order copies for slots, by these criteria.
 
     First comes the client that is done soonest with its copies in slots, then the copy of most weight. Next is the client with
     most left, if that is more than its share, otherwise the copy that ends with the last of the others, or nearest to that. The
-    last criterion is the given order. A stage takes only copies that fit into it, the shortest first.
+    last criterion is the given order.
 
     Args:
         client: (n,) of each copy.
@@ -223,23 +165,18 @@ def _spread(
         used: (C,) shares of the copies with slots on each client; copies that get one here are added.
         ends: seconds that each copy with a slot takes; copies that get one here are added.
         most: as many need to be in this order; the others follow as they came.
-        stage: seconds within which a client has to be done, except for one copy; infinite: no stage.
     """
     waits = np.ones(len(client), dtype=np.bool_)
     left, most_left = left.copy(), left.sum() / max(1, most)
     taken: list[int] = []
     while len(taken) < min(most, len(client)):
         near = np.flatnonzero(waits)
-        near = near[(used[client[near]] == 0) | (used[client[near]] + share[near] <= stage * STAGE_FITS)]
-        if not len(near):
-            break
         near = near[used[client[near]] == used[client[near]].min()]
         near = near[weight[near] == weight[near].max()]
         top = int(client[near[np.argmax(left[client[near]])]])
         if not ends or left[top] >= most_left:
             near = near[client[near] == top]
-        best = _find_fitting(seconds[near], left[client[near]], ends) if stage == math.inf else np.argmin(seconds[near])
-        k = int(near[best])
+        k = int(near[_find_fitting(seconds[near], left[client[near]], ends)])
         waits[k] = False
         taken.append(k)
         ends.append(float(seconds[k]))

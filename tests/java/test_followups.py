@@ -111,13 +111,13 @@ def test_the_planners_slots_are_those_of_the_service(cases: list[Case]) -> None:
         pace = situation.pace
         queue = queue_warmups(
             *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way, update_progress(situation)),
-            RestorePace(pace.rates(), pace.is_steady, pace.is_timed),
+            RestorePace(pace.rates(), pace.is_timed),
         )
         slots = np.sort(queue.keys[: queue.served])
         assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
         most = min(problem.max_warmups, len(queue.keys))
-        compared["a stage" if queue.served < most else "all of them" if most == len(queue.keys) else "the first"] += 1
-    assert min(compared[name] for name in ("a stage", "all of them", "the first")) > 20, compared
+        compared["all of them" if most == len(queue.keys) else "the first"] += 1
+    assert min(compared[name] for name in ("all of them", "the first")) > 20, compared
 
 
 @pytest.mark.long

@@ -135,44 +135,9 @@ def test_clients_restore_copies_that_end_together() -> None:
     assert (line.keys[:2] // 4).tolist() == [0, 3]
 
 
-@pytest.mark.parametrize(
-    ("rate", "is_steady", "is_timed", "served"),
-    [
-        (None, False, False, 5),
-        (None, False, True, 5),
-        (END // 100, False, True, 5),
-        (END // 100, True, True, 2),
-        (END // 100, True, False, 5),
-        (END // 5, True, True, 5),
-    ],
-)
-def test_slots_stay_free_while_fewer_copies_bring_load_sooner(
-    rate: int | None, is_steady: bool, is_timed: bool, served: int
-) -> None:
-    """Client c1 lacks five active tasks. It restores two of them first if its rate is steady, follow-ups are timed and the
-    others take long."""
-    problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
-    plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
-    answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
-    rates = None if rate is None else np.full(problem.C, rate)
-    pace = RestorePace(rates, np.full(problem.C, is_steady), is_timed)
-    line = queue_warmups(problem, compute_shares(problem), plan, answer, NOTHING, NO_PROGRESS, pace)
-    assert (len(line.keys), line.served) == (5, served)
-
-
-def test_copies_under_way_go_on_beyond_the_stage() -> None:
-    problem = read_situation(moving({}, warmups=20, owners=("c0",) * 10)).problem
-    plan = make_placement(np.array([0, 1] * 5), NOTHING, problem.C)
-    answer = make_placement(np.zeros(10, dtype=np.int64), NOTHING, problem.C)
-    under_way = np.array([1 * 2 + 1, 3 * 2 + 1, 5 * 2 + 1])
-    pace = RestorePace(np.full(problem.C, END // 100), np.full(problem.C, True), is_timed=True)
-    line = queue_warmups(problem, compute_shares(problem), plan, answer, under_way, NO_PROGRESS, pace)
-    assert line.keys[: line.served].tolist() == under_way.tolist()
-
-
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_each_client_restores_in_a_stage_while_one_drains(assignor: str) -> None:
-    """Tasks of the draining client come first; those beyond the stage do not end it for other clients."""
+def test_each_client_restores_while_one_drains(assignor: str) -> None:
+    """Tasks of the draining client come first, and do not keep other clients from restoring."""
     tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(20)]
     clients: list[dict[str, Any]] = [{"process_id": name, "threads": 1} for name in "abcdefg"]
     for client, first in ((clients[0], 0), (clients[1], 10)):

@@ -46,8 +46,8 @@ MOST_DOUBLINGS = 40
 """The most times that the wait for a follow-up doubles while follow-ups bring nothing. The probing interval has ended the wait
 before; more doublings would leave 64 bits. [times]"""
 SOON_MS = 60_000
-"""The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, and staged warm-ups would
-wait for them. [ms]"""
+"""The longest time until a first look that counts as soon. Beyond it follow-ups come by the interval, so a first look gains
+nothing. [ms]"""
 AGREES = 1.5
 """The factor by which two measurements of a client's rate differ at most for the rate to be steady. Lags as old as a heartbeat
 and changes of load differ by more; measurements of one disk at rest differ by less. [times]"""
@@ -83,17 +83,12 @@ SOON_S = 300.0
 default; half of that is safe. [s]"""
 TOGETHER = 0.1
 """The share of the time within which copies end together. Copies that end together need one follow-up. [share]"""
-STAGE_FITS = 1.02
-"""The factor on the length of a stage that its copies may take. Sums of fractions are not exact. [times]"""
-LEAST_LACK = 2
-"""The number of active tasks that some client must lack before warm-ups come in stages. With one task lacking everywhere, each
-stage would be a rebalance of its own. [copies]"""
 
 # The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload").
 
 STATELESS_S = 60
-"""The default price of an extra move of a stateless task; a stage of warm-ups has to save as much. A stateless task moves
-within a rebalance, but its records wait until then. [s]"""
+"""The default price of an extra move of a stateless task. A stateless task moves within a rebalance, but its records wait until
+then. [s]"""
 LOGGED_S = 300
 """The default price of an extra move of a logged task to its caught-up standby. The move is paid twice: there and back. [s]"""
 OFF_S = 1_000_000_000

@@ -308,7 +308,7 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     is_timed = pace.is_timed and LOAD.name not in case.method.order.names
     line = queue_warmups(
         *(problem, case.shares, plan, answer, situation.under_way, progress),
-        RestorePace(pace.rates(), pace.is_steady, is_timed),
+        RestorePace(pace.rates(), is_timed),
         no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), situation.under_way),
     )
     kept_back = False

@@ -137,14 +137,9 @@ public final class Rates {
                         .doubleValue();
     }
 
-    /** Returns whether the last two measurements of the client agree. */
-    public boolean isSteady(int client) {
-        return rates[client].evidence() == Evidence.STEADY;
-    }
-
-    /** Returns the longest wait in ms that the client's rate justifies; 0 if it is not steady. */
+    /** Returns the longest wait in ms that the client's rate justifies; 0 unless its last two measurements agree. */
     public double trustedMs(int client) {
-        if (!isSteady(client)) {
+        if (rates[client].evidence() != Evidence.STEADY) {
             return 0;
         }
         long measuredMs = rates[client].ms();

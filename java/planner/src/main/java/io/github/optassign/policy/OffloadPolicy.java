@@ -5,7 +5,7 @@ package io.github.optassign.policy;
  * policy.toml, which has the reasons.
  */
 public final class OffloadPolicy {
-    /** The default price of an extra move of a stateless task; a stage of warm-ups has to save as much. [s] */
+    /** The default price of an extra move of a stateless task. [s] */
     public static final long STATELESS_S = 60;
     /** The default price of an extra move of a logged task to its caught-up standby. [s] */
     public static final long LOGGED_S = 300;

@@ -14,10 +14,6 @@ public final class WarmupPolicy {
     public static final double SOON_S = 300.0;
     /** The share of the time within which copies end together. [share] */
     public static final double TOGETHER = 0.1;
-    /** The factor on the length of a stage that its copies may take. [times] */
-    public static final double STAGE_FITS = 1.02;
-    /** The number of active tasks that some client must lack before warm-ups come in stages. [copies] */
-    public static final int LEAST_LACK = 2;
 
     private WarmupPolicy() {}
 }

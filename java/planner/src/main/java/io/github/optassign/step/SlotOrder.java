@@ -3,15 +3,11 @@ package io.github.optassign.step;
 import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The order in which copies that are equal otherwise get warm-up slots: on different clients in turn, since copies on
- * one disk share its rate (docs/reference/rules.md, "Warm-ups", 7). Within a {@link WarmupStage} only copies that fit
- * get slots, the shortest first.
+ * one disk share its rate (docs/reference/rules.md, "Warm-ups", 7).
  */
 final class SlotOrder {
     /** A copy that wants a slot. */
@@ -25,9 +21,6 @@ final class SlotOrder {
          * Returns the weight: of clients that are done at the same time, the copy of the greatest weight comes first.
          */
         int weight();
-
-        /** Returns whether the last answer warmed the copy up. */
-        boolean isUnderWay();
     }
 
     private final int slots;
@@ -35,8 +28,6 @@ final class SlotOrder {
      * Whether clients take turns by the seconds that their copies with slots take, rather than by the number of these.
      */
     private final boolean isTimed;
-    /** The seconds within which a client has to restore its copies with slots, except for one copy. */
-    private final double stage;
     /** Per client the seconds that its copies without a slot take. */
     private final double[] left;
     /** The seconds of all copies divided by the number of slots. */
@@ -51,12 +42,10 @@ final class SlotOrder {
      *
      * @param left per client the seconds that all of its queued copies take; not changed
      * @param isTimed whether follow-ups are timed by restore rates, or soon
-     * @param stage seconds; {@link WarmupStage#NONE}
      */
-    SlotOrder(int slots, double[] left, boolean isTimed, double stage) {
+    SlotOrder(int slots, double[] left, boolean isTimed) {
         this.slots = slots;
         this.isTimed = isTimed;
-        this.stage = stage;
         this.left = left;
         share = Arrays.stream(left).sum() / Math.max(1, slots);
         used = new double[left.length];
@@ -73,11 +62,8 @@ final class SlotOrder {
         double[] open = left.clone();
         List<C> waiting = new ArrayList<>(copies);
         List<C> order = new ArrayList<>();
-        while (order.size() < slots) {
-            C next = choose(waiting.stream().filter(this::isInStage).toList(), open);
-            if (next == null) {
-                break;
-            }
+        while (order.size() < slots && !waiting.isEmpty()) {
+            C next = choose(waiting, open);
             waiting.remove(next);
             order.add(next);
             take(next);
@@ -87,12 +73,7 @@ final class SlotOrder {
         return order;
     }
 
-    private boolean isInStage(Copy copy) {
-        double before = used[copy.client()];
-        return before == 0 || before + copy.seconds() <= stage * WarmupPolicy.STAGE_FITS;
-    }
-
-    /** Returns the copy for the next slot, or null if there is none. */
+    /** Returns the copy for the next slot. */
     private <C extends Copy> C choose(List<C> waiting, double[] open) {
         double soonest =
                 waiting.stream().mapToDouble(copy -> used[copy.client()]).min().orElse(0);
@@ -108,9 +89,7 @@ final class SlotOrder {
             int only = top;
             near = near.stream().filter(copy -> copy.client() == only).toList();
         }
-        return stage < WarmupStage.NONE
-                ? near.stream().min(Comparator.comparingDouble(Copy::seconds)).orElse(null)
-                : findFitting(near, open);
+        return findFitting(near, open);
     }
 
     /** Returns a copy that takes about as long as the longest with a slot, so that one follow-up serves both. */
@@ -127,19 +106,5 @@ final class SlotOrder {
             }
         }
         return best;
-    }
-
-    /** Returns the copies that are in a stage: copies under way, one on each client, and in their order what fits. */
-    static <C extends Copy> List<C> listInStage(List<C> copies, double stage) {
-        Map<Integer, Double> used = new HashMap<>();
-        List<C> found = new ArrayList<>();
-        for (C copy : copies) {
-            Double before = used.get(copy.client());
-            if (copy.isUnderWay() || before == null || before + copy.seconds() <= stage * WarmupPolicy.STAGE_FITS) {
-                used.merge(copy.client(), copy.seconds(), Double::sum);
-                found.add(copy);
-            }
-        }
-        return found;
     }
 }

@@ -16,8 +16,6 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -38,9 +36,6 @@ import java.util.stream.Stream;
  *   <li>copies that offload the client furthest above its share, then the least lag, then the order of tasks and
  *       clients.
  * </ol>
- *
- * <p>While active tasks are too many here and missing there, and rates are steady, slots are filled only if that brings
- * the missing ones sooner ({@link WarmupStage}).
  */
 public final class WarmupQueue {
     /** A planned copy that is not caught up, or has no place in the answer. */
@@ -88,8 +83,7 @@ public final class WarmupQueue {
             return (toLose > 0 ? 2 : 0) + (overload >= 0 ? 1 : 0);
         }
 
-        @Override
-        public boolean isUnderWay() {
+        boolean isUnderWay() {
             return previous.hadWarmup(task, client);
         }
 
@@ -173,10 +167,9 @@ public final class WarmupQueue {
                 || (perSecond != null
                         && atRisk <= WarmupPolicy.SOON_S * snapshot.configs().maxWarmupReplicas());
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
-        double stage = isTimed ? findStage() : WarmupStage.NONE;
         double[] left = new double[over.length];
         queue.forEach(copy -> left[copy.client] += copy.seconds());
-        SlotOrder order = new SlotOrder(served, left, isTimed, stage);
+        SlotOrder order = new SlotOrder(served, left, isTimed);
         queue.sort(Comparator.comparing((Waiting copy) -> copy.isCaughtUp)
                 .thenComparing(Waiting::isIdle)
                 .thenComparing(copy -> !copy.isUnderWay())
@@ -187,14 +180,8 @@ public final class WarmupQueue {
                 .thenComparingLong(copy -> copy.offsets)
                 .thenComparingInt(copy -> copy.task)
                 .thenComparingInt(copy -> copy.client));
-        boolean isInStage = stage < WarmupStage.NONE;
-        if (isInStage || served < queue.size()) { // otherwise all have a slot, in any order
-            setClientsApart(isSoon, isInStage ? queue.size() : served, order);
-        }
-        if (isInStage) { // copies that do not fit come behind the others, without a slot
-            Set<Waiting> inStage = Set.copyOf(SlotOrder.listInStage(queue, stage));
-            queue.sort(Comparator.comparing(copy -> !inStage.contains(copy)));
-            served = Math.min(served, inStage.size());
+        if (served < queue.size()) { // otherwise all have a slot, in any order
+            setClientsApart(isSoon, order);
         }
     }
 
@@ -206,26 +193,10 @@ public final class WarmupQueue {
         }
     }
 
-    /** Finds the stage, or none while the rate of a client that lacks active tasks is not steady. */
-    private double findStage() {
-        List<Waiting> leads = queue.stream()
-                .filter(copy -> copy.overload >= 0 && !copy.isIdle() && !copy.isCaughtUp)
-                .toList();
-        if (!leads.stream().allMatch(copy -> rates.isSteady(copy.client))) {
-            return WarmupStage.NONE;
-        }
-        return WarmupStage.find(
-                snapshot,
-                answer,
-                leads.stream()
-                        .collect(Collectors.groupingBy(
-                                Waiting::client, Collectors.mapping(Waiting::seconds, Collectors.toList()))));
-    }
-
     /** Reorders the first copies where they differ by client only, so that slots go to different clients. */
-    private void setClientsApart(boolean isSoon, int ordered, SlotOrder order) {
+    private void setClientsApart(boolean isSoon, SlotOrder order) {
         queue.subList(0, served).stream().filter(copy -> !copy.isOpen()).forEach(order::take);
-        for (int first = 0, end = 0; first < ordered; first = end) {
+        for (int first = 0, end = 0; first < served; first = end) {
             Waiting one = queue.get(first);
             while (end < queue.size() && isAlike(one, queue.get(end), isSoon)) {
                 end++;

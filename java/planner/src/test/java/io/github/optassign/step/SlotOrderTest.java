@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** Which copies get the slots there are (docs/reference/rules.md, "Warm-ups"). */
 class SlotOrderTest {
-    private record Copy(int client, double seconds, int place, boolean isUnderWay) implements SlotOrder.Copy {
+    private record Copy(int client, double seconds, int place) implements SlotOrder.Copy {
         @Override
         public int weight() {
             return 0;
@@ -22,7 +22,7 @@ class SlotOrderTest {
     }
 
     private static Copy copy(int client, double seconds, int place) {
-        return new Copy(client, seconds, place, false);
+        return new Copy(client, seconds, place);
     }
 
     private static List<Integer> listPlaces(List<Copy> copies) {
@@ -31,7 +31,7 @@ class SlotOrderTest {
 
     @Test
     void clientsApart() {
-        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false);
         assertEquals(
                 List.of(0, 3, 1, 2),
                 listPlaces(order.order(List.of(copy(0, 10, 0), copy(0, 10, 1), copy(0, 10, 2), copy(1, 10, 3)))));
@@ -39,14 +39,14 @@ class SlotOrderTest {
 
     @Test
     void whoHasASlotAlreadyComesLater() {
-        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false, WarmupStage.NONE);
+        SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false);
         order.take(copy(0, 10, 0));
         assertEquals(List.of(3, 1), listPlaces(order.order(List.of(copy(0, 10, 1), copy(1, 10, 3)))));
     }
 
     @Test
     void whatEndsTogetherShares() {
-        SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5}, false, WarmupStage.NONE);
+        SlotOrder order = new SlotOrder(2, new double[] {100, 18, 5}, false);
         assertEquals(
                 List.of(0, 2, 1, 3),
                 listPlaces(order.order(List.of(copy(0, 10, 0), copy(1, 8, 1), copy(1, 10, 2), copy(2, 5, 3)))));
@@ -54,26 +54,10 @@ class SlotOrderTest {
 
     @Test
     void whoIsDoneSoonestComesFirst() {
-        SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true, WarmupStage.NONE);
+        SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true);
         order.take(copy(0, 60, 3));
         assertEquals(
                 List.of(1, 2, 0), listPlaces(order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2)))));
-    }
-
-    @Test
-    void theShortestThatFitIntoAStage() {
-        SlotOrder order = new SlotOrder(4, new double[] {75, 70}, true, 30);
-        assertEquals(
-                List.of(1, 3, 2, 0, 4),
-                listPlaces(order.order(
-                        List.of(copy(0, 40, 0), copy(0, 10, 1), copy(0, 15, 2), copy(1, 35, 3), copy(1, 35, 4)))));
-    }
-
-    @Test
-    void oneOnEachClientIsInAStageAndWhatGoesOn() {
-        Copy goesOn = new Copy(0, 50, 2, true);
-        List<Copy> copies = List.of(copy(0, 40, 0), copy(1, 40, 1), goesOn, copy(0, 1, 3), copy(2, 1, 4));
-        assertEquals(List.of(0, 1, 2, 4), listPlaces(SlotOrder.listInStage(copies, 30)));
     }
 
     /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
