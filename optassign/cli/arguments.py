@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from optassign.cli.output import UsageError
@@ -208,6 +208,13 @@ def register_listed_assignors(arguments: Namespace, *, elsewhere: bool = False) 
     pairs = [_parse(text, elsewhere) for text in arguments.register]
     register_assignors(pairs)
     return tuple(pairs)
+
+
+def check_registered_are_chosen(registered: Collection[tuple[str, str]], chosen: Collection[str], option: str) -> None:
+    """Raise a UsageError if the stated `option` leaves out all registered assignors."""
+    if registered and not any(name in chosen for name, _ in registered):
+        first = next(iter(registered))[0]
+        raise UsageError(f"--register: found {first!r}, which {option} leaves out; allowed: an assignor that {option} names")
 
 
 def register_assignors(pairs: Iterable[tuple[str, str]]) -> None:

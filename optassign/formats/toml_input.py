@@ -11,48 +11,47 @@ from optassign.formats.base import Frozen
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError, from_validation, shorten, show_value
 
-_ALLOWED = "a file with TOML in UTF-8"
 _TWICE = {"Cannot overwrite": "each name once", "Cannot declare": "each table once"}
 """Beginning of tomllib's message → what is allowed."""
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the table in the file, without a check of its fields. InputError if it is not TOML."""
-    source = str(path)
+def read_toml(path: Path, what: str = "TOML") -> dict[str, Any]:
+    """Return the table in the file, without a check of its fields. InputError, which allows `what`, if it is not TOML."""
+    source, allowed = str(path), f"a file with {what} in UTF-8"
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(source, "", "no such file", _ALLOWED) from None
+        raise InputError(source, "", "no such file", allowed) from None
     except IsADirectoryError:
-        raise InputError(source, "", "a folder", _ALLOWED) from None
+        raise InputError(source, "", "a folder", allowed) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InputError(source, "", f"that it cannot be read ({reason})", _ALLOWED) from None
+        raise InputError(source, "", f"that it cannot be read ({reason})", allowed) from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         found = f"byte 0x{content[error.start]:02x}, which is not UTF-8"
-        raise InputError(source, f"byte {error.start}", found, _ALLOWED) from None
+        raise InputError(source, f"byte {error.start}", found, allowed) from None
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise _toml_syntax_error(error, text, source) from None
+        raise _toml_syntax_error(error, text, source, what) from None
 
 
-def _toml_syntax_error(error: Exception, text: str, source: str) -> InputError:
+def _toml_syntax_error(error: Exception, text: str, source: str, what: str) -> InputError:
     """Return tomllib's error in terms of the file: line, text found, and what is allowed."""
     message = str(error)
     place = _PLACE.search(message)
     if place is None:
-        return InputError(source, "", "tables or lists nested too deeply", _ALLOWED)
+        return InputError(source, "", "tables or lists nested too deeply", f"a file with {what} in UTF-8")
     lines = text.rstrip().split("\n")
     line = min(int(place[1] or len(lines)), len(lines))
     reason = _PLACE.sub("", message)
     twice = next((allowed for begin, allowed in _TWICE.items() if reason.startswith(begin)), None)
     where = f"line {line}" + (f", column {place[2]}" if place[2] and twice is None else "")
     found = show_value(shorten(lines[line - 1].strip(), 40))
-    return InputError(source, where, found, twice or f"TOML ({reason[:1].lower()}{reason[1:]})")
+    return InputError(source, where, found, twice or f"{what} ({reason[:1].lower()}{reason[1:]})")
 
 
 _TABLE = "options"

@@ -136,6 +136,16 @@ def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: R
         assert found["assignors"]["piles"]["violations"], "shown, and no error: it says that it keeps no rules"
 
 
+LEAVING_OUT = [("compare", "--assignors"), ("assign", "--assignor"), ("converge", "--assignor")]
+
+
+@pytest.mark.parametrize(("command", "option"), LEAVING_OUT)
+def test_a_registered_assignor_that_is_left_out_is_named(command: str, option: str, run_in_folder: RunHere) -> None:
+    code, out, err = run_in_folder(command, "--register", "mine:Piles", option, "greedy")
+    assert (code, out) == (2, "")
+    assert f"--register: found 'piles', which {option} leaves out; allowed: an assignor that {option} names" in err
+
+
 @pytest.mark.parametrize(
     ("place", "name"),
     [("mine:Piles", "piles"), ("other=mine:Piles", "other"), ("mine:make", "made")],

@@ -48,6 +48,18 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
     assert "4 instances" in html
 
 
+def test_an_application_without_instances_is_out_of_balance() -> None:
+    """The only instance crashes for 100 s."""
+    crash = [{"at": 60, "do": "crash", "clients": ["c1"], "down_s": 100}]
+    scenario = make_scenario(clients=[{"count": 1, "process_per_s": 1_000}], events=crash)
+    ranges = optassign.CapacityRanges(instances=(1, 1))
+    plan = optassign.plan_capacity(scenario, optassign.CapacityTarget(balance_s=10), ranges=ranges)
+    assert plan.chosen is None
+    balance = plan.prices["the most of each"].balance_s
+    assert balance is not None
+    assert balance >= 100
+
+
 def test_lasting_imbalance_has_no_end() -> None:
     plan = optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load=0.7))
     assert plan.chosen is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from optassign.assignor import TaskAssignor, check_type, create, describe_failure, name_assignor
@@ -74,6 +74,8 @@ class Score:
     gap: Gap | None
     refused: str = ""
     """The first broken rule, or why there is no answer."""
+    imbalance: Mapping[str, int] = field(default_factory=dict)
+    """Family of shares → its part of the imbalance; empty if the target is refused."""
 
 
 def extract_target(answer: TaskAssignment) -> TaskAssignment:
@@ -196,4 +198,6 @@ def _score_target(
     state: ApplicationState, target: TaskAssignment, best: Mapping[str, Value], name: str, seconds: float
 ) -> Score:
     values = measure_target(state, target)
-    return Score(state.application or "", name, seconds, values, find_gap(state, target, values, best))
+    gap = find_gap(state, target, values, best)
+    imbalance = {str(family): found for family, found in measure_imbalance(state, Facts(state, target).plan).items()}
+    return Score(state.application or "", name, seconds, values, gap, imbalance=imbalance)

@@ -12,6 +12,7 @@ from optassign.cli.arguments import (
     accept_numbers,
     add_output,
     add_register,
+    check_registered_are_chosen,
     register_listed_assignors,
 )
 from optassign.cli.common import blame_assignor, check_assignor, write_result
@@ -52,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--balance",
         type=accept_durations(),
         metavar="TIME",
-        help="have active tasks out of balance for no longer than this after an event",
+        help="have active tasks out of balance, or no instance running, for no longer than this after an event",
     )
     parser.add_argument(
         "--load",
@@ -99,7 +100,7 @@ def run(arguments: Namespace) -> int:
     from optassign.simulation.timed.capacity import CapacityRanges, CapacityTarget, plan_capacity
     from optassign.simulation.timed.scenario import read_scenario
 
-    register_listed_assignors(arguments)
+    check_registered_are_chosen(register_listed_assignors(arguments), [arguments.assignor], "--assignor")
     check_assignor(arguments.assignor)
     scenario = read_scenario(arguments.scenario)
     if arguments.seed is not None:

@@ -4,7 +4,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_integers, add_output, add_register, register_listed_assignors
+from optassign.cli.arguments import (
+    accept_integers,
+    add_output,
+    add_register,
+    check_registered_are_chosen,
+    register_listed_assignors,
+)
 from optassign.cli.commands.benchmarks.spark_runs import add_spark, replicate_on_spark
 from optassign.cli.common import blame_assignor, list_assignors, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
@@ -81,6 +87,7 @@ def run(arguments: Namespace) -> int:
         raise UsageError("--conf or --py-files: found without --master; allowed: with it")
     registered = register_listed_assignors(arguments, elsewhere=arguments.master is not None)
     chosen = list_assignors(arguments.assignors)
+    check_registered_are_chosen(registered, chosen, "--assignors")
     return _play_scenario(arguments, chosen, registered) if arguments.suite is None else play_suites(arguments, chosen)
 
 

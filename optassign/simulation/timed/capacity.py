@@ -37,7 +37,7 @@ class CapacityTarget:
     """The greatest values that each run may have; None means no limit. At least one limit is required."""
 
     balance_s: float | None = None
-    """`--balance`: seconds for which active tasks are out of balance after an event, until the next one."""
+    """`--balance`: seconds for which active tasks are out of balance, or no instance runs, after an event up to the next."""
     load: float | None = None
     """`--load`: input of an instance's active tasks as a share of its threads' rate, 0 to 1, such as 0.7."""
     state: float | None = None

@@ -92,7 +92,8 @@ class Felt:
     holders: list[tuple[float, tuple[int, ...], tuple[bool, ...]]] = field(default_factory=list)
     """Time → the client of each task's active copy (-1 if unassigned), and whether the task is processed."""
     imbalances: tuple[int, int, int] = (0, 0, 0)
-    """The present imbalance of the active shares, of the clients' shares of all active tasks, and of all shares."""
+    """The present imbalance of the active shares, of the clients' shares of all active tasks, and of all shares; while no
+    client runs, the number of tasks."""
     _down_since: dict[int, float] = field(default_factory=dict)
     _is_logged_down: int = 0
     _without_copy: int = 0

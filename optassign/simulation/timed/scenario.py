@@ -390,7 +390,7 @@ def read_scenario(name: str) -> Scenario:
     if not path.exists():
         allowed = f"a file with a scenario in TOML, or one of {', '.join(list_library())}"
         raise InputError(name, "", "no such file", allowed)
-    table = read_toml(path)
+    table = read_toml(path, "a scenario in TOML")
     try:
         return Scenario.model_validate(table)
     except ValidationError as error:

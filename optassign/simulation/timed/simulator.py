@@ -176,8 +176,11 @@ class _Simulator:
         """Add the present state to the measures."""
         application = self._application
         if self._felt.needs_imbalance(application):
-            state = make_snapshot(application, None) if application.up.any() else None
-            self._felt.imbalances = (0, 0, 0) if state is None else measure_felt_imbalance(application, state)
+            if application.up.any():
+                self._felt.imbalances = measure_felt_imbalance(application, make_snapshot(application, None))
+            else:  # there are no shares, and no balance either
+                tasks = int(application.present.sum())
+                self._felt.imbalances = (tasks, tasks, tasks)
         self._felt.look(application, self._agenda.now)
 
     # ----------------------------------------------------------------------------------------------------------- events

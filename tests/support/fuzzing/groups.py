@@ -1,6 +1,7 @@
 """Groups with random options: they become stable and stay so, and changes without meaning do not affect the answer."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -172,7 +173,9 @@ def _triple_weights(state: ApplicationState) -> ApplicationState:
     if state.options.preset != "weighted":
         return state
     names = ("instance", "subtopology", "stickiness")
-    return with_options(state, weights=weights.model_copy(update={name: 3 * getattr(weights, name) for name in names}))
+    # In decimal numbers: the product of floats has another ratio.
+    tripled = {name: float(3 * Decimal(str(getattr(weights, name)))) for name in names}
+    return with_options(state, weights=weights.model_copy(update=tripled))
 
 
 def _spell_out_defaults(state: ApplicationState) -> ApplicationState:

@@ -4,7 +4,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_assignor, add_output, add_snapshot, add_solver, register_listed_assignors
+from optassign.cli.arguments import (
+    add_assignor,
+    add_output,
+    add_snapshot,
+    add_solver,
+    check_registered_are_chosen,
+    register_listed_assignors,
+)
 from optassign.cli.common import ask_assignor, check_assignor, choose_solver, load_snapshot, write_result
 from optassign.cli.output import DONE, UsageError
 
@@ -31,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the answer of one assignor. AssignorError if Kafka would refuse it."""
-    register_listed_assignors(arguments)
+    check_registered_are_chosen(register_listed_assignors(arguments), [arguments.assignor], "--assignor")
     check_assignor(arguments.assignor)
     state = choose_solver(load_snapshot(arguments), arguments)
     answer = ask_assignor(state, arguments) if arguments.start is None else _assign_from(state, arguments)

@@ -12,6 +12,7 @@ from optassign.cli.arguments import (
     add_register,
     add_snapshot,
     add_time_limit,
+    check_registered_are_chosen,
     register_listed_assignors,
 )
 from optassign.cli.common import list_assignors, load_rebalance, write_result
@@ -53,8 +54,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the comparison, and draw it for --picture. FAILED if an answer breaks a rule that its assignor promised to keep."""
-    register_listed_assignors(arguments)
+    registered = register_listed_assignors(arguments)
     chosen = _choose_assignors(arguments.assignors, arguments.kafka)
+    check_registered_are_chosen(registered, chosen, "--assignors")
     left_out = _find_unavailable(chosen) if arguments.kafka else {}
     if arguments.picture is not None:
         from optassign.cli.show.pictures import check_matplotlib

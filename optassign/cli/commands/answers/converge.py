@@ -11,6 +11,7 @@ from optassign.cli.arguments import (
     add_play,
     add_snapshot,
     add_solver,
+    check_registered_are_chosen,
     register_listed_assignors,
 )
 from optassign.cli.common import blame_assignor, check_assignor, choose_solver, describe_size, load_snapshot, write_result
@@ -58,7 +59,7 @@ def run(arguments: Namespace) -> int:
     from optassign.judging.convergences import PlayedRebalance
     from optassign.simulation.convergence import converge
 
-    register_listed_assignors(arguments)
+    check_registered_are_chosen(register_listed_assignors(arguments), [arguments.assignor], "--assignor")
     check_assignor(arguments.assignor)
     state = choose_solver(load_snapshot(arguments), arguments)
     doing = f"asking {arguments.assignor}: {describe_size(state)}"

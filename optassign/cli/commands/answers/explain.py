@@ -4,7 +4,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import add_assignor, add_beside, add_output, add_snapshot, register_listed_assignors
+from optassign.cli.arguments import (
+    add_assignor,
+    add_beside,
+    add_output,
+    add_snapshot,
+    check_registered_are_chosen,
+    register_listed_assignors,
+)
 from optassign.cli.common import (
     ask_assignor,
     check_assignor,
@@ -64,8 +71,9 @@ def run(arguments: Namespace) -> int:
     from optassign.judging.explanation_text import answer_to_lines, client_to_lines, remark_on_input, task_to_lines
     from optassign.measuring.client_names import ClientNames
 
-    register_listed_assignors(arguments)
+    registered = register_listed_assignors(arguments)
     if arguments.assignor is not None:
+        check_registered_are_chosen(registered, [arguments.assignor], "--assignor")
         check_assignor(arguments.assignor)
     check_standard_input(arguments)
     state, recording = load_rebalance(arguments)

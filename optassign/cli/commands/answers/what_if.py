@@ -5,7 +5,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import add_assignor, add_output, add_snapshot, register_listed_assignors
+from optassign.cli.arguments import (
+    add_assignor,
+    add_output,
+    add_snapshot,
+    check_registered_are_chosen,
+    register_listed_assignors,
+)
 from optassign.cli.common import blame_assignor, check_assignor, describe_size, find_snapshot, load_rebalance, write_result
 from optassign.cli.output import DONE, UsageError
 
@@ -99,7 +105,7 @@ def _compute(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
     from optassign.service.http.refusals import RequestRefusedError
     from optassign.service.views.what_if import compare_with_change, view_what_if
 
-    register_listed_assignors(arguments)
+    check_registered_are_chosen(register_listed_assignors(arguments), [arguments.assignor], "--assignor")
     check_assignor(arguments.assignor)
     state, recording = load_rebalance(arguments)
     name, seconds = arguments.assignor, arguments.time_limit

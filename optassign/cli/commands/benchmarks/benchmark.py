@@ -6,7 +6,13 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers, add_command, register_assignors, register_listed_assignors
+from optassign.cli.arguments import (
+    accept_integers,
+    add_command,
+    check_registered_are_chosen,
+    register_assignors,
+    register_listed_assignors,
+)
 from optassign.cli.commands.benchmarks import instances
 from optassign.cli.commands.benchmarks.spark_runs import (
     add_assignors,
@@ -87,6 +93,7 @@ def _begin(arguments: Namespace) -> int:
         sweep = sweep.model_copy(update={"assignors": chosen})
     limits = override_limits(arguments, sweep.limits.limits())
     sweep_run = Run("sweep", sweep.name, sweep.list_assignors(arguments.kafka), limits, sweep, registered=registered)
+    check_registered_are_chosen(registered, sweep_run.assignors, "--assignors")
     _check_kafka(sweep_run.assignors)
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         if sweep_run.exists(storage):

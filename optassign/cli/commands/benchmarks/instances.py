@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import add_output, add_register, add_time_limit, register_listed_assignors
+from optassign.cli.arguments import (
+    add_output,
+    add_register,
+    add_time_limit,
+    check_registered_are_chosen,
+    register_listed_assignors,
+)
 from optassign.cli.common import list_assignors, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
 
@@ -46,7 +52,7 @@ def run(arguments: Namespace) -> int:
     """Write scores, or the output of --list and --export. FAILED if a target is refused."""
     from optassign_benchmarks.instances.best_known import read_best_known
 
-    registered = [name for name, _ in register_listed_assignors(arguments)]
+    registered = register_listed_assignors(arguments)
     known = read_best_known()
     chosen = _choose(arguments)
     if arguments.export is not None:
@@ -58,7 +64,8 @@ def run(arguments: Namespace) -> int:
     if arguments.answers is not None:
         scores = list(_score_answers(Path(arguments.answers), chosen, known))
     else:
-        names = list_assignors(arguments.assignors or ",".join((*_DEFAULT, *registered)))
+        names = list_assignors(arguments.assignors or ",".join((*_DEFAULT, *(name for name, _ in registered))))
+        check_registered_are_chosen(registered, names, "--assignors")
         scores = list(_score(names, arguments.time_limit, chosen, known))
     write_result(arguments, lambda: _dump(list(map(_to_json, scores))), lambda width: _render(scores, width))
     return FAILED if any(score.refused for score in scores) else DONE
@@ -174,10 +181,23 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
         summary.add_row(str(assignor), *cells)
     summary.caption = "more work: balanced, with a gap in restore_work; next to it their median gap"
     yield summary
+    yield from wrap_lines(_describe_imbalance(scores), width)
     best_ones = [score for score in scores if score.gap is not None and score.gap.is_better]
     if best_ones:
         which = ", ".join(f"{score.assignor} on {score.instance}" for score in best_ones[:3])
         yield from wrap_lines([f"Better than the table: {which}. Please report it with its assignment."], width)
+
+
+def _describe_imbalance(scores: "Sequence[Score]") -> "Iterator[str]":
+    """Yield for each assignor with a gap in balance the families of shares that its targets exceed, with sums."""
+    from optassign_benchmarks.instances.scoring import IMBALANCE
+
+    families: dict[str, Counter[str]] = {}
+    for score in scores:
+        if score.gap is not None and score.gap.goal == IMBALANCE:
+            families.setdefault(score.assignor, Counter()).update({k: v for k, v in score.imbalance.items() if v})
+    for assignor, counted in families.items():
+        yield f"Imbalance of {assignor}: {', '.join(f'{name} {value:,}' for name, value in counted.most_common())}"
 
 
 def _describe_gap(gap: "Gap") -> str:

@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers, register_listed_assignors
+from optassign.cli.arguments import accept_integers, check_registered_are_chosen, register_listed_assignors
 from optassign.cli.commands.benchmarks.spark_runs import (
     add_assignors,
     add_driver,
@@ -73,6 +73,7 @@ def run(arguments: Namespace) -> int:
 
     registered = register_listed_assignors(arguments, elsewhere=True)
     assignors = choose_assignors(arguments) or tuple(sorted(list_names_without_jdk()))
+    check_registered_are_chosen(registered, assignors, "--assignors")
     limits = override_limits(arguments, SolverLimits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
         # It imports pyarrow; the session has reported missing packages before.
@@ -167,8 +168,9 @@ def simulate_recordings(arguments: Namespace) -> int:
     given = next((name for name, default in _OF_SPARK.items() if getattr(arguments, name) != default), None)
     if given is not None:
         raise UsageError(f"--{given.replace('_', '-')}: found it with --simulate; allowed: without it")
-    register_listed_assignors(arguments)
+    registered = register_listed_assignors(arguments)
     chosen = list_assignors(arguments.assignors or _DEFAULT)
+    check_registered_are_chosen(registered, chosen, "--assignors")
     check_picture(arguments)
     found, refused = read_recordings(Path(arguments.recordings))
     for line in refused:
