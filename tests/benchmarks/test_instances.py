@@ -215,6 +215,15 @@ def test_the_command_prints_gaps_and_a_summary(capsys: pytest.CaptureFixture[str
     assert re.search("high-availability +restore_work", out), "no word is broken at 80 columns"
 
 
+def test_an_imbalance_is_told_by_families_of_shares(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("benchmark", "instances", "counts-cold-12x3x1", "--assignors", "sticky")
+    (score,) = json.loads(run_here(capsys, *command, "--json")[1])
+    assert score["gap"]["goal"] == IMBALANCE
+    assert sum(score["imbalance"].values()) == score["values"][IMBALANCE] > 0
+    told = ", ".join(f"{family} {value}" for family, value in score["imbalance"].items() if value)
+    assert f"Imbalance of sticky: {told}" in run_here(capsys, *command)[1]
+
+
 def test_the_list_names_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run_here(capsys, "benchmark", "instances", "--list", "--size", "tiny", "--family", "weights")
     assert code == 0

@@ -48,6 +48,13 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
     assert "4 instances" in html
 
 
+def test_a_snapshot_is_no_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "snapshot.json").write_text('{"format": 1}\n', encoding="utf-8")
+    code, _, err = run_here(capsys, "plan-capacity", str(tmp_path / "snapshot.json"), "--balance", "1min")
+    assert code == 2
+    assert "allowed: a scenario in TOML" in err
+
+
 def test_an_application_without_instances_is_out_of_balance() -> None:
     """The only instance crashes for 100 s."""
     crash = [{"at": 60, "do": "crash", "clients": ["c1"], "down_s": 100}]
