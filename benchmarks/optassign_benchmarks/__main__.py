@@ -67,6 +67,9 @@ def main() -> int:
         print(text, flush=True)
         print(f"# {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
         if arguments.write:
+            for each in _import_records(name):
+                if isinstance(each, RepeatedStudy) and not arguments.quick:
+                    each.keep(choice)
             write_study(name, tables, wrong, command, machine)
         failed |= bool(wrong)
     return int(failed)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from optassign_benchmarks.studies import STUDIES
 
-__all__ = ["digest_sources", "list_changed"]
+__all__ = ["digest_sources", "list_changed", "strip_source"]
 
 _TOP = Path(__file__).resolve().parents[2]
 _PACKAGE = "optassign_benchmarks"
@@ -82,6 +82,13 @@ def _follow_imports(first: str, read: Read) -> Iterator[tuple[str, str]]:
                 new = [name for name in names if name and name not in seen and name.rpartition(".")[0] == folder]
                 seen.update(new)
                 waiting += new
+
+
+def strip_source(suffix: str, text: str) -> str:
+    """Return the text of a file without its comments, if its suffix is that of Python or Java."""
+    if suffix == ".py":
+        return _strip(ast.parse(text))
+    return _strip_java(text) if suffix == ".java" else text
 
 
 def _strip(tree: ast.Module) -> str:

@@ -1,4 +1,7 @@
-"""Studies with several runs for each row. A file keeps the runs, so that a study can be interrupted and continued."""
+"""Studies with several runs for each row. Files keep the runs, so that a study can be interrupted and continued.
+
+A folder has the runs of one machine, and docs/data/NAME-runs.jsonl those of which docs/data/NAME.json shows the figures.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from optassign_benchmarks.results import Table, make_table
+from optassign_benchmarks.dependencies import strip_source
+from optassign_benchmarks.results import ANSWERS, FOLDER, Table, make_table
 from optassign_benchmarks.runner import PlayedRow
 
 __all__ = [
     "ALL_CODE",
     "PLUGIN_CODE",
+    "SERVICE_CODE",
     "ChoiceError",
     "RepeatedCase",
     "RepeatedStudy",
@@ -30,6 +35,8 @@ __all__ = [
 _TOP = Path(__file__).resolve().parents[2]
 PLUGIN_CODE = tuple(f"java/{module}/src/main" for module in ("planner", "client", "plugin", "shared"))
 """The folders of the jar's sources."""
+SERVICE_CODE = (*PLUGIN_CODE, "optassign/service", ANSWERS.as_posix())
+"""The sources of the jar and of the service, and the digests of the models' answers, which change whenever an answer does."""
 ALL_CODE = ("optassign", "models/optassign_models", *PLUGIN_CODE)
 """The folders of all of optassign's sources."""
 _SUFFIXES = (".py", ".java", ".toml")
@@ -42,13 +49,21 @@ class ChoiceError(ValueError):
 
 
 @cache
-def digest_code(folders: Sequence[str] = ALL_CODE) -> str:
-    """Return a digest of the sources in folders, which distinguishes runs of different versions."""
-    files = sorted(file for tree in folders for file in (_TOP / tree).rglob("*") if file.suffix in _SUFFIXES)
+def digest_code(places: Sequence[str] = ALL_CODE) -> str:
+    """Return a digest of sources without their comments, which distinguishes runs of different versions.
+
+    places: folders and files, from the top of the repository.
+    """
+    files = sorted(file for place in places for file in _list_files(_TOP / place))
     found = hashlib.sha256()
     for file in files:
-        found.update(str(file.relative_to(_TOP)).encode() + b"\0" + file.read_bytes())
+        text = strip_source(file.suffix, file.read_text(encoding="utf-8"))
+        found.update(f"{file.relative_to(_TOP).as_posix()}\0{text}\0".encode())
     return found.hexdigest()[:12]
+
+
+def _list_files(place: Path) -> Iterable[Path]:
+    return [place] if place.is_file() else (file for file in place.rglob("*") if file.suffix in _SUFFIXES)
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,7 @@ class RepeatedCase:
     plan: Any = None
     """Further data for `RepeatedStudy.play`."""
     code: Sequence[str] = ALL_CODE
-    """The folders of the sources that its figures depend on. Runs of other sources are left out."""
+    """The folders and files of the sources that its figures depend on. Runs of other sources are left out."""
 
     @property
     def name(self) -> str:
@@ -125,7 +140,15 @@ class RunFile:
         """Append a run to the file."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with self.file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps({"row": row, "code": self.codes[row], **run}, ensure_ascii=False) + "\n")
+            out.write(self._write_line(row, run))
+
+    def replace(self, runs: Mapping[str, Iterable[Run]]) -> None:
+        """Replace all runs of the file by these: name of the row → its runs."""
+        lines = [self._write_line(row, run) for row, of_row in runs.items() for run in of_row]
+        self.file.write_text("".join(lines), encoding="utf-8")
+
+    def _write_line(self, row: str, run: Run) -> str:
+        return json.dumps({"row": row, **run, "code": self.codes[row]}, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)
@@ -151,12 +174,12 @@ class RepeatedStudy:
         A quick study plays each row once, in the folder build/NAME-quick. ChoiceError if the choice matches no row.
         """
         choice = choice or RunChoice()
-        folder = choice.folder or Path("build") / (f"{self.name}-quick" if quick else self.name)
+        folder = self._find_folder(quick, choice)
         cases = list(self.cases(quick))
-        file = RunFile(folder / "runs.jsonl", {case.name: digest_code(case.code) for case in cases})
+        file = _list_runs(folder / "runs.jsonl", cases)
         chosen = choice.select(cases)
         wanted = choice.runs or (1 if quick else self.runs)
-        found = file.read()
+        found = self._read(quick, choice)
         # Round by round, so that hours with a different load of the machine affect all rows.
         missing = [case for n in range(wanted) for case in chosen if len(found.get(case.name, ())) <= n]
         if missing:
@@ -165,7 +188,29 @@ class RepeatedStudy:
                     run = self.play(opened, case)
                     file.append(case.name, run)
                     print(case.name, json.dumps(run, ensure_ascii=False), sep=": ", file=sys.stderr, flush=True)
-        played = file.read()
+        played = self._read(quick, choice)
         rows = list(self.summarise([(case, played[case.name]) for case in cases if case.name in played]))
         table = make_table(tuple(rows[0].cells), [tuple(row.cells.values()) for row in rows], self.caption)
         return [table], [fault for row in rows for fault in row.faults]
+
+    def keep(self, choice: RunChoice) -> None:
+        """Write the runs of the table of a full study into docs/data, so that a study on another machine adds to them."""
+        self._find_kept(list(self.cases(False))).replace(self._read(False, choice))
+
+    def _find_folder(self, quick: bool, choice: RunChoice) -> Path:
+        return choice.folder or Path("build") / (f"{self.name}-quick" if quick else self.name)
+
+    def _find_kept(self, cases: Iterable[RepeatedCase]) -> RunFile:
+        return _list_runs(FOLDER / f"{self.name}-runs.jsonl", cases)
+
+    def _read(self, quick: bool, choice: RunChoice) -> dict[str, list[Run]]:
+        """Return name of the row → its runs: of a full study the kept ones, then those of the folder that are not kept."""
+        cases = list(self.cases(quick))
+        own = _list_runs(self._find_folder(quick, choice) / "runs.jsonl", cases).read()
+        kept = {} if quick else self._find_kept(cases).read()
+        rows = [case.name for case in cases if case.name in own or case.name in kept]
+        return {row: [*kept.get(row, ()), *(run for run in own.get(row, ()) if run not in kept.get(row, ()))] for row in rows}
+
+
+def _list_runs(file: Path, cases: Iterable[RepeatedCase]) -> RunFile:
+    return RunFile(file, {case.name: digest_code(case.code) for case in cases})

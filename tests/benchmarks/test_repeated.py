@@ -17,7 +17,8 @@ from optassign_benchmarks.runner import PlayedRow
 class Counted:
     """A study whose runs count up."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
+        self.before = before
         self.played: list[str] = []
         self.study = RepeatedStudy("counted", self.list_cases, self.play, self.open, self.summarise, runs=3)
 
@@ -29,7 +30,7 @@ class Counted:
 
     def play(self, opened: object, case: RepeatedCase) -> Run:
         self.played.append(case.name)
-        return {"number": len(self.played)}
+        return {"number": self.before + len(self.played)}
 
     @contextmanager
     def open(self, folder: Path) -> Iterator[None]:
@@ -70,6 +71,20 @@ def test_runs_of_other_code_are_left_out_with_a_message(tmp_path: Path, capsys: 
     assert counted.played == ["here, 2", "here, 16"]
     assert "1 runs of other code are left out" in capsys.readouterr().err
     assert file.read() == {"here, 2": [{"row": "here, 2", "code": "before", "number": 1}]}
+
+
+def test_kept_runs_count_on_another_machine_and_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated, "FOLDER", tmp_path)
+    here, there = RunChoice(runs=1, folder=tmp_path / "a"), RunChoice(runs=2, folder=tmp_path / "b")
+    first, second = Counted(), Counted(before=4)
+    first.study.run(choice=here)
+    first.study.keep(here)
+    (table,), _ = second.study.run(choice=there)
+    assert second.played == first.played
+    assert table.rows[0] == ("here", 2, "1 5")
+    second.study.keep(there)
+    second.study.keep(there)
+    assert len((tmp_path / "counted-runs.jsonl").read_text(encoding="utf-8").splitlines()) == 8, "each run once"
 
 
 def test_a_choice_without_rows_says_what_is_allowed(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from optassign_benchmarks.kafka.recovery.course import Recovery, Wanted, judge
 from optassign_benchmarks.kafka.recovery.observer import Observer
 from optassign_benchmarks.kafka.recovery.prepared import StateSize, bring, digest_application, keep, write_changelogs
 from optassign_benchmarks.kafka.service import ServiceProcess
-from optassign_benchmarks.repeated import ALL_CODE, PLUGIN_CODE, RepeatedCase, RepeatedStudy, Run
+from optassign_benchmarks.repeated import PLUGIN_CODE, SERVICE_CODE, RepeatedCase, RepeatedStudy, Run
 from optassign_benchmarks.runner import PlayedRow
 
 APPLICATION = "in-time"
@@ -68,7 +68,7 @@ _SMALL = StateSize("small", {0: (15_000, 30_000), 1: (3_000, 9_000)})
 DEFAULT, STATIC, JAR, SERVICE = "Kafka's default", "Kafka's default with static members", "jar alone", "jar with service"
 SCALE_OUT, RESTART, KILL_ONE, KILL_TWO = "scale-out", "rolling restart", "kill of one", "kill of two"
 _OURS = (JAR, SERVICE)
-_CODE = {JAR: PLUGIN_CODE, SERVICE: ALL_CODE}
+_CODE = {JAR: PLUGIN_CODE, SERVICE: SERVICE_CODE}
 """The sources that a row's figures depend on. Kafka's default depends on none of optassign."""
 QUIET, BUSY = "quiet", "busy"
 _WARMUPS = (2, 4, 16)
