@@ -12,6 +12,7 @@ from command_line import run_here
 
 from optassign.assignor import assign
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
+from optassign.measuring.facts import Facts
 from optassign_benchmarks.instances.best_known import FILE, OtherGeneratorError, check_snapshot, read_best_known
 from optassign_benchmarks.instances.catalogue import GENERATOR, SIZES, Instance, list_instances
 from optassign_benchmarks.instances.leaderboard import list_refused, summarise
@@ -67,7 +68,7 @@ def test_a_target_is_scored_by_the_goals_of_the_rules(name: str) -> None:
     answer = assign(state)
     stage = "plan" if any(goal.stage == "plan" for goal in answer.report.goals) else "now"
     reported = {goal.name: goal.value for goal in answer.report.goals if goal.stage == stage}
-    measured = measure_target(state, extract_target(answer))
+    measured = measure_target(Facts(state, extract_target(answer)))
     assert {goal: measured[goal] for goal in reported if goal in measured} == {
         goal: value for goal, value in reported.items() if goal in measured
     }
@@ -145,8 +146,9 @@ def test_a_gap_to_a_best_known_value_of_0_has_no_share() -> None:
     assert KNOWN[name].best["restore_work"] == 0
     state = next(each for each in list_instances() if each.name == name).make()
     target = extract_target(assign(state))
-    moved = measure_target(state, target) | {"restore_work": 7}
-    gap = find_gap(state, target, moved, KNOWN[name].best)
+    facts = Facts(state, target)
+    moved = measure_target(facts) | {"restore_work": 7}
+    gap = find_gap(facts, moved, KNOWN[name].best)
     assert (gap.goal, gap.value, gap.is_better, gap.share) == ("restore_work", 7, False, None)
     scores = [Score(name, "mine", 0.1, moved, gap), Score(name, "yours", 0.1, moved, replace(gap, share=0.5))]
     assert [(row[0], row[5], row[6]) for row in summarise(scores)] == [("mine", 1, "–"), ("yours", 1, "+50.0%")]

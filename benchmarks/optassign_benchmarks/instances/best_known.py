@@ -28,6 +28,7 @@ from optassign.formats.json_input import read_assignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Value
 from optassign.goals.order import WEIGHTED_COST, find_plan_goals
+from optassign.measuring.facts import Facts
 from optassign.measuring.load import balances_load
 from optassign_benchmarks.instances.catalogue import FAMILIES, GENERATOR, SIZES, Instance, digest_snapshot, list_instances
 from optassign_benchmarks.instances.scoring import IMBALANCE, extract_target, find_fault, measure_target
@@ -108,7 +109,7 @@ def _solve(instance: Instance, time_limit: float) -> BestKnown:
     target = extract_target(answer)
     fault = find_fault(state, target)
     assert fault is None, f"{instance.name}: {fault}"
-    measured = measure_target(state, target)
+    measured = measure_target(Facts(state, target))
     reported = {goal.name: goal for goal in answer.report.goals if goal.stage == "plan"}
     if not reported:  # the answer is its own target
         reported = {goal.name: goal for goal in answer.report.goals if goal.stage == "now"}
@@ -222,7 +223,7 @@ def _read_row(instance: Instance, path: Path, known: BestKnown) -> BestKnown:
     fault = find_fault(state, target)
     if fault is not None:
         raise ValueError(f"{path}: found a target that breaks a rule or limit: {fault}")
-    measured = measure_target(state, target)
+    measured = measure_target(Facts(state, target))
     values: list[KnownValue] = []
     is_as_known = True  # a bound is about targets as good as the known one in the goals before
     for before in known.values:

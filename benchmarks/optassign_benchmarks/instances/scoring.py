@@ -97,11 +97,11 @@ def find_fault(state: ApplicationState, target: TaskAssignment) -> str | None:
     return None
 
 
-def measure_target(state: ApplicationState, target: TaskAssignment) -> dict[str, Value]:
+def measure_target(facts: Facts) -> dict[str, Value]:
     """Return value name → value of a target, most important first."""
+    state = facts.state
     if state.options.preset == "weighted":
-        return {WEIGHTED_COST: measure_weighted_cost(state, target)}
-    facts = Facts(state, target)
+        return {WEIGHTED_COST: measure_weighted_cost(state, facts.answer)}
     values: dict[str, Value] = {}
     if not balances_load(state):
         values[IMBALANCE] = sum(measure_imbalance(state, facts.plan).values())
@@ -136,14 +136,14 @@ def list_restore_costs(state: ApplicationState, target: TaskPlacement) -> list[i
     return costs
 
 
-def find_gap(state: ApplicationState, target: TaskAssignment, values: Mapping[str, Value], best: Mapping[str, Value]) -> Gap:
+def find_gap(facts: Facts, values: Mapping[str, Value], best: Mapping[str, Value]) -> Gap:
     """Return the gap at the first value that differs from the best known; a load within the options' tolerance is equal."""
     goals = find_plan_goals()
     for name, known in best.items():
         goal = goals.get(name)
         value = values[name]
         worse = known - value if goal is not None and goal.more_is_better else value - known
-        if goal is not None and value <= goal.accepted(known, Facts(state, target)) and not goal.more_is_better:
+        if goal is not None and value <= goal.accepted(known, facts) and not goal.more_is_better:
             worse = min(worse, 0.0) if name != "load" else 0.0
         if abs(worse) > _EQUAL * max(1.0, abs(known)):
             return Gap(name, value, known, is_better=worse < 0, share=worse / abs(known) if known else None)
@@ -197,7 +197,8 @@ def score_answer(state: ApplicationState, best: Mapping[str, Value], path: Path)
 def _score_target(
     state: ApplicationState, target: TaskAssignment, best: Mapping[str, Value], name: str, seconds: float
 ) -> Score:
-    values = measure_target(state, target)
-    gap = find_gap(state, target, values, best)
-    imbalance = {str(family): found for family, found in measure_imbalance(state, Facts(state, target).plan).items()}
+    facts = Facts(state, target)
+    values = measure_target(facts)
+    gap = find_gap(facts, values, best)
+    imbalance = {str(family): found for family, found in measure_imbalance(state, facts.plan).items()}
     return Score(state.application or "", name, seconds, values, gap, imbalance=imbalance)
