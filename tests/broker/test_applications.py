@@ -19,7 +19,6 @@ _PRELOAD = 3000
 """Records per partition before the first process starts: more than the acceptable lag, so that new copies warm up."""
 _RATE = 90
 """Records per second over all input topics, written throughout."""
-_MOST_BETWEEN = 2
 
 
 def moved(before: TasksByInstance, after: TasksByInstance, among: str) -> set[str]:
@@ -28,13 +27,16 @@ def moved(before: TasksByInstance, after: TasksByInstance, among: str) -> set[st
 
 
 def assert_stay(before: TasksByInstance, after: TasksByInstance, among: str, log: Path) -> None:
-    """Check that hardly a task moved between old processes, and only to a caught-up standby.
+    """Check that tasks moved between old processes only as far as balance requires, and only to their caught-up standbys.
 
-    The threads of a new process join one by one; a plan for the first thread alone may use standbys of old processes. If an old
-    process misses its session on an overloaded machine, its tasks move, too: then the broker's log names fewer members.
+    The threads of a new process join one by one. A plan for the first thread alone may take most tasks from one old process,
+    which then takes some from the other.
     """
     between = moved(before, after, among)
-    assert len(between) <= _MOST_BETWEEN, "\n".join([f"{between} moved; the broker's log:", *read_rebalances(log)])
+    (new,) = {*after.active} - {*among}
+    left = {one: {task for task in before.active[one] if task.startswith("0_")} - after.active[new] for one in among}
+    needed = sum(max(0, len(tasks) - math.ceil(PARTITIONS / 3)) for tasks in left.values())
+    assert len(between) <= needed, "\n".join([f"{between} moved, of {left}; the broker's log:", *read_rebalances(log)])
     assert all(task in before.standby[one] for one in among for task in between & after.active[one])
 
 
