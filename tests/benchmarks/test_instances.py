@@ -104,6 +104,22 @@ def test_better_answers_are_kept_with_the_bounds_that_hold(tmp_path: Path) -> No
     assert row.values[2].bound is None, "it was about targets as good as the worse one"
 
 
+def test_a_better_answer_whose_load_is_within_the_tolerance_keeps_the_bounds(tmp_path: Path) -> None:
+    instance = next(each for each in TINY if each.name == "load-scale-in-12x3x1")
+    worse = json.loads(KNOWN[instance.name].model_dump_json())
+    load, work, *_, last = worse["values"]
+    load.update(value=1.001)
+    last.update(value=last["value"] + 1, bound=None, proven=False, checked=False)
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps([worse]))
+    (tmp_path / f"{instance.name}.json").write_text(assign(instance.make()).model_dump_json())
+    command = [sys.executable, "-m", "optassign_benchmarks.instances.best_known", "--table", str(table)]
+    subprocess.run([*command, "--answers", str(tmp_path)], check=True, capture_output=True)
+    row = read_best_known(table)[instance.name]
+    assert row.best == KNOWN[instance.name].best
+    assert row.values[0].proven and row.values[1].bound == work["bound"]
+
+
 @pytest.mark.parametrize("fault", ["R1", "R2", "R4"])
 def test_a_target_that_breaks_a_rule_is_refused(fault: str) -> None:
     state = next(each for each in TINY if each.name == "counts-scale-out-12x3x1").make()
