@@ -16,14 +16,37 @@ import numpy as np
 
 from optassign_models.forced import Forced
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS
+from optassign_models.goals.goal import PairCosts
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within
 from optassign_models.shares import ShareFamilies
 
-_MOST_SAVED = 1 << 60
-"""Greater savings are counted in greater units."""
+_MOST_COST = 1 << 40
+"""Greater costs are counted in greater units, so that sums over some hundred tasks stay exact."""
+
+
+def leave_actives_alone(problem: Problem, forced: Forced) -> Problem:
+    """Return the problem without standbys, in which an active costs what its task restores beyond what R3 to R5 force.
+
+    R3 to R5 force standbys + 1 copies of a task. Its plan restores only these if its active is on one of their clients, and the
+    copy on the active's client in addition otherwise.
+    """
+    cost = np.where(forced.mandatory | forced.tied, 0, problem.col_cost)
+    in_pool = np.where(forced.pool_tied, 0, problem.pool_cost)
+    rank, pool_rank = (cost > 0).astype(np.int64), (in_pool > 0).astype(np.int64)
+    return replace(problem, standbys=0, col_cost=cost, pool_cost=in_pool, col_rank=rank, col_rank_now=rank, pool_rank=pool_rank)
+
+
+def price_actives(problem: Problem, forced: Forced) -> PairCosts:
+    """Return four times what `leave_actives_alone` says, and two for an active to restore, one for a migration."""
+    alone = leave_actives_alone(problem, forced)
+    unit = 1 + max(int(alone.col_cost.max(initial=0)), int(alone.pool_cost.max(initial=0))) // _MOST_COST
+    assert ACTIVE_MIGRATIONS.cost_per_active is not None
+    price = PairCosts(alone.col_cost // unit * 4 + 2 * alone.col_rank, alone.pool_cost // unit * 4 + 2 * alone.pool_rank)
+    moves = ACTIVE_MIGRATIONS.cost_per_active(problem)
+    return PairCosts(price.columns + moves.columns, price.pools + moves.pools)
 
 
 def place_actives(
@@ -117,19 +140,11 @@ def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray
 
 
 def _measure_savings(problem: Problem, forced: Forced) -> IntArray:
-    """Return (A,) twice the offsets that the active on each column saves over one elsewhere, and one more if it stays.
-
-    Copies that R3 to R5 force now cost nothing.
-    """
-    task, is_cold = problem.col_task, forced.tie_not_caught_up
-    cost = np.where(forced.mandatory | (forced.tied & is_cold[task]), 0, problem.col_cost)
+    """Return (A,) what the active on each column saves over one elsewhere, by the prices of actives."""
+    price, task = price_actives(problem, forced), problem.col_task
     dearest = np.zeros(problem.T, dtype=np.int64)
-    np.maximum.at(dearest, task, cost)
-    in_pool = np.where(forced.pool_tied & is_cold, 0, problem.pool_cost)
-    saved = np.where(problem.pool_size > 0, in_pool, dearest)[task] - cost
-    assert ACTIVE_MIGRATIONS.cost_per_active is not None
-    moves = ACTIVE_MIGRATIONS.cost_per_active(problem)
-    return saved // (1 + int(np.abs(saved).max(initial=0)) // _MOST_SAVED) * 2 + moves.pools[task] - moves.columns
+    np.maximum.at(dearest, task, price.columns)
+    return np.where(problem.pool_size > 0, price.pools, dearest)[task] - price.columns
 
 
 def _keep(problem: Problem, column: IntArray, weight: FloatArray, need: IntArray, room: FloatArray) -> BoolArray:

@@ -82,11 +82,10 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
         return None
     bound = form.total(prove_best_bound(program.matrix, form.each >> spare, found.duals).bound << spare)
     proved_by, values = ProvedBy.HIGHS, cast(FloatArray | IntArray, found.values)
-    if not problem.standbys:  # with standbys CP-SAT finds and proves little in its time
-        decided = decide(program.matrix, form.each, None, POOLED_WORK, effort.deadline, presolves=True)
-        values = values if decided.values is None else decided.values
-        if decided.bound is not None and form.total(decided.bound) > bound:
-            bound, proved_by = form.total(decided.bound), ProvedBy.CP_SAT
+    decided = decide(program.matrix, form.each, None, POOLED_WORK, effort.deadline, presolves=True)
+    values = values if decided.values is None else decided.values
+    if decided.bound is not None and form.total(decided.bound) > bound:
+        bound, proved_by = form.total(decided.bound), ProvedBy.CP_SAT
     column = program.v.a_column[values[program.v.a] > 0.5]
     active = np.full(problem.T, -1, dtype=np.int64)
     active[problem.col_task[column]] = problem.col_client[column]

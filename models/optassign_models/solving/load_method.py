@@ -91,7 +91,12 @@ def place_under_load(case: Case, preferred: IntArray | None = None) -> Placement
     preferred: (T,) clients of actives to try first, −1 for none.
     """
     load = get_load(case)
-    active = place_actives(case.problem, case.forced, load.loads, load.most_of_actives, preferred)
+    return finish_under_load(case, place_actives(case.problem, case.forced, load.loads, load.most_of_actives, preferred))
+
+
+def finish_under_load(case: Case, active: IntArray) -> Placement:
+    """Return the plan with these actives (T,), within the tolerance; as dealt if no such plan is found."""
+    load = get_load(case)
     placed = spread_zones(case.problem, case.target, _add_standbys(case, load, active), now=False)
     return placed if load.holds(placed) else _add_standbys(case, load, load.dealt.active)
 

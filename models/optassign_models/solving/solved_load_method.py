@@ -15,12 +15,13 @@ from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.neighbourhoods import Neighbourhoods
+from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import make_question_under_load, relax_under_load
 from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
-from optassign_models.problem import Placement
+from optassign_models.problem import Placement, make_placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.load_method import LoadMethod, get_load, place_under_load
+from optassign_models.solving.load_method import LoadMethod, finish_under_load, get_load, place_under_load
 from optassign_models.solving.method import Case
 from optassign_models.solving.target_method import can_hold_together, find_least_imbalance, read_answer
 from optassign_models.target.question import Question
@@ -50,20 +51,21 @@ class SolvedLoadMethod(LoadMethod):
         if is_small and len(load.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
             return found  # a neighbourhood would be the whole group
         deadline = self._effort.deadline
-        search = Neighbourhoods(case.problem, case.forced, load.loads, load.most, found.whole)
-        placed = search.improve(deadline)
+        search = Neighbourhoods(case.problem, case.forced, load.loads, load.most_of_actives, found.whole.active)
+        placed = finish_under_load(case, search.improve(deadline))
         return replace(self._choose(case, found, placed), limited=found.limited or not deadline.left)
 
     def _relax(self, case: Case, start: Found) -> Found:
         """Return the better of the start and the placement that the relaxation leads to, with the bound of restore work."""
-        load = get_load(case)
-        question = make_question_under_load(
-            case.problem, load.loads, load.most, self._goals[:1], (), start.whole, has_pools=True
-        )
-        relaxed = relax_under_load(question, load.loads, self._effort)
+        load, active = get_load(case), start.whole.active
+        alone, loads = leave_actives_alone(case.problem, case.forced), load.loads.actives_alone
+        placed = make_placement(active, active[:0], alone.C)
+        question = make_question_under_load(alone, loads, load.most, self._goals[:1], (), placed, has_pools=True)
+        relaxed = relax_under_load(question, loads, self._effort)
         if relaxed is None:
             return replace(start, limited=True)
         bound, proved_by, active = relaxed
+        bound += case.forced.forced_work
         found = start
         if bound > start.bounds.get(RESTORE_WORK.name, -1):
             found = replace(start, bounds={RESTORE_WORK.name: bound}, proved_by=proved_by)
