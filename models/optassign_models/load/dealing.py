@@ -1,24 +1,20 @@
 """Copies dealt longest first (Graham 1969), then traded until the greatest load falls no more.
 
 1. The heaviest copy left goes to the client that ends up with the least load.
-2. The most loaded client trades at most two copies (of few: three) for as many of another client, until nothing is won. An
-   active copy and its standby may change roles if standbys weigh something. For two
-   clients the transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets that
-   comes nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
+2. The most loaded client trades at most two copies for as many of another client, until nothing is won. For two clients the
+   transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets that comes
+   nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import (
-    CLIENTS_FOR_THREE,
     EVEN_STEPS,
-    FEW_TASKS,
     LEAST_GAIN,
     PAIRED_TASKS,
     PARTNERS,
@@ -140,7 +136,6 @@ class _Trades:
         self._size = np.where(loads.size > 0, loads.size, 1.0)
         movable = movable & ~copies.is_oversized & (client >= 0)
         movable &= loads.size[client] > 0
-        self._is_movable = movable
         on = np.flatnonzero(movable)
         order = on[np.argsort(client[on], kind="stable")]
         ends = np.cumsum(np.bincount(client[on], minlength=loads.C))
@@ -169,8 +164,6 @@ class _Trades:
                 break
             others = np.flatnonzero(left)
             partner = self._trade(giver, self._choose_partners(load, others[others != giver]))
-            if partner < 0:
-                partner = self._change_roles(giver)
             if partner < 0:
                 if load[giver] < least:
                     best, least = self._client.copy(), float(load[giver])
@@ -246,24 +239,6 @@ class _Trades:
         self._swap(giver, sets[trade[0]], partner, their_sets[trade[1]])
         return partner
 
-    def _change_roles(self, giver: int) -> int:
-        """Make an active copy and its standby change roles if that helps most; return the partner, or −1 if none does."""
-        active = np.array([at for at in self._on[giver] if self._is_active[at]], dtype=np.int64)
-        standby = np.flatnonzero(np.isin(self._copies.task, active) & ~self._copies.is_active)
-        standby = standby[self._is_movable[standby]]
-        if not len(standby) or self._number[giver] <= self._loads.least_number[giver]:
-            return -1
-        task, partner = self._copies.task[standby], self._client[standby]
-        moved = self._weight[task] - self._weight[standby]
-        load = (self._sums[giver] - moved) / self._size[giver]
-        more = np.maximum(load, (self._sums[partner] + moved) / self._size[partner])
-        more = np.maximum(more, self._weight[task] / self._loads.capacity[partner])
-        k = int(np.argmin(more))
-        if more[k] >= self._sums[giver] / self._size[giver] * (1 - LEAST_GAIN):
-            return -1
-        self._swap(giver, (int(task[k]),), int(partner[k]), (int(standby[k]),))
-        return int(partner[k])
-
     def _may_trade(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> bool:
         """Return whether no task has two copies on a client after the trade."""
         return self._may_move(given, taken, partner) and self._may_move(taken, given, giver)
@@ -282,10 +257,9 @@ class _Trades:
         return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
-        """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
+        """Return ascending sums (k,) of up to two movable copies of a client, and the copies (k, 2) or −1.
 
-        Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. Threes are for few copies and few
-        clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
+        Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. The empty set is included.
         """
         found = self._subsets.get(client)
         if found is None:
@@ -296,16 +270,13 @@ class _Trades:
             slots = np.concatenate([on, [-1]])
             first, second = np.triu_indices(len(slots), k=1)
             sets = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
-            sets = np.concatenate([sets, np.full((len(sets), 1), -1)], axis=1)
-            if 3 <= len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE:
-                sets = np.concatenate([sets, np.array(list(combinations(on.tolist(), 3)), dtype=np.int64)])
             sums = self._weight[sets].sum(axis=1)
             order = np.argsort(sums, kind="stable")
             found = self._subsets[client] = (sums[order], sets[order])
         return found
 
     def _count(self, sets: IntArray) -> IntArray:
-        """Return (k,) active copies of each set (k, 3)."""
+        """Return (k,) active copies of each set (k, 2)."""
         return self._is_active[sets].sum(axis=1)
 
     def _swap(self, giver: int, given: IntArray | tuple[int, ...], partner: int, taken: IntArray | tuple[int, ...]) -> None:
