@@ -1,7 +1,7 @@
 """Copies under a greatest load: they stay where that saves restoring while there is room, and the others are dealt.
 
 1. *Keep*: each task is on its best client. Clients that carry too much shed tasks, which go to their next best client with
-   room (`_keep`).
+   room (`_shed`).
 2. *Deal*: the other tasks are dealt longest first (`dealing.deal`).
 3. *Even out*: dealt tasks are traded for an even load. If loads exceed the level, all tasks are traded, whatever that restores.
 
