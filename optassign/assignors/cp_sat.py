@@ -19,10 +19,10 @@ from optassign.utilities import AssignmentError
 from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
+from optassign_models.results import LimitHit, Reason
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 from optassign_models.solving.solved_load_method import SolvedLoadMethod
-from optassign_models.solving.step import LimitHit, Reason
 from optassign_models.solving.target_method import TargetMethod, expect_seconds_without_solver
 from optassign_models.target.solver import Effort, Solver
 

@@ -17,7 +17,7 @@ import numpy as np
 from optassign.formats.assignment import KafkaStreamsAssignment
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskTopicPartition
-from optassign_models.flows.network import Network
+from optassign_models.flows import Network
 
 _Assignments = Mapping[str, KafkaStreamsAssignment]
 _Copy = tuple[str, str]

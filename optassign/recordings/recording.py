@@ -137,7 +137,7 @@ _WHY_GREEDY = {
     "limit": "greedy answered, as there was no time for the solver",
     "fallback": "greedy answered, as the solver failed or broke a rule",
 }
-"""Reason of a report (`optassign_models.solving.step.Reason`) → its text."""
+"""Reason of a report (`optassign_models.results.Reason`) → its text."""
 
 
 class Summary(Frozen):

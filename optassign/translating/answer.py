@@ -36,12 +36,11 @@ from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import IntArray, Placement
-from optassign_models.results import ProvedBy
+from optassign_models.results import LimitHit, ProvedBy, Reason, Step
 from optassign_models.solving.followups import time_followup
 from optassign_models.solving.inputs import Inventory, RequestedOrder
 from optassign_models.solving.rates import ClientRates, Evidence
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import LimitHit, Reason, Step
 
 _HOLD_DETAILS = {
     "none": "",

@@ -12,7 +12,7 @@ from targets import choose_solver, find_answer_now, find_target, make_effort
 from tiny import draw_tiny_state
 
 from optassign.translating.snapshot import read_situation
-from optassign_models.flows.actives import find_least_imbalance_actives
+from optassign_models.flows import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_moves

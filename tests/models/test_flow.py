@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign_models.flows.network import Network
+from optassign_models.flows import Network
 
 
 def assignment_network(costs: np.ndarray, high: np.ndarray) -> Network:

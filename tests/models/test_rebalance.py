@@ -8,7 +8,7 @@ from judging import make_snapshot
 
 from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
-from optassign_models.flows.actives import find_least_imbalance_actives
+from optassign_models.flows import find_least_imbalance_actives
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import make_placement
 from optassign_models.rebalance import ChooseActives, rebalance

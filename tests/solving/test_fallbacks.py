@@ -16,7 +16,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign_models.flows.network import FlowError, Network
+from optassign_models.flows import FlowError, Network
 from optassign_models.problem import IntArray
 from optassign_models.results import Found
 from optassign_models.solving import greedy_method, target_method

@@ -13,7 +13,7 @@ from optassign.formats.assignment import ClientPace, EvidenceName, TaskAssignmen
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
-from optassign_models.solving.step import Note
+from optassign_models.results import Note
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 END = 100_000

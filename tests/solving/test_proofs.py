@@ -20,15 +20,15 @@ from optassign.goals.order import measure_goals
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.translating.snapshot import read_situation
-from optassign_models.flows.actives import find_least_imbalance_actives
+from optassign_models.flows import find_least_imbalance_actives
 from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import make_placement
 from optassign_models.rebalance import rebalance, rebalance_values
+from optassign_models.results import Note
 from optassign_models.shares import compute_shares
 from optassign_models.solving import target_method
-from optassign_models.solving.step import Note
 from optassign_models.solving.target_method import read_answer
 from optassign_models.target.question import list_in_order
 from optassign_models.target.search import TargetAnswer

@@ -15,8 +15,7 @@ import numpy as np
 
 from optassign_models.forced import Forced, find_forced
 from optassign_models.goals import evaluate
-from optassign_models.greedy.choosing import Level, Wanted, choose_pairs
-from optassign_models.greedy.network import FAR
+from optassign_models.greedy.choosing import FAR, Level, Wanted, choose_pairs
 from optassign_models.policy.constants import SECOND_TRY
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement, rank_within
 from optassign_models.shares import ShareBounds, ShareFamilies, count_copies

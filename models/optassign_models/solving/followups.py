@@ -26,10 +26,10 @@ from optassign_models.policy.constants import (
     TRUSTED_MS,
 )
 from optassign_models.problem import IntArray, Placement, Problem, sort_unique
+from optassign_models.results import Note, Reason, Step
 from optassign_models.solving.inputs import Requests
 from optassign_models.solving.rates import ClientRates
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import Note, Reason, Step
 from optassign_models.warmups import Progress
 
 _LATEST_MS = int(np.iinfo(np.int64).max)

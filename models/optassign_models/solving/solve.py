@@ -10,10 +10,9 @@ from dataclasses import replace
 
 from optassign_models.policy.constants import MENDING_ROUNDS
 from optassign_models.problem import Placement
-from optassign_models.results import Found, FoundBy
+from optassign_models.results import Clock, Found, FoundBy, Note, Step
 from optassign_models.solving.method import Case, Method
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import Clock, Note, Step
 from optassign_models.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
 
 

@@ -14,9 +14,8 @@ from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
-from optassign_models.load.neighbourhoods import Neighbourhoods
 from optassign_models.load.placing import leave_actives_alone
-from optassign_models.load.under_load import make_question_under_load, relax_under_load
+from optassign_models.load.under_load import Neighbourhoods, make_question_under_load, relax_under_load
 from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement, make_placement
 from optassign_models.results import Found, FoundBy

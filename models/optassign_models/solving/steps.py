@@ -20,12 +20,11 @@ from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offloa
 from optassign_models.policy.constants import OFF_S, PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.rebalance import COPIES_ON_TARGET
-from optassign_models.results import Found, FoundBy
+from optassign_models.results import Clock, Found, FoundBy, Note, Proofs, Reason, Step, Warmups
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import Clock, Note, Proofs, Reason, Step, Warmups
 from optassign_models.ties import spread_failover, spread_lost
 from optassign_models.warmups import Progress, RestorePace, Room, admit, measure_room, queue_warmups
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optassign_models.flows.actives import find_least_imbalance_actives, find_offload
+from optassign_models.flows import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
@@ -22,10 +22,18 @@ from optassign_models.results import Found, FoundBy, ProvedBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method, is_within_a_little
-from optassign_models.target.question import Objective, Question, list_families, list_in_order
+from optassign_models.target.question import (
+    WEIGHTED_COST,
+    Objective,
+    Question,
+    explain_excess,
+    express_in_changelogs,
+    list_families,
+    list_in_order,
+    weigh,
+)
 from optassign_models.target.search import TargetAnswer, find_best, has_few_pairs
 from optassign_models.target.solver import Effort
-from optassign_models.target.weighing import WEIGHTED_COST, explain_excess, express_in_changelogs, weigh
 
 _NO_TIME = "no time for goals in this order: those of the default order were used"
 _NO_TIME_TO_WEIGH = "no time for the weighted sum: the goals of the default order were used"

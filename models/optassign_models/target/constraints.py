@@ -1,4 +1,5 @@
-"""The rows of the target: rules, places that add up, and shares. Each function adds one kind of rows to a program.
+"""The rows of the target: rules, places that add up, and shares. Each function adds one kind of rows to a
+program, and `state_target` all of them.
 
 Counts beyond their shares may be a cost, e (e + 1) / 2 at distance e, as a sum of steps of rising price. The k-th copy beyond a
 share is a variable between 0 and 1 of price k, and the last one of a row has no upper bound. Prices rise, so an optimum fills
@@ -11,16 +12,16 @@ first step, for any place. So this is a relaxation, and no bound may be put on w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from optassign_models.goals.goal import Carried
-from optassign_models.limits import PlacementLimit
+from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.problem import LOGGED, STATELESS, IntArray
-from optassign_models.target.arrays import FAR, FloatArray, Program
-from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, TargetVariables
+from optassign_models.target.arrays import FAR, FloatArray, Matrix, Program
+from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, TargetVariables, declare_variables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `ShareFamilies` has them: three per client, two per subtopology and client."""
@@ -403,3 +404,65 @@ def require_room(program: Program, v: TargetVariables, steps: Sequence[Imbalance
         for each, cells, sign in taken:
             row = row_of[cells]
             program.add_entries(row[row >= 0], each[row >= 0], sign)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetProgram:
+    """The program in arrays. Its variables are those of `v`, then further ones that goals need."""
+
+    v: TargetVariables
+    matrix: Matrix
+    beyond: IntArray
+    """(j,) variables: copies of a task beyond those on tied clients that this answer forces;"""
+    beyond_task: IntArray
+    """(j,) that task."""
+    steps: Sequence[ImbalanceStep]
+    """The steps that price counts beyond shares; none if these cost nothing."""
+    reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
+    """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
+    gained: Mapping[str, int] = field(default_factory=dict)
+    """By goal: the gain of tasks that have to reach as many values as they can."""
+    peaks: Mapping[str, int] = field(default_factory=dict)
+    """By goal: the variable of the greatest sum of any client."""
+
+    def find_longer_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
+        """The steps with more where counts (variables,) of least cost (variables,) are further from their shares; or None."""
+        numbers = self.v.scope.steps
+        return None if numbers is None else extend_where_short(numbers, self.steps, values, cost)
+
+
+def state_target(scope: Scope) -> TargetProgram:
+    """Return the program of all targets in a scope."""
+    program, question, problem = Program(), scope.question, scope.problem
+    v = declare_variables(program, scope)
+    require_standby_number(program, v)
+    require_pooled_copies_to_add_up(program, v)
+    require_one_active(program, v)
+    require_pooled_actives_to_add_up(program, v)
+    require_actives_to_be_copies(program, v)
+    beyond, beyond_task = np.zeros((2, 0), dtype=np.int64)
+    if any(goal.forced_costs is not None for goal in question.goals):
+        beyond, beyond_task = count_beyond_ties(program, v)
+    of_copies, of_clients = require_shares_of_copies(program, v)
+    of_actives, stateful, every = require_shares_of_actives(program, v)
+    families = (every, stateful, of_clients, of_actives, of_copies)
+    steps = add_steps(program, v, families)
+    require_room(program, v, steps)
+    for limit in question.limits:
+        if limit.kind is Kind.MOST:
+            require_most(program, v, limit)
+    reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
+    gained: dict[str, int] = {}
+    peaks: dict[str, int] = {}
+    for goal in question.goals:
+        kinds = () if goal.reaches is None else goal.reaches(problem)
+        if kinds and scope.has_most_values:
+            gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
+        elif kinds:
+            reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
+        carried = None if goal.carries is None else goal.carries(problem)
+        if carried is not None:
+            peaks[goal.name] = count_greatest(program, v, carried)
+    if question.require is not None:
+        question.require(program, v)
+    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, gained, peaks)

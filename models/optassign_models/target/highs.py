@@ -3,6 +3,8 @@
 MathOpt's public Python package builds models variable by variable, which takes longer than solving them. So this file, and no
 other, writes arrays straight into MathOpt's messages and calls `math_opt.core`, which is internal: pyproject.toml pins OR-Tools
 to the minor version that it was tried with.
+
+Bounds are by weak duality, in whole numbers: they use the duals, but do not trust them (docs/explanation/proofs.md).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ortools.math_opt.core.python import solver as math_opt
 
 from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
-from optassign_models.policy.constants import ITERATIONS, NODES, SCALED_BITS
+from optassign_models.policy.constants import DUAL_PARTS, ITERATIONS, NODES, SCALED_BITS
 from optassign_models.problem import IntArray
 from optassign_models.target.arrays import Decided, FloatArray, Matrix
 
@@ -147,3 +149,52 @@ def _read_values(result: result_pb2.SolveResultProto, number: int) -> FloatArray
     if primal.feasibility_status == solution_pb2.SOLUTION_STATUS_FEASIBLE:
         values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
     return values
+
+
+_FINE_PARTS = 1 << 12
+"""The parts of one to which duals are rounded if twelfths leave a gap, as in sums of goals with odd weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """By weak duality: no x within the bounds costs less than `bound`."""
+
+    bound: int
+    """Rounded up to the next whole number, as costs are whole."""
+    is_tight: bool
+    """The sum was a whole number: nothing was rounded."""
+    price: IntArray
+    """(m,) of the rows, in parts; > 0 counts at the row's lower bound, < 0 at its upper."""
+    reduced: IntArray
+    """(n,) reduced costs, in parts."""
+
+
+def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = DUAL_PARTS) -> Proof:
+    """Return the bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each the lesser product.
+
+    Duals are rounded to `parts` parts of one: only the bound's sharpness depends on that.
+    """
+    price = np.rint(duals * parts).astype(np.int64)
+    reduced = cost * parts
+    np.subtract.at(reduced, matrix.variable, matrix.coefficient * price[matrix.row])
+    total = exact_sum(price, np.where(price > 0, matrix.row_low, matrix.row_high))
+    total += exact_sum(reduced, np.where(reduced > 0, matrix.low, matrix.high))
+    return Proof(-(-total // parts), total % parts == 0, price, reduced)
+
+
+def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
+    """Return the bound that duals (m,) prove, as `prove_bound`; with finer parts if these prove more."""
+    proof = prove_bound(matrix, cost, duals)
+    if proof.is_tight:
+        return proof
+    finer = prove_bound(matrix, cost, duals, _FINE_PARTS)
+    return finer if (finer.bound, finer.is_tight) > (proof.bound, proof.is_tight) else proof
+
+
+def fix_to_optima(matrix: Matrix, proof: Proof) -> Matrix:
+    """Return the matrix with bounds that leave exactly the points of proven least cost, if any (complementary slackness)."""
+
+    def fix(low: IntArray, high: IntArray, sign: IntArray) -> tuple[IntArray, IntArray]:
+        return np.where(sign < 0, high, low), np.where(sign > 0, low, high)
+
+    return matrix.fix(*fix(matrix.low, matrix.high, proof.reduced), *fix(matrix.row_low, matrix.row_high, proof.price))

@@ -9,8 +9,8 @@ import numpy as np
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
 from optassign_models.problem import IntArray
+from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.question import Objective
-from optassign_models.target.statement import TargetProgram
 
 
 @dataclass(frozen=True, eq=False)

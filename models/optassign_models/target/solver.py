@@ -34,12 +34,11 @@ from optassign_models.policy.constants import (
 from optassign_models.problem import IntArray
 from optassign_models.results import ProvedBy
 from optassign_models.target.arrays import FloatArray, Matrix, is_whole
+from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.cp_sat import EXACT, MOST, decide
-from optassign_models.target.duals import fix_to_optima, prove_best_bound
-from optassign_models.target.highs import Relaxed, is_infeasible, relax, search
+from optassign_models.target.highs import Relaxed, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.objectives import LinearForm, price, price_tie
 from optassign_models.target.question import Objective
-from optassign_models.target.statement import TargetProgram
 from optassign_models.target.variables import StepNumbers
 
 _GREATEST_WEIGHT = 1 << 30

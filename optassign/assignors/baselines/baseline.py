@@ -24,9 +24,9 @@ from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import IntArray, Placement, make_placement
+from optassign_models.results import Reason, Step, Warmups
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.solving.situation import Situation
-from optassign_models.solving.step import Reason, Step, Warmups
 
 _INT64_SAFE = 1 << 62
 

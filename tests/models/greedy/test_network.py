@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ortools.graph.python import min_cost_flow
 
-from optassign_models.greedy.network import Network
+from optassign_models.greedy.choosing import Network
 from optassign_models.problem import IntArray
 from optassign_models.shares import ShareBounds
 

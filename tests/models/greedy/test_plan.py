@@ -17,7 +17,7 @@ from tiny import draw_tiny_state
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.translating.snapshot import read_situation
-from optassign_models.flows.actives import find_least_imbalance_actives
+from optassign_models.flows import find_least_imbalance_actives
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
 from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_moves

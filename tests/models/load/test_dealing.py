@@ -14,9 +14,8 @@ from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate, find_goals
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
-from optassign_models.load.neighbourhoods import Neighbourhoods
 from optassign_models.load.placing import leave_actives_alone
-from optassign_models.load.under_load import make_question_under_load, relax_under_load
+from optassign_models.load.under_load import Neighbourhoods, make_question_under_load, relax_under_load
 from optassign_models.problem import IntArray, Problem, make_placement
 from optassign_models.target.solver import Effort, Solver
 

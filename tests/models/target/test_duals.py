@@ -9,8 +9,7 @@ import pytest
 
 from optassign_models.deadline import Deadline
 from optassign_models.target.arrays import Matrix, Program
-from optassign_models.target.duals import fix_to_optima, prove_bound
-from optassign_models.target.highs import relax, search
+from optassign_models.target.highs import fix_to_optima, prove_bound, relax, search
 
 NO_DEADLINE = Deadline.after(None)
 

@@ -21,8 +21,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.limits import list_broken
 from optassign_models.shares import compute_shares
 from optassign_models.target import search, solver
-from optassign_models.target.question import Question
-from optassign_models.target.weighing import express_in_changelogs, weigh
+from optassign_models.target.question import Question, express_in_changelogs, weigh
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
 

@@ -13,10 +13,9 @@ from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.method import Case
-from optassign_models.target.question import Question, list_in_order
+from optassign_models.target.question import Question, express_in_changelogs, list_in_order, weigh
 from optassign_models.target.search import TargetAnswer, find_best
 from optassign_models.target.solver import Effort, Solver
-from optassign_models.target.weighing import express_in_changelogs, weigh
 
 
 def assert_rules_kept(problem: Problem, placed: Placement) -> None:

@@ -1,1 +1,0 @@
-"""Minimum-cost flows: exact, in lexicographic order."""
