@@ -220,7 +220,7 @@ def bound_greatest_load(loads: LoadArrays) -> float:
     sums, grain = np.cumsum(weight), _find_grain(loads)
     of_clients = np.stack([loads.size, loads.capacity])[:, loads.open_clients]
     (size, capacity), number = np.unique(of_clients, axis=1, return_counts=True)
-    # Of all thresholds some, and among equal weights the last: it has the greatest number at its threshold.
+    # Some thresholds do. Of equal weights the last one has the greatest number at its threshold.
     step = max(1, len(weight) * len(size) // THRESHOLDS)
     last = np.flatnonzero(np.append(weight[1:] < weight[:-1] * (1 - ROUNDING), True))[::step]
     threshold, rank = weight[last][:, None], last + 1

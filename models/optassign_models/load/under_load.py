@@ -237,7 +237,7 @@ class Neighbourhoods:
         task, client = np.nonzero(may)
         now = (here[task] == client).astype(np.int64)
 
-        # What is there fits, though rounded up.
+        # Present actives always fit, though their weights are rounded up.
         own = np.bincount(here, weights=loads.weight[tasks], minlength=number)
         room = loads.measure_room(self._level)[clients] - (loads.sum_up(self._active)[clients] - own)
         part = max(float(room.max()), 1e-9) / _NEIGHBOURHOOD_PARTS
