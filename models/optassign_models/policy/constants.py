@@ -52,8 +52,8 @@ AGREES = 1.5
 """The factor by which two measurements of a client's rate differ at most for the rate to be steady. Lags as old as a heartbeat
 and changes of load differ by more; measurements of one disk at rest differ by less. [times]"""
 TRUSTED_MS = 10_000
-"""The time over which a steady rate must have been measured for a wait to be longer than that time. Lags are up to 3 s old, so
-a rate measured over 10 s is wrong by a third. Two slow starts in a row agree, and cost 24 s per wait. [ms]"""
+"""The time over which a steady rate must have been measured for a wait to be longer than copies have been under way. Two slow
+starts in a row agree. From 12 s on, two slots and copies of a minute take twice as many rebalances. [ms]"""
 LOOK_AGAIN = 0.7
 """The share of the time for which the copies of a client have been under way that a wait takes at most without a steady rate. A
 wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and waits for the next. [share]"""

@@ -107,15 +107,17 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
 
 
 def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
-    """Return the longest wait in ms, by the time that each client's copies have been under way, or its rate measured.
+    """Return the longest wait in ms: the time for which each client's copies have been under way, less if its rate is unsure.
 
-    The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is.
+    The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is. A
+    steady rate that was measured for long bounds nothing.
     """
     if progress is None:
         return np.inf
     client = relevant % problem.C
-    longest = np.where(pace.is_steady, np.where(pace.ms < TRUSTED_MS, pace.ms, np.inf), 0.0)
-    np.maximum.at(longest, client, LOOK_AGAIN * progress.find_under_way(relevant))
+    longest = np.where(pace.is_steady & (pace.ms >= TRUSTED_MS), np.inf, 0.0)
+    share = np.where(pace.is_steady, 1.0, LOOK_AGAIN)[client]
+    np.maximum.at(longest, client, share * progress.find_under_way(relevant))
     return max(float(FIRST_LOOK_MS), float(longest[client].min()))
 
 

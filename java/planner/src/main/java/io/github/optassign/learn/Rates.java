@@ -137,13 +137,9 @@ public final class Rates {
                         .doubleValue();
     }
 
-    /** Returns the longest wait in ms that the client's rate justifies; 0 unless its last two measurements agree. */
-    public double trustedMs(int client) {
-        if (rates[client].evidence() != Evidence.STEADY) {
-            return 0;
-        }
-        long measuredMs = rates[client].ms();
-        return measuredMs < FollowupPolicy.TRUSTED_MS ? measuredMs : Double.POSITIVE_INFINITY;
+    /** Returns whether the last two measurements of a client's rate agree, and took at least so many milliseconds. */
+    public boolean isSteady(int client, long leastMs) {
+        return rates[client].evidence() == Evidence.STEADY && rates[client].ms() >= leastMs;
     }
 
     /** Returns the milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */

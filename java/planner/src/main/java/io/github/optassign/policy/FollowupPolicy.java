@@ -45,7 +45,10 @@ public final class FollowupPolicy {
     public static final long SOON_MS = 60_000;
     /** The factor by which two measurements of a client's rate differ at most for the rate to be steady. [times] */
     public static final double AGREES = 1.5;
-    /** The time over which a steady rate must have been measured for a wait to be longer than that time. [ms] */
+    /**
+     * The time over which a steady rate must have been measured for a wait to be longer than copies have been under
+     * way. [ms]
+     */
     public static final long TRUSTED_MS = 10_000;
     /**
      * The share of the time for which the copies of a client have been under way that a wait takes at most without a

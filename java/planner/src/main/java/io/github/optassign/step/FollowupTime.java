@@ -120,14 +120,17 @@ public final class FollowupTime {
     }
 
     /**
-     * Returns the longest wait in ms, by the time for which each client's copies have been restoring, or its rate
-     * measured. Such looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is.
+     * Returns the longest wait in ms: the time for which each client's copies have been under way, less if its rate is
+     * unsure. Such looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is. A
+     * steady rate that was measured for long bounds nothing.
      */
     private double boundWait(List<Copy> copies) {
         Map<Integer, Double> longest = new HashMap<>();
         copies.stream().filter(Copy::isAwaited).forEach(copy -> {
-            double look = FollowupPolicy.LOOK_AGAIN * copy.underWayMs;
-            longest.merge(copy.client, Math.max(look, rates.trustedMs(copy.client)), Math::max);
+            double share = rates.isSteady(copy.client, 0) ? 1 : FollowupPolicy.LOOK_AGAIN;
+            boolean isTrusted = rates.isSteady(copy.client, FollowupPolicy.TRUSTED_MS);
+            double longestHere = isTrusted ? Double.POSITIVE_INFINITY : share * copy.underWayMs;
+            longest.merge(copy.client, longestHere, Math::max);
         });
         return Math.max(FollowupPolicy.FIRST_LOOK_MS, Collections.min(longest.values()));
     }

@@ -53,7 +53,7 @@ class FollowupTest {
 
     /** The copy takes a hundred seconds, at half of the rate for its first three. */
     @Test
-    void waitsFollowTheTimeUnderWayUntilARateIsMeasuredForTenSeconds() {
+    void waitsFollowTheTimeUnderWay() {
         List<Long> delays = new ArrayList<>();
         long begin = now;
         long restored = 0;
@@ -66,7 +66,8 @@ class FollowupTest {
         }
         assertEquals(List.of(2_000L, 2_000L), delays.subList(0, 2), "a start is no rate");
         assertEquals(2_800, delays.get(2), "0.7 of the four seconds under way at most");
-        assertEquals(6, delays.size(), "two agree, so a look is due after ten seconds of them, then as the copy ends");
+        assertEquals(List.of(6_800L, 13_600L), delays.subList(3, 5), "two agree: the whole time under way");
+        assertEquals(6, delays.size(), "after ten seconds of measurement the last look is due as the copy ends");
         assertTrue(now - begin > 100_000 && now - begin < 115_000, "" + (now - begin));
     }
 
@@ -182,14 +183,14 @@ class FollowupTest {
 
     @Test
     void halfOfThePlannedActivesAreMovedFirstWhereTheyAreThereMuchSooner() {
-        double rate = 1.5 * (60_000 + 1_000) / 2 / 12_900;
-        assertEquals(40_000 * 2 / rate * 1.05 + 100, delayOfTwo(40_000, 99_000), 50);
+        double rate = 1.5 * (70_000 + 1_000) / 2 / 12_900;
+        assertEquals(30_000 * 2 / rate * 1.05 + 100, delayOfTwo(30_000, 99_000), 50);
     }
 
     @Test
     void allPlannedActivesAreAwaitedWhereHalfOfThemAreThereHardlySooner() {
-        double rate = 1.5 * (20_000 + 1_000) / 2 / 12_900;
-        assertEquals((80_000 * 2 + 19_000) / rate * 1.05 + 100, delayOfTwo(80_000, 99_000), 200);
+        double rate = 1.5 * (70_000 + 65_000) / 2 / 12_900;
+        assertEquals((30_000 * 2 + 5_000) / rate * 1.05 + 100, delayOfTwo(30_000, 35_000), 50);
     }
 
     /**
