@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from optassign_models.deadline import Deadline
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
@@ -60,7 +61,9 @@ class SolvedLoadMethod(LoadMethod):
         alone, loads = leave_actives_alone(case.problem, case.forced), load.loads.actives_alone
         placed = make_placement(active, active[:0], alone.C)
         question = make_question_under_load(alone, loads, load.most, self._goals[:1], (), placed, has_pools=True)
-        relaxed = relax_under_load(question, loads, self._effort)
+        # The neighbourhoods need time, too.
+        effort = replace(self._effort, deadline=Deadline.after(self._effort.deadline.left / 2))
+        relaxed = relax_under_load(question, loads, effort)
         if relaxed is None:
             return replace(start, limited=True)
         bound, proved_by, active = relaxed
