@@ -110,7 +110,7 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
     """Return the longest wait in ms: the time for which each client's copies have been under way, less if its rate is unsure.
 
     The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is. A
-    steady rate that was measured for long bounds nothing.
+    steady rate that was measured for long sets no limit.
     """
     if progress is None:
         return np.inf

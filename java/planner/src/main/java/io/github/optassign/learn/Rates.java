@@ -137,7 +137,7 @@ public final class Rates {
                         .doubleValue();
     }
 
-    /** Returns whether the last two measurements of a client's rate agree, and took at least so many milliseconds. */
+    /** Returns whether two measurements in a row of a client's rate agree and took at least this time together. */
     public boolean isSteady(int client, long leastMs) {
         return rates[client].evidence() == Evidence.STEADY && rates[client].ms() >= leastMs;
     }

@@ -122,7 +122,7 @@ public final class FollowupTime {
     /**
      * Returns the longest wait in ms: the time for which each client's copies have been under way, less if its rate is
      * unsure. Such looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is. A
-     * steady rate that was measured for long bounds nothing.
+     * steady rate that was measured for long sets no limit.
      */
     private double boundWait(List<Copy> copies) {
         Map<Integer, Double> longest = new HashMap<>();
