@@ -54,8 +54,12 @@ def main() -> int:
         wrong: list[str] = []
         for each in _import_records(name):
             try:
-                has_runs = isinstance(each, RepeatedStudy)
-                of_record = each.run(quick=arguments.quick, choice=choice) if has_runs else each.run(quick=arguments.quick)
+                if isinstance(each, RepeatedStudy):
+                    of_record = each.run(quick=arguments.quick, choice=choice)
+                    if arguments.write and not arguments.quick:
+                        each.keep(choice)
+                else:
+                    of_record = each.run(quick=arguments.quick)
             except ChoiceError as error:
                 parser.error(str(error))
             tables += of_record[0]
@@ -67,9 +71,6 @@ def main() -> int:
         print(text, flush=True)
         print(f"# {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
         if arguments.write:
-            for each in _import_records(name):
-                if isinstance(each, RepeatedStudy) and not arguments.quick:
-                    each.keep(choice)
             write_study(name, tables, wrong, command, machine)
         failed |= bool(wrong)
     return int(failed)

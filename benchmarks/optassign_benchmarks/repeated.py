@@ -35,8 +35,14 @@ __all__ = [
 _TOP = Path(__file__).resolve().parents[2]
 PLUGIN_CODE = tuple(f"java/{module}/src/main" for module in ("planner", "client", "plugin", "shared"))
 """The folders of the jar's sources."""
-SERVICE_CODE = (*PLUGIN_CODE, "optassign/service", ANSWERS.as_posix())
-"""The sources of the jar and of the service, and the digests of the models' answers, which change whenever an answer does."""
+SERVICE_CODE = (
+    *PLUGIN_CODE,
+    "optassign/service",
+    ANSWERS.as_posix(),
+    *(f"models/optassign_models/{name}.py" for name in ("warmups", "solving/followups", "solving/rates", "solving/steps")),
+)
+"""The sources of the jar and of the service, the digests of the models' answers, and the sources of waits and warm-ups, which
+these answers hardly show."""
 ALL_CODE = ("optassign", "models/optassign_models", *PLUGIN_CODE)
 """The folders of all of optassign's sources."""
 _SUFFIXES = (".py", ".java", ".toml")
@@ -176,10 +182,10 @@ class RepeatedStudy:
         choice = choice or RunChoice()
         folder = self._find_folder(quick, choice)
         cases = list(self.cases(quick))
-        file = _list_runs(folder / "runs.jsonl", cases)
+        file, kept = _list_runs(folder / "runs.jsonl", cases), None if quick else self._find_kept(cases)
         chosen = choice.select(cases)
         wanted = choice.runs or (1 if quick else self.runs)
-        found = self._read(quick, choice)
+        found = _read_both(file, kept)
         # Round by round, so that hours with a different load of the machine affect all rows.
         missing = [case for n in range(wanted) for case in chosen if len(found.get(case.name, ())) <= n]
         if missing:
@@ -188,14 +194,16 @@ class RepeatedStudy:
                     run = self.play(opened, case)
                     file.append(case.name, run)
                     print(case.name, json.dumps(run, ensure_ascii=False), sep=": ", file=sys.stderr, flush=True)
-        played = self._read(quick, choice)
+        played = _read_both(file, kept)
         rows = list(self.summarise([(case, played[case.name]) for case in cases if case.name in played]))
         table = make_table(tuple(rows[0].cells), [tuple(row.cells.values()) for row in rows], self.caption)
         return [table], [fault for row in rows for fault in row.faults]
 
     def keep(self, choice: RunChoice) -> None:
         """Write the runs of the table of a full study into docs/data, so that a study on another machine adds to them."""
-        self._find_kept(list(self.cases(False))).replace(self._read(False, choice))
+        cases = list(self.cases(False))
+        kept = self._find_kept(cases)
+        kept.replace(_read_both(_list_runs(self._find_folder(False, choice) / "runs.jsonl", cases), kept))
 
     def _find_folder(self, quick: bool, choice: RunChoice) -> Path:
         return choice.folder or Path("build") / (f"{self.name}-quick" if quick else self.name)
@@ -203,14 +211,14 @@ class RepeatedStudy:
     def _find_kept(self, cases: Iterable[RepeatedCase]) -> RunFile:
         return _list_runs(FOLDER / f"{self.name}-runs.jsonl", cases)
 
-    def _read(self, quick: bool, choice: RunChoice) -> dict[str, list[Run]]:
-        """Return name of the row → its runs: of a full study the kept ones, then those of the folder that are not kept."""
-        cases = list(self.cases(quick))
-        own = _list_runs(self._find_folder(quick, choice) / "runs.jsonl", cases).read()
-        kept = {} if quick else self._find_kept(cases).read()
-        rows = [case.name for case in cases if case.name in own or case.name in kept]
-        return {row: [*kept.get(row, ()), *(run for run in own.get(row, ()) if run not in kept.get(row, ()))] for row in rows}
-
 
 def _list_runs(file: Path, cases: Iterable[RepeatedCase]) -> RunFile:
     return RunFile(file, {case.name: digest_code(case.code) for case in cases})
+
+
+def _read_both(own: RunFile, kept: RunFile | None) -> dict[str, list[Run]]:
+    """Return name of the row → its runs: the kept ones first, then those of the folder that are not kept."""
+    runs = {} if kept is None else kept.read()
+    for row, of_row in own.read().items():
+        runs[row] = [*runs.get(row, ()), *(run for run in of_row if run not in runs.get(row, ()))]
+    return {row: runs[row] for row in own.codes if row in runs}

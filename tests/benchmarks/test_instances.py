@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import run_here
@@ -13,7 +14,7 @@ from command_line import run_here
 from optassign.assignor import assign
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.measuring.facts import Facts
-from optassign_benchmarks.instances.best_known import FILE, OtherGeneratorError, check_snapshot, read_best_known
+from optassign_benchmarks.instances.best_known import FILE, BestKnown, OtherGeneratorError, check_snapshot, read_best_known
 from optassign_benchmarks.instances.catalogue import GENERATOR, SIZES, Instance, list_instances
 from optassign_benchmarks.instances.leaderboard import list_refused, summarise
 from optassign_benchmarks.instances.scoring import (
@@ -87,18 +88,23 @@ def test_one_instance_is_scored_by_its_name(capsys: pytest.CaptureFixture[str]) 
     assert "NAME: found 'no-such'" in err
 
 
+def keep_better(folder: Path, instance: Instance, worse: dict[str, Any]) -> BestKnown:
+    """Return the row of an instance after cp-sat's answer improved on a worse row."""
+    table = folder / "table.json"
+    table.write_text(json.dumps([worse]))
+    (folder / f"{instance.name}.json").write_text(assign(instance.make()).model_dump_json())
+    command = [sys.executable, "-m", "optassign_benchmarks.instances.best_known", "--table", str(table)]
+    subprocess.run([*command, "--answers", str(folder)], check=True, capture_output=True)
+    return read_best_known(table)[instance.name]
+
+
 def test_better_answers_are_kept_with_the_bounds_that_hold(tmp_path: Path) -> None:
     """A copy of the table has a worse known value, so that cp-sat's answer improves on it."""
     instance = next(each for each in TINY if each.name == "counts-scale-out-12x3x1")
     worse = json.loads(KNOWN[instance.name].model_dump_json())
     work = next(value for value in worse["values"] if value["name"] == "restore_work")
     work.update(value=2 * work["value"], proven=False, checked=False)
-    table = tmp_path / "table.json"
-    table.write_text(json.dumps([worse]))
-    (tmp_path / f"{instance.name}.json").write_text(assign(instance.make()).model_dump_json())
-    command = [sys.executable, "-m", "optassign_benchmarks.instances.best_known", "--table", str(table)]
-    subprocess.run([*command, "--answers", str(tmp_path)], check=True, capture_output=True)
-    row = read_best_known(table)[instance.name]
+    row = keep_better(tmp_path, instance, worse)
     assert row.best == KNOWN[instance.name].best
     assert row.values[1].bound == work["bound"]
     assert row.values[2].bound is None, "it was about targets as good as the worse one"
@@ -110,12 +116,7 @@ def test_a_better_answer_whose_load_is_within_the_tolerance_keeps_the_bounds(tmp
     load, work, *_, last = worse["values"]
     load.update(value=1.001)
     last.update(value=last["value"] + 1, bound=None, proven=False, checked=False)
-    table = tmp_path / "table.json"
-    table.write_text(json.dumps([worse]))
-    (tmp_path / f"{instance.name}.json").write_text(assign(instance.make()).model_dump_json())
-    command = [sys.executable, "-m", "optassign_benchmarks.instances.best_known", "--table", str(table)]
-    subprocess.run([*command, "--answers", str(tmp_path)], check=True, capture_output=True)
-    row = read_best_known(table)[instance.name]
+    row = keep_better(tmp_path, instance, worse)
     assert row.best == KNOWN[instance.name].best
     assert row.values[0].proven
     assert row.values[1].bound == work["bound"]
