@@ -1,20 +1,23 @@
 """Copies dealt longest first (Graham 1969), then traded until the greatest load falls no more.
 
 1. The heaviest copy left goes to the client that ends up with the least load.
-2. The most loaded client trades at most two copies for as many of another client, until nothing is won. For two clients the
-   transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets that comes
-   nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
+2. The most loaded client trades at most two copies (of few: three) for as many of another client, until nothing is won. For
+   two clients the transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets
+   that comes nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from optassign_models.load.loads import FloatArray, LoadArrays
 from optassign_models.policy.constants import (
+    CLIENTS_FOR_THREE,
     EVEN_STEPS,
+    FEW_TASKS,
     LEAST_GAIN,
     PAIRED_TASKS,
     PARTNERS,
@@ -257,9 +260,10 @@ class _Trades:
         return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
-        """Return ascending sums (k,) of up to two movable copies of a client, and the copies (k, 2) or −1.
+        """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
 
-        Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. The empty set is included.
+        Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. Threes are for few copies and few
+        clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
         """
         found = self._subsets.get(client)
         if found is None:
@@ -270,13 +274,16 @@ class _Trades:
             slots = np.concatenate([on, [-1]])
             first, second = np.triu_indices(len(slots), k=1)
             sets = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
+            sets = np.concatenate([sets, np.full((len(sets), 1), -1)], axis=1)
+            if 3 <= len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE:
+                sets = np.concatenate([sets, np.array(list(combinations(on.tolist(), 3)), dtype=np.int64)])
             sums = self._weight[sets].sum(axis=1)
             order = np.argsort(sums, kind="stable")
             found = self._subsets[client] = (sums[order], sets[order])
         return found
 
     def _count(self, sets: IntArray) -> IntArray:
-        """Return (k,) active copies of each set (k, 2)."""
+        """Return (k,) active copies of each set (k, 3)."""
         return self._is_active[sets].sum(axis=1)
 
     def _swap(self, giver: int, given: IntArray | tuple[int, ...], partner: int, taken: IntArray | tuple[int, ...]) -> None:
