@@ -25,6 +25,7 @@ from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.loads import LoadArrays
 from optassign_models.load.placing import price_actives
+from optassign_models.load.target import LoadTarget
 from optassign_models.policy.constants import (
     CLASS_RATIO,
     NEIGHBOURHOOD_CLIENTS,
@@ -45,6 +46,7 @@ from optassign_models.target.cp_sat import decide
 from optassign_models.target.highs import prove_best_bound, relax
 from optassign_models.target.objectives import price
 from optassign_models.target.question import Question, list_in_order
+from optassign_models.target.search import find_best
 from optassign_models.target.solver import Effort
 from optassign_models.target.variables import Scope, TargetVariables
 
@@ -61,7 +63,7 @@ def make_question_under_load(
     most: float,
     goals: Sequence[GoalModel],
     limits: Sequence[PlacementLimit],
-    start: Placement,
+    start: Placement | None,
     *,
     has_pools: bool,
 ) -> Question:
@@ -75,6 +77,23 @@ def make_question_under_load(
     return Question(
         problem, forced, allow_any_counts(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
     )
+
+
+def lower_target(problem: Problem, load: LoadTarget, tolerance: float, effort: Effort) -> LoadTarget:
+    """Return the target whose load is within the tolerance of the least one, as far as CP-SAT decides that, by bisection.
+
+    problem: with few pairs of task and client.
+    """
+    unreached = load.least
+    while math.isfinite(load.most) and load.most > unreached * (1 + max(tolerance, ROUNDING)) * (1 + ROUNDING):
+        level = max(unreached * (1 + tolerance), math.sqrt(unreached * load.most))
+        question = make_question_under_load(problem, load.loads, level, (), (), None, has_pools=False)
+        placed = find_best(question, effort).placement
+        if placed is None:
+            unreached = level
+        else:
+            load = replace(load, dealt=placed, idle=0, most=max(unreached * (1 + tolerance), load.loads.greatest_of(placed)))
+    return load
 
 
 def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, ProvedBy, IntArray] | None:
@@ -119,11 +138,12 @@ def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:
 
 
 def _require_load(
-    program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement, parts: int
+    program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement | None, parts: int
 ) -> None:
-    """Require loads up to `most`, and a task for each thread that has one in the start; copies of the start are allowed."""
+    """Require loads up to `most`, and a task for each thread; what the start has instead is allowed."""
     p = v.scope.problem
-    every = float(loads.weight.sum()) + (0.0 if loads.standby is None else p.standbys * float(loads.standby.sum()))
+    most_of_task = np.where(loads.is_oversized, np.maximum(loads.weight, loads.capacity.max()), loads.weight)
+    every = float(most_of_task.sum()) + (0.0 if loads.standby is None else p.standbys * float(loads.standby.sum()))
     grain = max(every, 1e-9) / parts
 
     def weigh_active(task: IntArray, client: IntArray) -> IntArray:
@@ -135,31 +155,34 @@ def _require_load(
         return np.floor(weight / grain).astype(np.int64)
 
     # A task that is pinned to a draining client has no finite load.
-    room = np.minimum(loads.measure_room(most) * (1 - ROUNDING / 4), every)
-    tasks = np.arange(p.T)
-    has = np.bincount(start.active, weights=weigh_active(tasks, start.active), minlength=p.C)
-    has += np.bincount(start.standby_client, weights=weigh_standby(start.standby_task, start.standby_client), minlength=p.C)
-    rows = program.add_rows(np.full(p.C, -FAR), np.maximum(np.floor(room / grain), has).astype(np.int64))
+    room = np.floor(np.minimum(loads.measure_room(most) * (1 - ROUNDING / 4), every) / grain).astype(np.int64)
+    least, active, standby_keys = loads.least_number, np.full(p.T, -1, dtype=np.int64), p.col_keys[:0]
+    if start is not None:
+        active, standby_keys = start.active, start.standby_keys(p.C)
+        has = np.bincount(active, weights=weigh_active(np.arange(p.T), active), minlength=p.C)
+        weight = weigh_standby(start.standby_task, start.standby_client)
+        has += np.bincount(start.standby_client, weights=weight, minlength=p.C)
+        room = np.maximum(room, has).astype(np.int64)
+        least = np.minimum(np.bincount(active, minlength=p.C), least)
+    rows = program.add_rows(np.full(p.C, -FAR), room)
     order = np.argsort(-loads.weight, kind="stable")
     of_task = np.empty(p.T, dtype=np.int64)
-    of_task[order[::-1]] = tasks
+    of_task[order[::-1]] = np.arange(p.T)
     add_weights(program, v, rows, Carried(of_task, weigh_active, weigh_standby))
 
     task, client = p.col_task[v.a_column], p.col_client[v.a_column]
     fits = loads.fits_thread(task, client, most) & (loads.size[client] > 0)
-    barred = v.a[~(fits | (start.active[task] == client))]
+    barred = v.a[~(fits | (active[task] == client))]
     program.add_entries(_add_rows(program, np.zeros(len(barred), dtype=np.int64)), barred, 1)
     if loads.standby is not None:
         task, holder = p.col_task[v.y_column], p.col_client[v.y_column]
         bears = (loads.standby[task] <= most * loads.capacity[holder] * (1 + ROUNDING)) & (loads.size[holder] > 0)
-        had = np.isin(p.col_keys[v.y_column], start.standby_keys(p.C))
-        barred = np.flatnonzero(~bears & ~had)  # a copy there is active
+        barred = np.flatnonzero(~bears & ~np.isin(p.col_keys[v.y_column], standby_keys))  # a copy there is active
         rows = _add_rows(program, np.zeros(len(barred), dtype=np.int64))
         program.add_entries(rows, v.y[barred], 1)
         program.add_entries(rows, v.a[barred], -1)
     if not p.pool_size.any():
-        least = np.minimum(np.bincount(start.active, minlength=p.C), loads.least_number).astype(np.int64)
-        program.add_entries(program.add_rows(least, np.full(p.C, p.T))[client], v.a, 1)
+        program.add_entries(program.add_rows(least.astype(np.int64), np.full(p.C, p.T))[client], v.a, 1)
 
 
 def _add_rows(program: Program, high: IntArray) -> IntArray:

@@ -245,7 +245,7 @@ are examined, and the bound is a bit lower. [pairs]"""
 PARTNERS = 12
 """The number of least loaded clients, and of as many others, that the most loaded one trades with. The least loaded ones alone
 may all hold a copy of the same tasks. In Python the others are drawn at random. [clients]"""
-TRADE_TRIES = 20
+TRADE_TRIES = 40
 """The trades of one client, by their gain, that are examined for two copies of one task on a client. A later one gains little.
 [rounds]"""
 LEAST_GAIN = 0.0001
