@@ -86,7 +86,7 @@ lint: $(READY)  ## ruff, mypy, and who may import whom
 	$(BIN)/lint-imports --no-cache
 
 policy: $(READY)  ## constants of Python and Java made anew of models/optassign_models/policy/policy.toml
-	$(BIN)/python -m optassign_models.policy.generating
+	$(BIN)/python -m optassign_benchmarks.policy
 
 tables: $(READY)  ## tables of the reference made anew of the code that they describe
 	$(BIN)/python docs/site/reference_tables.py

@@ -7,7 +7,7 @@ import pytest
 import reference_tables
 
 from optassign.goals.order import find_plan_goals
-from optassign_models.policy.generating import Section, read_policy
+from optassign_benchmarks.policy import Section, read_policy
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"

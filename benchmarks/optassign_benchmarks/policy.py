@@ -1,4 +1,4 @@
-"""`python -m optassign_models.policy.generating`, or `make policy`: Python's and Java's constants, made from `policy.toml`.
+"""`python -m optassign_benchmarks.policy`, or `make policy`: Python's and Java's constants, made from `policy.toml`.
 
 With `--check` nothing is written: each file that is not fresh is named, and the exit code is 1. A fault in `policy.toml` is
 named with its place, what was found and what is allowed; the exit code is 2.
@@ -17,8 +17,9 @@ from typing import Any
 
 __all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
 
-FOLDER = Path(__file__).parent
-JAVA = FOLDER.parents[2] / "java"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "models" / "optassign_models" / "policy"
+JAVA = ROOT / "java"
 _AMOUNTS = ("ms", "s", "share", "millionths", "days", "times", "work", "cost", "rounds", "steps", "bytes", "characters")
 _THINGS = ("answers", "applications", "clients", "columns", "copies", "entries", "jobs", "lines", "offsets", "pairs")
 UNITS = (*_AMOUNTS, *_THINGS, "recordings", "pixels", "seed", "rows", "tasks", "threads", "variables")
@@ -195,9 +196,7 @@ def _write_number(value: float | list[int | float]) -> str:
 
 def main() -> int:
     """Write what is not fresh, or name it; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m optassign_models.policy.generating", description="Constants made of policy.toml."
-    )
+    parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.policy", description="Constants made of policy.toml.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if something is not fresh")
     check = parser.parse_args().check
     try:
