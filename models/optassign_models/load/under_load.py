@@ -43,10 +43,10 @@ from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, FloatArray, Program
 from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.cp_sat import decide
+from optassign_models.target.deal import deal_places
 from optassign_models.target.highs import prove_best_bound, relax
 from optassign_models.target.objectives import price
 from optassign_models.target.question import Question, list_in_order
-from optassign_models.target.search import find_best
 from optassign_models.target.solver import Effort
 from optassign_models.target.variables import Scope, TargetVariables
 
@@ -79,20 +79,23 @@ def make_question_under_load(
     )
 
 
-def lower_target(problem: Problem, load: LoadTarget, tolerance: float, effort: Effort) -> LoadTarget:
-    """Return the target whose load is within the tolerance of the least one, as far as CP-SAT decides that, by bisection.
-
-    problem: with few pairs of task and client.
-    """
+def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline: Deadline) -> LoadTarget:
+    """Return the target whose load is within the tolerance of the least one, by bisection, as far as CP-SAT decides soon."""
     unreached = load.least
     while math.isfinite(load.most) and load.most > unreached * (1 + max(tolerance, ROUNDING)) * (1 + ROUNDING):
         level = max(unreached * (1 + tolerance), math.sqrt(unreached * load.most))
         question = make_question_under_load(problem, load.loads, level, (), (), None, has_pools=False)
-        placed = find_best(question, effort).placement
-        if placed is None:
+        program = state_target(Scope.of(question))
+        nothing = np.zeros_like(program.matrix.low)
+        decided = decide(program.matrix, nothing, None, NEIGHBOURHOOD_WORK, deadline, presolves=True)
+        placed = None if decided.values is None else deal_places(program.v, decided.values).placement
+        if placed is not None:
+            most = max(unreached * (1 + tolerance), load.loads.greatest_of(placed))
+            load = replace(load, dealt=placed, idle=0, most=most)
+        elif decided.is_impossible:
             unreached = level
         else:
-            load = replace(load, dealt=placed, idle=0, most=max(unreached * (1 + tolerance), load.loads.greatest_of(placed)))
+            break
     return load
 
 

@@ -17,7 +17,7 @@ from optassign_models.goals.load import LOAD
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import Neighbourhoods, lower_target, make_question_under_load, relax_under_load
-from optassign_models.policy.constants import NEIGHBOURHOOD_CLIENTS, ROUNDING
+from optassign_models.policy.constants import CP_SAT_VARIABLES, NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
@@ -40,11 +40,11 @@ class SolvedLoadMethod(LoadMethod):
         self._configured = tuple(goal for goal in self._goals if goal.name in order.configured)
 
     def prepare_case(self, problem: Problem) -> Case:
-        """Return the case of the problem, with a target that CP-SAT lowers where dealing leaves that open, if pairs are few."""
+        """Return the case of the problem. In small groups CP-SAT lowers the target where dealing leaves that open."""
         case = super().prepare_case(problem)
-        if not has_few_pairs(case.problem):
+        if case.problem.T * case.problem.C > CP_SAT_VARIABLES:
             return case
-        return replace(case, load=lower_target(case.problem, get_load(case), self._tolerance, self._effort))
+        return replace(case, load=lower_target(case.problem, get_load(case), self._tolerance, self._effort.deadline))
 
     def place(self, case: Case) -> Found:
         """The best plan that was found, with loads within the tolerance if possible; its bounds."""
