@@ -132,7 +132,7 @@ def _find(answer: TaskAssignment, name: str) -> GoalReport | None:
 
 
 def measure_load(group: Bounded, assignor: str) -> dict[str, object]:
-    """Return the greatest load of the target as a multiple of its bound, and whether it exceeds the limit."""
+    """Return the greatest load of the target as a multiple of its bound, the seconds, and whether it exceeds the limit."""
     state, bound = group
     is_large = len(state.tasks) > _SLOW
     answer, seconds = _ask(state, assignor, 10.0 if is_large else 2.0)

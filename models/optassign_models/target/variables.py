@@ -323,7 +323,7 @@ def _add_up_to(program: Program, high: IntArray) -> IntArray:
 
 
 def _merge(program: Program, scope: Scope, cell: IntArray, most: IntArray, kind: int) -> MergedPlaces:
-    """Make variables for merged places `cell` (k,), each of at most `most` copies: `most` (G × C,)."""
+    """Add for the merged places `cell` (k,) a variable for each pool and for each client, up to the sum of `most` (G × C,)."""
     C = scope.problem.C
     pool, place = np.unique(scope.pool_of_cell[cell], return_inverse=True)
     by_pool = np.bincount(place, weights=most[cell], minlength=len(pool)).astype(np.int64)

@@ -70,6 +70,7 @@ def _measure_cost(facts: Facts) -> int | None:
 
 
 def _find_cost_data(state: ApplicationState) -> object | None:
+    """Return the model's data of `rack_cost`: the traffic with the configured costs; None where racks do not count."""
     from optassign_models.goals.racks import Racks
 
     racks = _find_traffic_data(state)

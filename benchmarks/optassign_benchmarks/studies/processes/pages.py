@@ -81,6 +81,7 @@ def _play_start(_: None, case: _Case) -> Iterator[PlayedRow]:
 
 
 def _play_pairs(_: None, pairs: int) -> Iterator[PlayedRow]:
+    """Yield one row: medians of rebalances with no page open and with pages open, and of their ratio in `pairs` pairs."""
     alone, watched = _answer_in_pairs(_SIZES[0][0][0], pairs)
     ratio = statistics.median(second / first for first, second in zip(alone, watched, strict=True))
     yield PlayedRow(

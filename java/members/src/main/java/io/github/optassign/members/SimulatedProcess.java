@@ -131,7 +131,8 @@ final class SimulatedProcess {
     }
 
     /**
-     * Updates the state of a copy. A running active stays at the end of its changelog; a stopped one keeps its offset.
+     * Updates the state of a copy. A caught-up active runs at the end of its changelog, or is stopped and keeps its
+     * offset. Another copy within the acceptable lag is ready, and the rest restores.
      */
     private void updateState(SimulatedMember member, SimulatedCopy copy, long now) {
         long endOffset = application.endOffsetAt(now, copy.task());

@@ -106,9 +106,10 @@ final class RecordedClientState extends ClientState {
     }
 
     /**
-     * Returns the planned actives of this client, after the assignor's call.
+     * Returns the planned actives of this client, after the assignor's call: of tasks with a changelog those that the
+     * assignor planned, of the others those that it assigned, since it places these last and does not move them.
      *
-     * @param logged the tasks with a changelog; the assignor places the others last and does not move them
+     * @param logged the tasks with a changelog
      */
     SortedSet<TaskId> plannedActive(Set<TaskId> logged) {
         SortedSet<TaskId> planned = new TreeSet<>(activeTasks());

@@ -140,7 +140,10 @@ public final class GroupReader {
         return tasks;
     }
 
-    /** Reads lags as the assignor does: from both offsets of the member that has the copy, which are of one moment. */
+    /**
+     * Reads the lags of standbys as the assignor does: end offset less offset, both as the member that has the standby
+     * reported them at one moment.
+     */
     private static Map<Copy, Long> readLags(StreamsGroupDescription group) {
         Map<Copy, Long> lags = new HashMap<>();
         for (StreamsGroupMemberDescription member : group.members()) {
