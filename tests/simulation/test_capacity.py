@@ -48,6 +48,24 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
     assert "4 instances" in html
 
 
+def test_fewer_warmups_are_tried_where_the_most_break_the_target() -> None:
+    """Copies in slots share the disks of 24 instances: four at once take twice as long as one after the other."""
+    scenario = make_scenario(
+        duration_s=3_000,
+        configs={"num_standby_replicas": 1},
+        subtopologies=[{"partitions": 48, "state": 3_000_000, "input_per_s": 800, "writes": 0}],
+        clients=[{"count": 6, "threads": 2, "process_per_s": 8_000, "restore_per_s": 20_000}],
+        events=[{"at": 600, "do": "crash", "clients": ["c1"], "down_s": 600, "keeps_disk": False}],
+    )
+    target = optassign.CapacityTarget(balance_s=420)
+    ranges = optassign.CapacityRanges(instances=(24, 24), warmups=(1, 4))
+    plan = optassign.plan_capacity(scenario, target, ranges=ranges)
+    assert plan.chosen is not None
+    assert plan.chosen.capacity.warmups < 4
+    four = optassign.CapacityRanges(instances=(24, 24), warmups=(4, 4))
+    assert optassign.plan_capacity(scenario, target, ranges=four).chosen is None
+
+
 def test_a_snapshot_is_no_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "snapshot.json").write_text('{"format": 1}\n', encoding="utf-8")
     code, _, err = run_here(capsys, "plan-capacity", str(tmp_path / "snapshot.json"), "--balance", "1min")

@@ -30,7 +30,7 @@ def render_plan(plan: CapacityPlan, width: int) -> Iterator[RenderableType]:
     if plan.chosen is None:
         yield from wrap_lines((f"{label}: {option.capacity}" for label, option in plan.prices.items()), width)
     yield from wrap_lines(map(_describe_search, plan.searches), width)
-    yield from wrap_lines([f"{plan.runs:,} simulations"], width)
+    yield from wrap_lines([f"{plan.runs:,} simulation{'' if plan.runs == 1 else 's'}"], width)
 
 
 def _list_figures(option: CapacityOption) -> tuple[str, ...]:
@@ -56,8 +56,8 @@ def _describe_search(search: Search) -> str:
     named = {"instances": "instances", "standbys": "standbys", "warmups": "warm-ups"}[search.of]
     if search.broken_above:
         broken = ", ".join(f"{number:,}" for number in search.broken_above)
-        return f"tried {tried} {named}: more are not always better, {broken} break the target; each smaller number was tried"
+        return f"{named} tried: {tried}; more are not always better, {broken} break the target; each smaller number was tried"
     if search.by_bisection:
         more = f"numbers in between were not tried; --{search.of} A-B tries up to {SCANNED:,} one by one"
-        return f"tried {tried} {named}, by bisection: {more}"
-    return f"tried {tried} {named}, one by one"
+        return f"{named} tried: {tried}, by bisection: {more}"
+    return f"{named} tried: {tried}, one by one"

@@ -137,8 +137,9 @@ def plan_capacity(
 ) -> CapacityPlan:
     """Find the fewest instances that keep a target over a scenario, then the fewest standbys, then the fewest warm-ups.
 
-    Each number of instances is tried with the most warm-ups of the range. Instances are added to and taken from the kinds that
-    are present at the start, in their proportion. Each kind keeps one instance, and instances that an event names stay.
+    Each number of instances is tried with each number of standbys and of warm-ups, the most warm-ups first, until one keeps the
+    target. Instances are added to and taken from the kinds that are present at the start, in their proportion. Each kind keeps
+    one instance, and instances that an event names stay.
 
     Args:
         scenario: a scenario, the path of one in TOML, or the name of one in optassign.
@@ -287,10 +288,10 @@ class _Planner:
         )
 
     def _find(self, most: Capacity) -> Capacity | None:
-        instances = self._search("instances", lambda number: self._find_standbys(replace(most, instances=number)) is not None)
+        instances = self._search("instances", lambda number: self._find_kept(replace(most, instances=number)) is not None)
         if instances is None:
             return None
-        found = self._find_standbys(replace(most, instances=instances))
+        found = self._find_kept(replace(most, instances=instances))
         assert found is not None
         low, high = self._bounds["standbys"]
         if low < high:
@@ -299,11 +300,17 @@ class _Planner:
         assert warmups is not None
         return replace(found, warmups=warmups)
 
-    def _find_standbys(self, most: Capacity) -> Capacity | None:
-        """Return the capacity with the fewest standbys that keeps the target, or None. Every number is tried, because more
-        standbys use more disk."""
-        low, high = self._bounds["standbys"]
-        each = (replace(most, standbys=number) for number in range(low, high + 1))
+    def _find_kept(self, most: Capacity) -> Capacity | None:
+        """Return the capacity with the fewest standbys that keeps the target, or None.
+
+        Every number is tried: more standbys use more disk, and more warm-ups share it.
+        """
+        standbys, warmups = self._bounds["standbys"], self._bounds["warmups"]
+        each = (
+            replace(most, standbys=copies, warmups=slots)
+            for copies in range(standbys[0], standbys[1] + 1)
+            for slots in range(warmups[1], warmups[0] - 1, -1)
+        )
         return next((capacity for capacity in each if self._keeps(capacity)), None)
 
     def _search(self, of: str, keeps: Callable[[int], bool]) -> int | None:

@@ -84,7 +84,8 @@ def _choose(arguments: Namespace) -> "list[Instance]":
     sizes, families = arguments.size or SIZES[:-1], arguments.family or FAMILIES
     chosen = [each for each in by_name.values() if each.size in sizes and each.family in families]
     if not chosen:
-        raise UsageError("--family: found no instance of this size; allowed: a size that the family has")
+        allowed = ", ".join(dict.fromkeys(each.size for each in by_name.values() if each.family in families))
+        raise UsageError(f"--size: found no instance of this family; allowed: {allowed}")
     return chosen
 
 
@@ -107,7 +108,7 @@ def _export(chosen: "Sequence[Instance]", known: "dict[str, BestKnown]", folder:
     for instance in chosen:
         text = _make(instance, known).model_dump_json(exclude_defaults=True)
         write_text(text + "\n", str(folder / f"{instance.name}.json"))
-    print(f"{len(chosen)} snapshots in {folder}", file=sys.stderr)
+    print(f"{len(chosen)} snapshot{'' if len(chosen) == 1 else 's'} in {folder}", file=sys.stderr)
     return DONE
 
 
