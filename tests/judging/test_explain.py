@@ -13,7 +13,7 @@ from optassign.formats.assignment import Report, TaskAssignment, Waiting
 from optassign.formats.state import ApplicationState
 from optassign.judging.explain import explain_answer, explain_client, explain_task
 from optassign.judging.explanation import Why
-from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
+from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines, waiting_to_lines
 from optassign.judging.metrics import measure
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.placement import TaskPlacement
@@ -314,3 +314,17 @@ def test_loads_are_explained_if_load_is_balanced() -> None:
     stayed = next(task for task, (client,) in TaskPlacement.of(state, given).active.items() if client != "c")
     elsewhere = [c for c in explain_task(state, given, stayed).candidates if c.now is None]
     assert all(candidate.load_with_it is not None and candidate.load_with_it > 1.05 for candidate in elsewhere)
+
+
+def test_copies_waited_for_are_named_with_their_lags_and_the_others_counted() -> None:
+    waiting = [
+        Waiting(task="0_0", process_id="a", role="active", lag=None, slot=True),
+        Waiting(task="0_1", process_id="b", role="standby", lag=1_500, slot=False),
+        Waiting(task="0_2", process_id="b", role="standby", lag=0, slot=False),
+    ]
+    lines = list(waiting_to_lines(waiting, shown=2))
+    assert lines[0] == "waits for 3 copies, 1 being restored now:"
+    assert "lag not known, being restored" in lines[1]
+    assert "1,500 offsets to go, waits for its turn" in lines[2]
+    assert lines[3:] == ["  and 1 more"]
+    assert list(waiting_to_lines(waiting, shown=3))[-1].startswith("  0_2")

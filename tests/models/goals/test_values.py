@@ -13,6 +13,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVES_NOT_CAUGHT_UP, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.disk import list_sizes
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers, weigh_tags
 from optassign_models.problem import Placement
@@ -68,3 +69,12 @@ def test_load_is_the_greatest_in_thousandths_of_an_even_spread(active: list[int]
     state = make_snapshot(tasks, {"a": {}, "b": {}}, options={"goals": ["load", "restore_work"]})
     problem, forced = prepare(read_situation(state).problem)
     assert evaluate(problem, forced, place(active), (LOAD,)) == {"load": value}
+
+
+def test_state_is_in_even_spreads_over_the_clients_that_stay() -> None:
+    """Two tasks of 30 and 10 offsets: client c drains, so an even spread is 20 offsets, not 13."""
+    clients: dict[str, dict[str, int]] = {"a": {}, "b": {}, "c": {}}
+    state = make_snapshot({"0_0": 30, "0_1": 10}, clients, num_standby_replicas=0)
+    drains = tuple(client.model_copy(update={"draining": client.process_id == "c"}) for client in state.clients)
+    problem = read_situation(state.model_copy(update={"clients": drains})).problem
+    assert list_sizes(problem).tolist() == [1_500_000, 500_000]

@@ -69,3 +69,15 @@ def test_standbys_are_the_cheapest_beside_the_active(seed: int) -> None:
     cost[np.arange(problem.T), active] = np.iinfo(np.int64).max
     chosen = cost[placed.standby_task, placed.standby_client]
     assert chosen.tolist() == cost[placed.standby_task].min(axis=1).tolist()
+
+
+@SEEDS
+def test_standbys_that_weigh_something_stay_within_the_room_of_their_cheapest_clients(seed: int) -> None:
+    state = generate("partial", 7, 3, 1, weights=0.8, stateless=0.0, seed=seed)
+    options = state.options.model_copy(update={"standby_load": 1.0})
+    problem, forced = prepare(read_situation(state.model_copy(update={"options": options})).problem)
+    loads = read_loads(problem)
+    active = np.arange(problem.T) % problem.C
+    level = 1.3 * loads.greatest_of(place_standbys(problem, forced, loads, active, 1.0))
+    placed = place_standbys(problem, forced, loads, active, level)
+    assert loads.greatest_of(placed) <= level * (1 + 1e-6)
