@@ -250,7 +250,7 @@ def test_the_list_names_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     assert "weighted_cost" in out
     code, _, err = run_here(capsys, "benchmark", "instances", "--list", "--size", "huge", "--family", "weights")
     assert code == 2
-    assert "no instance of this size" in err
+    assert "found no instance of this family; allowed: tiny, small, medium" in err
 
 
 def test_the_table_is_packed() -> None:

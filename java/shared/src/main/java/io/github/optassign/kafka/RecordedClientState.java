@@ -106,8 +106,8 @@ final class RecordedClientState extends ClientState {
     }
 
     /**
-     * Returns the planned actives of this client, after the assignor's call: of tasks with a changelog those that the
-     * assignor planned, of the others those that it assigned, since it places these last and does not move them.
+     * Returns the planned actives of this client, after the assignor's call. Tasks with a changelog count where the
+     * assignor planned them, the others where it assigned them, as it places these last.
      *
      * @param logged the tasks with a changelog
      */

@@ -141,8 +141,8 @@ public final class GroupReader {
     }
 
     /**
-     * Reads the lags of standbys as the assignor does: end offset less offset, both as the member that has the standby
-     * reported them at one moment.
+     * Reads the lags of standbys, end offset less offset. Like the assignor, it takes both from the standby's member,
+     * which reported them at one moment.
      */
     private static Map<Copy, Long> readLags(StreamsGroupDescription group) {
         Map<Copy, Long> lags = new HashMap<>();
