@@ -17,7 +17,7 @@ from optassign_models.goals.goal import Carried, GoalModel
 from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 
-_EVEN = 10**6
+_EVEN_SPREAD = 10**6
 
 
 def list_sizes(p: Problem) -> IntArray:
@@ -94,7 +94,7 @@ class _Trades:
         """Make one trade of the fullest client; whether there was one."""
         giver = int(np.argmax(self._kept))
         others = np.flatnonzero((self._kept < self._kept[giver]) & (~self._problem.draining | self._problem.draining[giver]))
-        if self._kept[giver] <= _EVEN or not len(others):
+        if self._kept[giver] <= _EVEN_SPREAD or not len(others):
             return False
         chosen = others
         if len(others) > 2 * DISK_PARTNERS:
@@ -118,7 +118,7 @@ class _Trades:
         C, cost_of = self._problem.C, self._problem.cost_of
         cost = cost_of(of_giver[row] * C + there[column]) + cost_of(of_others[column] * C + giver)
         cost -= cost_of(of_giver[row] * C + giver) + cost_of(of_others[column] * C + there[column])
-        best = int(np.lexsort((cost, np.maximum(greater[row, column], _EVEN)))[0])
+        best = int(np.lexsort((cost, np.maximum(greater[row, column], _EVEN_SPREAD)))[0])
         one, other = int(mine[row[best]]), int(theirs[column[best]])
         client = int(self._client[other])
         self._held[self._task[one], [giver, client]] = False, True

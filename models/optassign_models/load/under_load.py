@@ -67,8 +67,9 @@ def make_question_under_load(
     *,
     has_pools: bool,
 ) -> Question:
-    """Return the goals in their order, with loads up to `most`. Copies of `start` are allowed, whatever they weigh.
+    """Return the goals in their order, with loads up to `most`.
 
+    start: copies that are allowed, whatever they weigh; None: no such copies.
     has_pools: count copies in pools; otherwise all pairs of task and client are candidates.
     """
     problem, forced = prepare(problem if has_pools else problem.with_all_columns())

@@ -70,7 +70,7 @@ class LoadMethod(Method):
         """Return whether a new plan lowers the greatest load of the previous assignment by less than `min_gain`."""
         load = get_load(case)
         greatest, idle = load.measure(previous)
-        return idle <= load.idle and greatest - load.loads.greatest_of(case.search_rough().whole) < self._min_gain
+        return idle <= load.idle and greatest - load.loads.greatest_of(case.search_least_imbalance().whole) < self._min_gain
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """Return the goals asked for in addition to load and the default order → why this method does not serve them."""

@@ -53,9 +53,9 @@ class Case:
         """Return the plan that the method finds."""
         return self.search_once("plan", self.method.find_plan)
 
-    def search_rough(self) -> Found:
+    def search_least_imbalance(self) -> Found:
         """Return the placement of little imbalance that the method finds."""
-        return self.search_once("rough", self.method.find_least_imbalance)
+        return self.search_once("least imbalance", self.method.find_least_imbalance)
 
     def search_once(self, name: str, search: Callable[[Self], Found]) -> Found:
         """Return the result of a search, which is made the first time that this name is asked for."""

@@ -64,9 +64,9 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
     With the cases that were searched.
     """
     with clock.stage("plan"):
-        rough = find_least_imbalance_plan(situation, case)
-    widened = case.widen_target_to(rough)
-    cases, step = [widened], _solve_widened(situation, widened, rough, clock)
+        nearest = find_least_imbalance_plan(situation, case)
+    widened = case.widen_target_to(nearest)
+    cases, step = [widened], _solve_widened(situation, widened, nearest, clock)
     for _ in range(MENDING_ROUNDS):
         if step.plan is not None or step.followup:
             break
@@ -85,15 +85,15 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
     return replace(step, notes=(Note.WIDENED, *step.notes)), cases
 
 
-def _solve_widened(situation: Situation, case: Case, rough: Placement, clock: Clock) -> Step:
-    """Solve the stages from `now` on, in a case whose target is widened to a rough plan."""
+def _solve_widened(situation: Situation, case: Case, nearest: Placement, clock: Clock) -> Step:
+    """Solve the stages from `now` on, in a case whose target is widened to the plan of least imbalance."""
     with clock.stage("now"):
         step = keep_at_rest(situation, case) or answer_at_once(situation, case)
     if step is not None:
         return step
     with clock.stage("plan"):
         found = case.search_plan()
-    found = found if found.placement is not None else Found(rough, found_by=FoundBy.GREEDY)
+    found = found if found.placement is not None else Found(nearest, found_by=FoundBy.GREEDY)
     return take_step(situation, case, choose_target(situation, case, found), clock)
 
 
@@ -112,11 +112,11 @@ def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
     Among equals the remembered plan comes first, then the assignment before. Otherwise placements of equal imbalance would take
     turns, each outside the shares that the other has widened.
     """
-    rough = case.search_rough().whole
+    nearest = case.search_least_imbalance().whole
     for own in (case.problem.remembered_plan, situation.previous):
-        if own is not None and case.breaks_no_more_limits(own, rough) and case.has_no_more_imbalance(own, rough):
+        if own is not None and case.breaks_no_more_limits(own, nearest) and case.has_no_more_imbalance(own, nearest):
             return own
-    return rough
+    return nearest
 
 
 def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
@@ -130,5 +130,5 @@ def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
             found = later.search_plan().placement
         if found is not None and case.may_be_plan(found):
             return found
-    rough = later.search_rough().whole
-    return rough if case.has_fewer_faults(rough, answer) else None
+    nearest = later.search_least_imbalance().whole
+    return nearest if case.has_fewer_faults(nearest, answer) else None

@@ -89,17 +89,19 @@ class SolvedLoadMethod(LoadMethod):
 
         The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
         """
-        question = self._pose(case, start, limits)
+        question = self._state_question(case, start, limits)
         found = read_answer(find_best(question, self._effort), question.objectives)
         return found if _is_within(case, start) else replace(found, bounds={})
 
-    def _pose(self, case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+    def _state_question(self, case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
         load = get_load(case)
         return make_question_under_load(case.problem, load.loads, load.most, self._goals, limits, start, has_pools=False)
 
     def make_question(self, case: Case) -> Question | None:
         """The goals after the load, with loads within the tolerance; None for a group of many pairs, which has no one model."""
-        return self._pose(case, case.search_rough().whole, case.limits.placements) if has_few_pairs(case.problem) else None
+        if not has_few_pairs(case.problem):
+            return None
+        return self._state_question(case, case.search_least_imbalance().whole, case.limits.placements)
 
     def search_limited_plan(self, case: Case, free: Found) -> Found:
         """Return the plan of one program with all goals and the limits as rows, if pairs are few.
@@ -116,11 +118,11 @@ class SolvedLoadMethod(LoadMethod):
 
     def find_least_imbalance(self, case: Case) -> Found:
         """Return the plan with the load that it has, or any placement that keeps the limits."""
-        rough = super().find_least_imbalance(case)
-        if case.keeps_limits(rough.whole) or not has_few_pairs(case.problem):
-            return rough
+        found = super().find_least_imbalance(case)
+        if case.keeps_limits(found.whole) or not has_few_pairs(case.problem):
+            return found
         result = find_least_imbalance(case, self._effort)
-        return replace(rough, placement=result.placement or rough.placement, limited=rough.limited or result.is_cut_short)
+        return replace(found, placement=result.placement or found.placement, limited=found.limited or result.is_cut_short)
 
     def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
         """Return whether some placement keeps the limits: by single moves, otherwise by the program of the target."""
@@ -130,7 +132,7 @@ class SolvedLoadMethod(LoadMethod):
         """Return None if the plan is better in the other goals (a); otherwise an empty mapping."""
         if not self._configured or not has_few_pairs(case.problem):
             return {}
-        mine, theirs = (self._evaluate(case, each, self._configured) for each in (now, case.search_rough().whole))
+        mine, theirs = (self._evaluate(case, each, self._configured) for each in (now, case.search_least_imbalance().whole))
         return {} if mine <= theirs else None
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:

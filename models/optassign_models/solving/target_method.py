@@ -66,7 +66,7 @@ class TargetMethod(Method):
         if self.order.is_weighted:
             return Found(None)
         goals = (*find_goals(self.order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
-        question = replace(self._pose(case, list_in_order(goals)), is_now=True)
+        question = replace(self._state_question(case, list_in_order(goals)), is_now=True)
         answer = find_best(question, self.effort)
         found = read_answer(answer, question.objectives)
         if found.placement is None:
@@ -110,12 +110,12 @@ class TargetMethod(Method):
     def make_question(self, case: Case) -> Question:
         """Return the plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
         if not self.order.is_weighted:
-            return replace(self._pose(case, list_in_order(self.goals)), start=self.start)
+            return replace(self._state_question(case, list_in_order(self.goals)), start=self.start)
         problem, forced = express_in_changelogs(case.problem)
-        question = replace(self._pose(case, (weigh(self.order.weights),)), problem=problem, forced=forced)
+        question = replace(self._state_question(case, (weigh(self.order.weights),)), problem=problem, forced=forced)
         return replace(question, shares=case.shares, shares_bind=False, start=self.start)
 
-    def _pose(self, case: Case, objectives: tuple[Objective, ...]) -> Question:
+    def _state_question(self, case: Case, objectives: tuple[Objective, ...]) -> Question:
         return Question(case.problem, case.forced, case.target, objectives, limits=case.limits.placements)
 
     def _trade_for_disks(self, case: Case, found: Found) -> Found:
