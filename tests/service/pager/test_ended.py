@@ -20,8 +20,14 @@ def forget(service: ServiceHere, *options: str) -> None:
 
 
 def find_row(service: ServiceHere, application: str) -> dict[str, str]:
-    rows = service.client.get("/v1/history").json()["applications"]
-    return next(row["status"] for row in rows if row["application"] == application)
+    """Return the application's status in the list, which shows it once its first recording is written."""
+
+    def find_status() -> dict[str, str] | None:
+        rows = service.client.get("/v1/history").json()["applications"]
+        return next((row["status"] for row in rows if row["application"] == application), None)
+
+    found: dict[str, str] = wait_until(find_status)
+    return found
 
 
 def test_a_forgotten_application_is_no_alert_until_it_is_back(tmp_path: Path) -> None:
