@@ -72,7 +72,7 @@ public class Orders {
 
 def documented(beginning: str) -> list[str]:
     """Return the words of the only command of docs/get-started/install.md with this beginning."""
-    (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(beginning))
+    (line,) = (line for line in map(str.strip, PAGE.read_text(encoding="utf-8").splitlines()) if line.startswith(beginning))
     return [word.strip("'") for word in line.split()]
 
 

@@ -22,6 +22,7 @@ from optassign_models.policy.constants import (
     MOMENT_MS,
     MOST_DOUBLINGS,
     NO_PROGRESS_LOOK_MS,
+    OUTWAITED,
     REBALANCE_MS,
     TRUSTED_MS,
 )
@@ -110,7 +111,8 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
     """Return the longest wait in ms: the time for which each client's copies have been under way, less if its rate is unsure.
 
     The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is. A
-    steady rate that was measured for long sets no limit.
+    steady rate that was measured for long sets no limit. In a large group a few copies may be waited for longer: there one
+    of many clients is nearly always unsure, and the whole group would rebalance for it.
     """
     if progress is None:
         return np.inf
@@ -118,7 +120,7 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
     longest = np.where(pace.is_steady & (pace.ms >= TRUSTED_MS), np.inf, 0.0)
     share = np.where(pace.is_steady, 1.0, LOOK_AGAIN)[client]
     np.maximum.at(longest, client, share * progress.find_under_way(relevant))
-    return max(float(FIRST_LOOK_MS), float(longest[client].min()))
+    return max(float(FIRST_LOOK_MS), float(np.sort(longest[client])[int(OUTWAITED * len(client))]))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:

@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
  *   <li>where tasks weigh differently, what {@link LoadPlanChooser} decides;
  *   <li>the previous assignment, if it may simply stay (R7), and its copies are in as many zones as those of a new
  *       plan;
- *   <li>a plan of several tags that is {@link #isReached reached} (R11);
+ *   <li>a plan with tags that is {@link #isReached reached} (R11);
  *   <li>the remembered plan while it {@link #stays} (R11);
  *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link Downtime}), and the standbys of each client's
  *       tasks ({@link Takeovers}).
@@ -53,7 +53,7 @@ public final class PlanChooser {
         if (mayRest && !spread.matters()) {
             return before;
         }
-        if (before != null && isReached(snapshot, previous, before)) {
+        if (before != null && spread.matters() && isReached(previous, before)) {
             return before;
         }
         Placement fresh = makeFresh(snapshot, ranks, previous, traffic);
@@ -93,13 +93,13 @@ public final class PlanChooser {
     }
 
     /**
-     * Returns whether the group has reached a plan with several tags. Such a plan stays, since a new search may find
-     * more values by chance.
+     * Returns whether the same group has reached its plan. A plan with tags stays then, since a search that begins
+     * elsewhere may find more values or a better balance by chance.
      */
-    private static boolean isReached(Snapshot snapshot, Previous previous, Placement before) {
-        boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
+    private static boolean isReached(Previous previous, Placement before) {
         Placement remembered = previous.plan();
-        return isSame && snapshot.tagCount() > 1 && remembered != null && remembered.hasSameCopies(before);
+        boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
+        return isSame && remembered != null && remembered.hasSameCopies(before);
     }
 
     /**

@@ -55,6 +55,8 @@ public final class FollowupPolicy {
      * steady rate. [share]
      */
     public static final double LOOK_AGAIN = 0.7;
+    /** The share of awaited copies that a wait may exceed the time under way of. [share] */
+    public static final double OUTWAITED = 0.125;
     /** The longest delay of a follow-up that every client asks for; one client asks for a later one. [ms] */
     public static final long ASKED_BY_ALL_MS = 30_000;
     /**

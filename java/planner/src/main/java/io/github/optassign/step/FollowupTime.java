@@ -11,7 +11,6 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -122,17 +121,23 @@ public final class FollowupTime {
     /**
      * Returns the longest wait in ms: the time for which each client's copies have been under way, less if its rate is
      * unsure. Such looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is. A
-     * steady rate that was measured for long sets no limit.
+     * steady rate that was measured for long sets no limit. In a large group a few copies may be waited for longer:
+     * there one of many clients is nearly always unsure, and the whole group would rebalance for it.
      */
     private double boundWait(List<Copy> copies) {
         Map<Integer, Double> longest = new HashMap<>();
-        copies.stream().filter(Copy::isAwaited).forEach(copy -> {
+        List<Copy> awaited = copies.stream().filter(Copy::isAwaited).toList();
+        awaited.forEach(copy -> {
             double share = rates.isSteady(copy.client, 0) ? 1 : FollowupPolicy.LOOK_AGAIN;
             boolean isTrusted = rates.isSteady(copy.client, FollowupPolicy.TRUSTED_MS);
             double longestHere = isTrusted ? Double.POSITIVE_INFINITY : share * copy.underWayMs;
             longest.merge(copy.client, longestHere, Math::max);
         });
-        return Math.max(FollowupPolicy.FIRST_LOOK_MS, Collections.min(longest.values()));
+        double[] limits = awaited.stream()
+                .mapToDouble(copy -> longest.get(copy.client))
+                .sorted()
+                .toArray();
+        return Math.max(FollowupPolicy.FIRST_LOOK_MS, limits[(int) (FollowupPolicy.OUTWAITED * limits.length)]);
     }
 
     /** Returns whether a task is active elsewhere though the plan's client is caught up. */
