@@ -1,7 +1,8 @@
-"""Results: what a search found and who proved it; one rebalance in arrays, and how it came about."""
+"""Results: what a search found and who proved it; one rebalance in arrays, how it came about, and the time for both."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -181,3 +182,21 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A point in time by the monotonic clock, in seconds: a guard for solvers, whatever their limits in work say."""
+
+    at: float
+    """Infinite if there is none."""
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """Return a deadline `seconds` seconds from now."""
+        return cls(math.inf if seconds is None else time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds left, not below 0."""
+        return max(0.0, self.at - time.monotonic())

@@ -11,8 +11,8 @@ from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.errors import ArgumentError
 from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
-from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
+from optassign_models.results import Deadline
 from optassign_models.target.objectives import price
 from optassign_models.target.search import has_few_pairs, state_in_full
 

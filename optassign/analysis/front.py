@@ -14,9 +14,9 @@ from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.translating.snapshot import read_situation
-from optassign_models.deadline import Deadline
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
+from optassign_models.results import Deadline
 from optassign_models.target.question import Objective, Question, list_in_order
 from optassign_models.target.search import find_best
 from optassign_models.target.solver import Effort

@@ -16,10 +16,9 @@ from optassign.judging.validation import validate
 from optassign.translating.answer import write_answer
 from optassign.translating.snapshot import read_plan, read_situation
 from optassign.utilities import AssignmentError
-from optassign_models.deadline import Deadline
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
-from optassign_models.results import LimitHit, Reason
+from optassign_models.results import Deadline, LimitHit, Reason
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 from optassign_models.solving.solved_load_method import SolvedLoadMethod

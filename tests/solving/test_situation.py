@@ -15,7 +15,7 @@ from optassign.generating import SHAPES, generate
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.answer import write_answer
 from optassign.translating.snapshot import read_situation
-from optassign_models.deadline import Deadline
+from optassign_models.results import Deadline
 from optassign_models.solving.solve import solve
 
 

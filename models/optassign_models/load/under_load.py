@@ -18,7 +18,6 @@ from typing import cast
 
 import numpy as np
 
-from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import Carried
@@ -38,7 +37,7 @@ from optassign_models.policy.constants import (
     ROUNDING,
 )
 from optassign_models.problem import IntArray, Placement, Problem
-from optassign_models.results import ProvedBy
+from optassign_models.results import Deadline, ProvedBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, FloatArray, Program
 from optassign_models.target.constraints import add_weights, state_target

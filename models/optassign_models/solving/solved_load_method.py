@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from optassign_models.deadline import Deadline
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.default_order import RESTORE_WORK
 from optassign_models.goals.load import LOAD
@@ -19,7 +18,7 @@ from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import Neighbourhoods, lower_target, make_question_under_load, relax_under_load
 from optassign_models.policy.constants import CP_SAT_VARIABLES, NEIGHBOURHOOD_CLIENTS, ROUNDING
 from optassign_models.problem import Placement, Problem, make_placement
-from optassign_models.results import Found, FoundBy
+from optassign_models.results import Deadline, Found, FoundBy
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.load_method import LoadMethod, finish_under_load, get_load, place_under_load
 from optassign_models.solving.method import Case

@@ -18,7 +18,7 @@ from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import SECONDS_PER_ARC
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives
-from optassign_models.results import Found, FoundBy, ProvedBy
+from optassign_models.results import Deadline, Found, FoundBy, ProvedBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method, is_within_a_little
@@ -130,7 +130,8 @@ class TargetMethod(Method):
 
     def _leave_time(self, problem: Problem) -> Effort:
         """Return the effort that leaves time for a plan without a solver."""
-        return replace(self.effort, deadline=self.effort.deadline.less(expect_seconds_without_solver(problem)))
+        deadline = self.effort.deadline
+        return replace(self.effort, deadline=Deadline(deadline.at - expect_seconds_without_solver(problem)))
 
     def _find_greedy_plan(self, case: Case, found: Found) -> Found:
         """Return greedy's plan of the default order, if it keeps shares and limits, and the bound of the first goal."""

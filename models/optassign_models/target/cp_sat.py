@@ -7,9 +7,9 @@ import math
 import numpy as np
 from ortools.sat.python import cp_model
 
-from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.problem import IntArray
+from optassign_models.results import Deadline
 from optassign_models.target.arrays import Decided, Matrix
 
 MOST = 1 << 61

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2, solution_pb2
 from ortools.math_opt.core.python import solver as math_opt
 
-from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import DUAL_PARTS, ITERATIONS, NODES, SCALED_BITS
 from optassign_models.problem import IntArray
+from optassign_models.results import Deadline
 from optassign_models.target.arrays import Decided, FloatArray, Matrix
 
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)

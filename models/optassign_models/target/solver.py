@@ -18,7 +18,6 @@ from itertools import takewhile
 
 import numpy as np
 
-from optassign_models.deadline import Deadline
 from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import (
     ACCEPTED_GAP_PARTS,
@@ -32,7 +31,7 @@ from optassign_models.policy.constants import (
     WHOLE_TOLERANCE,
 )
 from optassign_models.problem import IntArray
-from optassign_models.results import ProvedBy
+from optassign_models.results import Deadline, ProvedBy
 from optassign_models.target.arrays import FloatArray, Matrix, is_whole
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.cp_sat import EXACT, MOST, decide

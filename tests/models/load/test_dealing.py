@@ -9,7 +9,6 @@ import pytest
 
 from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
-from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate, find_goals
 from optassign_models.load.dealing import Copies, deal, even_out
@@ -17,6 +16,7 @@ from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_lo
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import Neighbourhoods, make_question_under_load, relax_under_load
 from optassign_models.problem import IntArray, Problem, make_placement
+from optassign_models.results import Deadline
 from optassign_models.target.solver import Effort, Solver
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from optassign_models.deadline import Deadline
+from optassign_models.results import Deadline
 from optassign_models.target.arrays import Matrix, Program
 from optassign_models.target.highs import fix_to_optima, prove_bound, relax, search
 

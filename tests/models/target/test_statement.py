@@ -14,11 +14,11 @@ from tiny_limits import draw_limits
 from tiny_placements import to_placement
 
 from optassign.translating.snapshot import read_situation
-from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import Problem
+from optassign_models.results import Deadline
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import variables
 from optassign_models.target.constraints import TargetProgram, state_target

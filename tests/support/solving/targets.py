@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from optassign_models.deadline import Deadline
 from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER, GoalModel
 from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
+from optassign_models.results import Deadline
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.method import Case
 from optassign_models.target.question import Question, express_in_changelogs, list_in_order, weigh
