@@ -22,9 +22,9 @@ from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
+from optassign_models.load.dealing import LoadTarget
 from optassign_models.load.loads import LoadArrays
 from optassign_models.load.placing import price_actives
-from optassign_models.load.target import LoadTarget
 from optassign_models.policy.constants import (
     CLASS_RATIO,
     NEIGHBOURHOOD_CLIENTS,

@@ -14,9 +14,8 @@ import numpy as np
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD
-from optassign_models.load.dealing import even_out
+from optassign_models.load.dealing import LoadTarget, even_out
 from optassign_models.load.placing import choose_least_loaded, place_actives, place_standbys
-from optassign_models.load.target import LoadTarget
 from optassign_models.policy.constants import EVEN_LOAD
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives

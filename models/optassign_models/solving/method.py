@@ -13,7 +13,7 @@ from optassign_models.forced import Forced, find_forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
-from optassign_models.load.target import LoadTarget
+from optassign_models.load.dealing import LoadTarget
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
