@@ -21,8 +21,7 @@ from optassign_models.problem import Placement
 from optassign_models.results import Deadline, LimitHit, Reason
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
-from optassign_models.solving.solved_load_method import SolvedLoadMethod
-from optassign_models.solving.target_method import TargetMethod, expect_seconds_without_solver
+from optassign_models.solving.solver_methods import SolvedLoadMethod, TargetMethod, expect_seconds_without_solver
 from optassign_models.target.solver import Effort, Solver
 
 LEAST_SECONDS = 0.01

@@ -13,8 +13,7 @@ from optassign.translating.answer import write_answer
 from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
-from optassign_models.solving.greedy_method import GreedyMethod
-from optassign_models.solving.load_method import LoadMethod
+from optassign_models.solving.heuristic_methods import GreedyMethod, LoadMethod
 from optassign_models.solving.method import Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve

@@ -19,7 +19,7 @@ from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_move
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import ShareFamilies, compute_shares
-from optassign_models.solving.target_method import TargetMethod
+from optassign_models.solving.solver_methods import TargetMethod
 
 SEEDS = take_few(range(400), 100)
 

@@ -12,7 +12,7 @@ from tiny_placements import to_placement
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.shares import ShareBounds, count_copies
-from optassign_models.solving.target_method import TargetMethod, find_least_imbalance
+from optassign_models.solving.solver_methods import TargetMethod, find_least_imbalance
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))

@@ -19,7 +19,7 @@ from optassign.simulation.convergence import converge
 from optassign_models.flows import FlowError, Network
 from optassign_models.problem import IntArray
 from optassign_models.results import Found
-from optassign_models.solving import greedy_method, target_method
+from optassign_models.solving import heuristic_methods, solver_methods
 from optassign_models.target import search, solver
 from optassign_models.target.arrays import Decided
 from optassign_models.target.question import Question
@@ -106,7 +106,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
     """The flow of this rebalance makes every task active on the first client, regardless of state."""
     state = generate("scale-out", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    monkeypatch.setattr(target_method, "find_least_imbalance_actives", all_on_the_first)
+    monkeypatch.setattr(solver_methods, "find_least_imbalance_actives", all_on_the_first)
     with caplog.at_level(logging.ERROR):
         given = assign(state, "cp-sat")
     assert validate(state, given) == []
@@ -118,7 +118,7 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
 def test_a_balanced_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     state = generate("scale-in", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    honest = target_method.TargetMethod.find_balanced_now
+    honest = solver_methods.TargetMethod.find_balanced_now
 
     def lies(*arguments: Any) -> Found:
         found = honest(*arguments)
@@ -126,7 +126,7 @@ def test_a_balanced_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest
         broken = replace(found.placement, active=np.zeros_like(found.placement.active))
         return replace(found, placement=broken)
 
-    monkeypatch.setattr(target_method.TargetMethod, "find_balanced_now", lies)
+    monkeypatch.setattr(solver_methods.TargetMethod, "find_balanced_now", lies)
     given = assign(state, "cp-sat")
     assert validate(state, given) == []
     assert the_same_copies(given, greedy)
@@ -180,10 +180,10 @@ def test_the_least_imbalance_is_enough_if_no_answer_is_balanced(assignor: str, m
 
     state = generate("scale-out", 16, 4, 1, seed=3)
     if assignor == "cp-sat":
-        monkeypatch.setattr(target_method, "find_best", find)
+        monkeypatch.setattr(solver_methods, "find_best", find)
     else:
-        monkeypatch.setattr(greedy_method.GreedyMethod, "find_balanced_now", lambda *_: impossible)
-        monkeypatch.setattr(greedy_method.GreedyMethod, "find_plan", lambda *_: impossible)
+        monkeypatch.setattr(heuristic_methods.GreedyMethod, "find_balanced_now", lambda *_: impossible)
+        monkeypatch.setattr(heuristic_methods.GreedyMethod, "find_plan", lambda *_: impossible)
     given = assign(state, assignor)
     assert validate(state, given) == []
     assert any("least imbalance" in note for note in given.report.notes)

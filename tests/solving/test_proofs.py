@@ -28,8 +28,8 @@ from optassign_models.problem import make_placement
 from optassign_models.rebalance import rebalance, rebalance_values
 from optassign_models.results import Note
 from optassign_models.shares import compute_shares
-from optassign_models.solving import target_method
-from optassign_models.solving.target_method import read_answer
+from optassign_models.solving import solver_methods
+from optassign_models.solving.solver_methods import read_answer
 from optassign_models.target.question import list_in_order
 from optassign_models.target.search import TargetAnswer
 
@@ -189,7 +189,7 @@ def test_a_search_cut_short_at_rest_is_reported(monkeypatch: pytest.MonkeyPatch)
     """Lack of time left open whether a settled group is at the optimum of its racks."""
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     state = with_configs(state, rack_aware_assignment_strategy="min_traffic")
-    monkeypatch.setattr(target_method, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))
+    monkeypatch.setattr(solver_methods, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))
     given = assign(state)
     assert given.report.termination.reason == "rest"
     assert given.report.termination.limit == "time"

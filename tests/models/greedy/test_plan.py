@@ -26,7 +26,7 @@ from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares, count_copies
-from optassign_models.solving.target_method import TargetMethod
+from optassign_models.solving.solver_methods import TargetMethod
 
 SEEDS = range(300)
 BATCH = 30

@@ -16,7 +16,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.limits import Kind, PlacementLimit, list_broken, mend
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import compute_shares
-from optassign_models.solving.target_method import can_hold_together
+from optassign_models.solving.solver_methods import can_hold_together
 
 
 def enumerate_placements(problem: Problem) -> Iterator[Placement]:
