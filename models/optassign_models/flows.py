@@ -26,9 +26,9 @@ from optassign_models.forced import exact_sum
 from optassign_models.goals.default_order import ACTIVE_MOVES
 from optassign_models.goals.goal import PairCosts
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.pools import deal_pool
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem
 from optassign_models.shares import ShareBounds, ShareFamilies
+from optassign_models.target.deal import deal_pool
 
 _LARGEST_COST = 1 << 61
 """Costs of paths, and the solver's own multiples of costs, have to stay below this to fit into int64."""

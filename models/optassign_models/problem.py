@@ -10,7 +10,7 @@ Tasks are sorted, so that the tasks of one subtopology stand together; clients a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -181,6 +181,11 @@ class Problem:
         """Return the snapshot's data for one goal; None where the goal is not asked for, or the snapshot does not say it."""
         data = self.goal_data.get(goal)
         return data if isinstance(data, kind) else None
+
+    def classify(self, labels: Iterable[IntArray]) -> IntArray:
+        """Return (C,) the class of each client, 0 to K − 1: clients are alike that no label (C,) tells apart."""
+        rows = np.stack([np.zeros(self.C, dtype=np.int64), *labels])
+        return np.unique(rows, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def find(self, keys: IntArray) -> IntArray:
         """Return (n,) the column of each key (n,), or −1 for a client of the pool."""

@@ -32,9 +32,8 @@ def name_variables(v: TargetVariables, number: int, tasks: Sequence[str]) -> lis
     for letter, variables, columns in pairs:
         for variable, column in zip(variables.tolist(), columns, strict=True):
             names[variable] = f"{letter}_{tasks[problem.col_task[column]]}_c{problem.col_client[column]}"
-    zones = v.scope.zones.number
-    for letter, variables, of_task, zone in (("p", v.p, v.p_task, v.p_zone), ("pa", v.pa, v.pa_task, v.pa_pool % zones)):
-        for variable, task, each in zip(variables.tolist(), of_task, zone, strict=True):
+    for letter, variables, of_task, pool in (("p", v.p, v.p_task, v.p_pool), ("pa", v.pa, v.pa_task, v.pa_pool)):
+        for variable, task, each in zip(variables.tolist(), of_task, pool % v.scope.Z, strict=True):
             names[variable] = f"{letter}_{tasks[task]}_z{each}"
     for letter, variables, cell in (("q", v.q, v.q_cell), ("qa", v.qa, v.qa_cell)):
         for variable, place in zip(variables.tolist(), cell, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign_models.pools import deal_pool
+from optassign_models.target.deal import deal_pool
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -60,8 +60,7 @@ def bound_by_numbers(problem: Problem) -> int:
 
 
 def _tell_apart(problem: Problem) -> IntArray:
-    values = np.stack([np.zeros(problem.C, dtype=np.int64), *_list_values(problem)])
-    return np.unique(values, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return problem.classify(_list_values(problem))
 
 
 def _reaches(problem: Problem) -> tuple[Reached, ...]:

@@ -25,8 +25,7 @@ Places for pooled copies are many (subtopologies × clients) and few of them mat
 copies or actives is asked for. The others are *merged*: the program has how many pooled copies of a subtopology are on merged
 places, and how many such copies a client has, but no finer numbers.
 
-Clients that goals or limits tell apart are in different zones (`pools.py`). Each subtopology has a pool in each zone
-(`Zones.find_pools`): g stands for both.
+Clients that goals or limits tell apart are in different zones. Each subtopology has a pool in each zone: g stands for both.
 
 Left out are R2 between pooled copies and the upper bounds of merged places, so the optimum is a bound; where places can be
 dealt, it is a target.

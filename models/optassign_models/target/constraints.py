@@ -139,11 +139,9 @@ def require_most_values(program: Program, v: TargetVariables, of_client: IntArra
 
 def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArray, rows: IntArray) -> None:
     """Add copies of each logged task on clients of each value (C,) to `rows` (logged tasks, values); −1: into none."""
-    problem, zones = v.scope.problem, v.scope.zones
+    problem, scope = v.scope.problem, v.scope
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
-    of_zone = np.zeros(zones.number, dtype=np.int64)
-    of_zone[zones.of_client] = of_client
-    on_column, in_pool = of_client[problem.col_client[v.y_column]], of_zone[v.p_zone]
+    on_column, in_pool = of_client[problem.col_client[v.y_column]], scope.tell_zones(of_client)[v.p_pool % scope.Z]
     for task, value, variables in ((problem.col_task[v.y_column], on_column, v.y), (v.p_task, in_pool, v.p)):
         some = value >= 0
         program.add_entries(rows[place[task[some]], value[some]], variables[some], 1)
@@ -176,7 +174,7 @@ def require_shares_of_actives(program: Program, v: TargetVariables) -> tuple[Sha
             some = counts[cells // C]
             program.add_entries(rows[cells[some] % C], variables[some], 1)
         for merged in v.ma:
-            if len(merged.pool) and counts[merged.pool[0] // v.scope.zones.number]:
+            if len(merged.pool) and counts[merged.pool[0] // v.scope.Z]:
                 program.add_entries(rows, merged.of_client, 1)
         found.append(ShareRows(np.arange(C), rows, share.low))
     of_cells, stateful, every = found
@@ -196,7 +194,7 @@ def _add_pools(
 
     `in_pool`: the pool of each variable, and the variables; `places`: the cell of each variable, and the variables.
     """
-    rows = _add_equations(program, scope.problem.G * scope.zones.number)
+    rows = _add_equations(program, scope.problem.G * scope.Z)
     program.add_entries(rows[in_pool[0]], in_pool[1], 1)
     program.add_entries(rows[scope.pool_of_cell[places[0]]], places[1], -1)
     return rows
@@ -204,11 +202,10 @@ def _add_pools(
 
 def _require_merged_to_add_up(program: Program, scope: Scope, rows: IntArray, merged: MergedPlaces) -> None:
     """Require that merged places are part of their pools, whose `rows` (G × Z,) count them, and add up in each zone."""
-    zones = scope.zones
     program.add_entries(rows[merged.pool], merged.of_pool, -1)
-    together = _add_equations(program, zones.number)
-    program.add_entries(together[merged.pool % zones.number], merged.of_pool, 1)
-    program.add_entries(together[zones.of_client], merged.of_client, -1)
+    together = _add_equations(program, scope.Z)
+    program.add_entries(together[merged.pool % scope.Z], merged.of_pool, 1)
+    program.add_entries(together[scope.zone_of], merged.of_client, -1)
 
 
 def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> ShareRows:
@@ -265,7 +262,7 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> in
 
 def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: Carried) -> None:
     """Add the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest."""
-    problem, zones = v.scope.problem, v.scope.zones
+    problem = v.scope.problem
     order = np.lexsort((carried.of_task, problem.group))
     starts = np.flatnonzero(np.diff(problem.group[order], prepend=-1))
     lightest = np.zeros(problem.G, dtype=np.int64)
@@ -293,7 +290,7 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
     every = np.arange(problem.C)
     for number, merged in enumerate(v.ma):
         if len(merged.pool):
-            tasks = lightest[merged.pool // zones.number]
+            tasks = lightest[merged.pool // v.scope.Z]
             light = np.full(problem.C, tasks[np.argmin(carried.of_task[tasks])])
             copies = (v.m.of_client, light, every) if number == 0 else (v.m.of_client[:0], light[:0], every[:0])
             add_both(copies, (merged.of_client, light, every))

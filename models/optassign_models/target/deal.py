@@ -2,7 +2,10 @@
 
 1. Merged places are told apart, by flows from subtopologies to clients: actives of logged tasks, their standbys, then tasks
    without changelog, kind by kind.
-2. The places of each subtopology are dealt to its tasks (pools.py), actives first.
+2. The places of each subtopology are dealt to its tasks, actives first (`deal_pool`). Tasks of greatest need come first, and
+   each takes the clients with most places left. By the theorem of Gale (1957) and Ryser (1957) this succeeds whenever success
+   is possible and nothing is forbidden. If places are left over, since all tasks that still lack one are forbidden there, they
+   are swapped with places dealt before.
 
 Either may fail, as the program leaves out what both keep. The reading then goes on with copies beyond the shares, or on other
 places of the zone: such a placement keeps R1, R2 and R4, and costs more than the program says.
@@ -10,12 +13,13 @@ places of the zone: such a placement keeps R1, R2 and R4, and costs more than th
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 from ortools.graph.python import max_flow, min_cost_flow
 
-from optassign_models.pools import deal_pool
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, make_placement
 from optassign_models.target.variables import MergedPlaces, TargetVariables
 
@@ -186,12 +190,12 @@ def _deal(
 
     `pooled`: task, pool and number of copies, (n,) each; `active`: (T,) the client of each active copy, −1 if not dealt yet.
     """
-    problem, zones = v.scope.problem, v.scope.zones
+    problem = v.scope.problem
     task, pool, need = pooled
     keys: list[int] = []
     not_dealt = [_nothing()]
     for each in np.unique(pool[need > 0]).tolist():
-        group, at = each // zones.number, np.flatnonzero((pool == each) & (need > 0))
+        group, at = each // v.scope.Z, np.flatnonzero((pool == each) & (need > 0))
         closed = {t: {*_list_columns(v, t), int(active[t])} for t in task[at].tolist()}
         is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
         in_pool = np.where(is_in_pool, places[group], 0)
@@ -234,3 +238,84 @@ def _list_columns(v: TargetVariables, task: int) -> set[int]:
     if not problem.logged[task]:
         return set()
     return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())
+
+
+_Forbidden = dict[int, set[int]]
+"""Clients that a task must not get, by task."""
+
+
+def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden, clients: int) -> list[int] | None:
+    """Give each task `need` different clients so that client c is used `places[c]` times.
+
+    The outcome depends on nothing but the arguments. Ties go to the client whose last turn is the longest ago, then to the
+    least index.
+
+    Args:
+        tasks: (K,) tasks, ascending.
+        need: (K,) places for each; Σ need = Σ places.
+        places: (C,) places of each client.
+        forbidden: clients that a task must not get, by task.
+        clients: C, for the keys.
+
+    Returns:
+        Keys task × C + client, sorted, or None where swaps did not suffice.
+    """
+    given, lacking, left = _deal_greedily(tasks, need, places, forbidden)
+    for task in lacking:
+        if not _swap_for_a_place(task, given, left, forbidden):
+            return None
+    return [task * clients + client for task in sorted(given) for client in sorted(given[task])]
+
+
+def _deal_greedily(
+    tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden
+) -> tuple[dict[int, set[int]], list[int], list[int]]:
+    """Return the clients of each task, the tasks that lack a client (once for each), and the clients of the places left."""
+    most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
+    heapq.heapify(most_places_first)
+    given: dict[int, set[int]] = {}
+    lacking: list[int] = []
+    for turn, k in enumerate(np.argsort(-need, kind="stable").tolist(), start=1):
+        task, wanted = int(tasks[k]), int(need[k])
+        given[task] = _take_clients(most_places_first, wanted, forbidden.get(task, ()), turn)
+        lacking.extend([task] * (wanted - len(given[task])))
+    left: list[int] = []
+    for minus_places, _, client in sorted(most_places_first, key=lambda entry: entry[2]):
+        left.extend([client] * -minus_places)
+    return given, lacking, left
+
+
+def _take_clients(
+    most_places_first: list[tuple[int, int, int]], wanted: int, forbidden: Collection[int], turn: int
+) -> set[int]:
+    """Take one place each from up to `wanted` clients of the heap of (−places, last turn, client)."""
+    taken: set[int] = set()
+    put_back: list[tuple[int, int, int]] = []
+    while most_places_first and len(taken) < wanted:
+        minus_places, last, client = heapq.heappop(most_places_first)
+        if client in forbidden:
+            put_back.append((minus_places, last, client))
+            continue
+        taken.add(client)
+        if minus_places < -1:
+            put_back.append((minus_places + 1, turn, client))
+    for entry in put_back:
+        heapq.heappush(most_places_first, entry)
+    return taken
+
+
+def _swap_for_a_place(task: int, given: dict[int, set[int]], left: list[int], forbidden: _Forbidden) -> bool:
+    """Give another task a place that is left, and this task one of the other's clients. Return whether a swap was allowed."""
+    own, not_here = given[task], forbidden.get(task, set())
+    for place in list(left):
+        for other, theirs in given.items():
+            if other == task or place in theirs or place in forbidden.get(other, ()):
+                continue
+            swap = next((client for client in sorted(theirs) if client not in own and client not in not_here), None)
+            if swap is not None:
+                theirs.remove(swap)
+                theirs.add(place)
+                own.add(swap)
+                left.remove(place)
+                return True
+    return False

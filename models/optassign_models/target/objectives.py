@@ -64,11 +64,11 @@ def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
     if goal.cost_per_active is not None:
         each = goal.cost_per_active(problem)
         cost[v.a] += each.columns[v.a_column]
-        cost[v.pa] += _price_pools(program, goal, each, v.pa_task, v.pa_pool % scope.zones.number)
+        cost[v.pa] += _price_pools(program, goal, each, v.pa_task, v.pa_pool)
     if goal.cost_per_standby is not None:
         each = goal.cost_per_standby(problem)
         on_column = each.columns[v.y_column]
-        in_pool = _price_pools(program, goal, each, v.p_task, v.p_zone)
+        in_pool = _price_pools(program, goal, each, v.p_task, v.p_pool)
         cost[v.y] += on_column
         cost[v.p] += in_pool
         cost[v.a[: len(v.y)]] -= on_column
@@ -80,14 +80,12 @@ def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
     return cost
 
 
-def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, zone: IntArray) -> IntArray:
-    """Return (k,) what a copy costs in the pool of a zone."""
+def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, pool: IntArray) -> IntArray:
+    """Return (k,) what copies of tasks (k,) cost in pools (k,)."""
     if goal.tells_apart is None or each.pools.ndim == 1:
         return each.pools[task]
-    of_client, zones = goal.tells_apart(program.v.scope.problem), program.v.scope.zones
-    label = np.zeros(zones.number, dtype=np.int64)
-    label[zones.of_client] = of_client
-    return each.pools[task, label[zone]]
+    scope = program.v.scope
+    return each.pools[task, scope.tell_zones(goal.tells_apart(scope.problem))[pool % scope.Z]]
 
 
 def _price_imbalance(program: TargetProgram, prices: tuple[int, ...]) -> IntArray:

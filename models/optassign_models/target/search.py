@@ -142,7 +142,7 @@ def _solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, Targe
     for _ in range(RESTATED_PROGRAMS):
         program = state_target(scope)
         number = len(program.matrix.low)
-        if SECONDS_PER_VARIABLE * number * scope.zones.number * max(1, len(objectives)) > effort.deadline.left:
+        if SECONDS_PER_VARIABLE * number * scope.Z * max(1, len(objectives)) > effort.deadline.left:
             return scope, None, Optimum(None)
         hint = None if start is None else hint_copies(program.v, start, number)
         optimum = minimise_in_order(program, objectives, effort, hint)

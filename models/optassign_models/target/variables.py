@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from optassign_models.limits import Kind
 from optassign_models.policy.constants import FIRST_STEPS, MERGE_FROM, MOST_FIRST_STEPS
-from optassign_models.pools import Zones, find_zones
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies, allow_any_counts
 from optassign_models.target.arrays import Program
@@ -20,57 +21,12 @@ StepNumbers = tuple[IntArray | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Allowed:
-    """The allowed places of copies."""
-
-    lead: BoolArray
-    """(A,) candidates on which the task may be active."""
-    hold: BoolArray
-    """(A,) candidates on which the task may have a copy."""
-    lead_in: BoolArray
-    """(T, Z) zones in whose pool the task may be active."""
-    hold_in: BoolArray
-    """(T, Z) zones in whose pool the task may have copies."""
-    must_hold: BoolArray
-    """(A,) candidates on which the task must have a copy."""
-
-
-def find_allowed(question: Question, zones: Zones) -> Allowed:
-    """Leave out the places that pins and forbidden places rule out, and R3 to R5 if the question is about this rebalance."""
-    problem, forced = question.problem, question.forced
-    lead, hold = np.ones((2, len(problem.col_task)), dtype=np.bool_)
-    lead_in, hold_in = np.ones((2, problem.T, zones.number), dtype=np.bool_)
-    member = np.zeros(zones.number, dtype=np.int64)
-    member[zones.of_client] = np.arange(problem.C)  # clients that pins or forbidden places tell apart are in other zones
-    for limit in question.limits:
-        if limit.kind is Kind.MOST:
-            continue
-        barred = limit.clients if limit.kind is Kind.FORBID else ~limit.clients
-        on_column = limit.tasks[problem.col_task] & barred[problem.col_client]
-        in_pool = limit.tasks[:, None] & barred[member][None, :]
-        lead &= ~on_column
-        lead_in &= ~in_pool
-        if limit.kind is Kind.FORBID:
-            hold &= ~on_column
-            hold_in &= ~in_pool
-    if not question.is_now:
-        return Allowed(lead, hold, lead_in, hold_in, np.zeros_like(hold))
-    return Allowed(
-        lead=lead & forced.leading,
-        hold=hold & (forced.mandatory | forced.tied),
-        lead_in=lead_in & forced.pool_leading[:, None],
-        hold_in=hold_in & forced.pool_tied[:, None],
-        must_hold=forced.mandatory,
-    )
-
-
-@dataclass(frozen=True, eq=False)
 class Scope:
     """How a question is stated."""
 
     question: Question
-    zones: Zones
-    """Z zones."""
+    zone_of: IntArray
+    """(C,) zone of each client, 0 to Z − 1: clients that goals or limits tell apart are in different zones."""
     steps: StepNumbers | None
     """None if counts must be inside their shares; otherwise counts beyond a share cost."""
     apart: BoolArray
@@ -84,7 +40,7 @@ class Scope:
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
-        scope = cls(question, find_zones(problem, labels), None, np.zeros(problem.G * problem.C, dtype=np.bool_))
+        scope = cls(question, problem.classify(labels), None, np.zeros(problem.G * problem.C, dtype=np.bool_))
         return scope if question.shares_bind else replace(scope, steps=scope._number_first_steps())
 
     def _number_first_steps(self) -> StepNumbers:
@@ -113,6 +69,17 @@ class Scope:
         return self.question.problem
 
     @cached_property
+    def Z(self) -> int:  # noqa: N802 - the formulation's own letters
+        """Number of zones."""
+        return int(self.zone_of.max(initial=0)) + 1
+
+    def tell_zones(self, of_client: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return (Z,) the value of each zone, of values (C,) that are the same for all its clients."""
+        member = np.zeros(self.Z, dtype=np.int64)
+        member[self.zone_of] = np.arange(len(self.zone_of))
+        return of_client[member]
+
+    @cached_property
     def shares(self) -> ShareFamilies:
         """The question's shares, so wide where they neither bind nor cost that they hold every count."""
         question = self.question
@@ -120,11 +87,6 @@ class Scope:
             return question.shares
         every = zip(question.shares, allow_any_counts(question.problem), question.costs, strict=True)
         return ShareFamilies(*(share if costs else widest for share, widest, costs in every))
-
-    @cached_property
-    def allowed(self) -> Allowed:
-        """The allowed places of copies."""
-        return find_allowed(self.question, self.zones)
 
     @cached_property
     def column_cell(self) -> IntArray:
@@ -136,38 +98,29 @@ class Scope:
     def pool_of_cell(self) -> IntArray:
         """(G × C,) pool (subtopology × Z + zone) of each place."""
         problem = self.problem
-        return self.zones.find_pools(*np.divmod(np.arange(problem.G * problem.C), problem.C))
+        return np.repeat(np.arange(problem.G), problem.C) * self.Z + np.tile(self.zone_of, problem.G)
 
     @cached_property
     def pool_sizes(self) -> IntArray:
         """(T, Z) clients of each zone that are no candidates of the task."""
-        problem, zones = self.problem, self.zones
-        pairs = problem.col_task * zones.number + zones.of_client[problem.col_client]
-        in_columns = np.bincount(pairs, minlength=problem.T * zones.number).reshape(problem.T, zones.number)
-        return np.bincount(zones.of_client, minlength=zones.number) - in_columns
+        problem, Z = self.problem, self.Z
+        pairs = problem.col_task * Z + self.zone_of[problem.col_client]
+        in_columns = np.bincount(pairs, minlength=problem.T * Z).reshape(problem.T, Z)
+        return np.bincount(self.zone_of, minlength=Z) - in_columns
 
     @cached_property
-    def pooled(self) -> tuple[IntArray, IntArray]:
-        """(k,) logged tasks with a pool, and (k,) its zone."""
-        task, zone = np.nonzero((self.pool_sizes > 0) & self.problem.logged[:, None])
-        return task, zone
-
-    @cached_property
-    def pooled_without_changelog(self) -> tuple[IntArray, IntArray]:
-        """(K,) other tasks that may be active in a pool, and (K,) its zone."""
-        task, zone = np.nonzero((self.pool_sizes > 0) & ~self.problem.logged[:, None] & self.allowed.lead_in)
-        return task, zone
+    def is_pooled(self) -> BoolArray:
+        """(T, Z) whether a logged task has a pool in the zone."""
+        return (self.pool_sizes > 0) & self.problem.logged[:, None]
 
     @cached_property
     def place_high(self) -> IntArray:
         """Return (G × C,) the number of logged tasks that have each place in their pool, at most the upper bound of copies of
         the subtopology on the client unless that bound is soft.
         """
-        problem, zones = self.problem, self.zones
-        number = np.bincount(zones.number * problem.group[self.pooled[0]] + self.pooled[1], minlength=problem.G * zones.number)
-        is_pooled = np.zeros((problem.T, zones.number), dtype=np.bool_)
-        is_pooled[self.pooled] = True
-        counted = is_pooled[problem.col_task, zones.of_client[problem.col_client]]
+        problem, (task, zone) = self.problem, np.nonzero(self.is_pooled)
+        number = np.bincount(problem.group[task] * self.Z + zone, minlength=problem.G * self.Z)
+        counted = self.is_pooled[problem.col_task, self.zone_of[problem.col_client]]
         room = number[self.pool_of_cell] - np.bincount(self.column_cell[counted], minlength=problem.G * problem.C)
         room = np.maximum(room, 0)
         return np.minimum(room, self.copies_bounds[1]) if self.question.shares_bind else room
@@ -222,10 +175,8 @@ class TargetVariables:
     """(n,) copies on them."""
     p_task: IntArray
     """(k,) logged tasks with a pool,"""
-    p_zone: IntArray
-    """(k,) its zone,"""
     p_pool: IntArray
-    """(k,) and which pool that is."""
+    """(k,) and the pool, subtopology × Z + zone."""
     p: IntArray
     """(k,) copies in it."""
     q_cell: IntArray
@@ -252,15 +203,43 @@ class TargetVariables:
     """Pooled actives: of logged tasks, in the places of `m`, then of each other kind."""
 
 
+def _find_allowed(scope: Scope) -> tuple[BoolArray, BoolArray, BoolArray, BoolArray]:
+    """Return the candidates (A,) on which a task may be active, and have a copy; and the zones (T, Z) in whose pools it may.
+
+    Pins and forbidden places rule out others, and so do R3 to R5 if the question is about this rebalance.
+    """
+    problem, question, forced = scope.problem, scope.question, scope.question.forced
+    lead, hold = np.ones((2, len(problem.col_task)), dtype=np.bool_)
+    lead_in, hold_in = np.ones((2, problem.T, scope.Z), dtype=np.bool_)
+    for limit in question.limits:
+        if limit.kind is Kind.MOST:
+            continue
+        barred = limit.clients if limit.kind is Kind.FORBID else ~limit.clients
+        on_column = limit.tasks[problem.col_task] & barred[problem.col_client]
+        in_pool = limit.tasks[:, None] & scope.tell_zones(barred)[None, :]
+        lead &= ~on_column
+        lead_in &= ~in_pool
+        if limit.kind is Kind.FORBID:
+            hold &= ~on_column
+            hold_in &= ~in_pool
+    if question.is_now:
+        lead &= forced.leading
+        hold &= forced.mandatory | forced.tied
+        lead_in &= forced.pool_leading[:, None]
+        hold_in &= forced.pool_tied[:, None]
+    return lead, hold, lead_in, hold_in
+
+
 def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     """Add the variables of all copies to a program, with the bounds that rules, limits and shares of places give."""
-    problem, zones, allowed = scope.problem, scope.zones, scope.allowed
+    problem, must_hold = scope.problem, scope.question.forced.mandatory & scope.question.is_now
+    may_lead, may_hold, may_lead_in, may_hold_in = _find_allowed(scope)
     y_column = np.flatnonzero(problem.logged[problem.col_task])
-    y = program.add_variables(allowed.must_hold[y_column] * 1, allowed.hold[y_column] * 1)
-    p_task, p_zone = scope.pooled
-    p_high = np.minimum(problem.standbys + 1, scope.pool_sizes[p_task, p_zone]) * allowed.hold_in[p_task, p_zone]
+    y = program.add_variables(must_hold[y_column] * 1, may_hold[y_column] * 1)
+    p_task, p_zone = np.nonzero(scope.is_pooled)
+    p_high = np.minimum(problem.standbys + 1, scope.pool_sizes[p_task, p_zone]) * may_hold_in[p_task, p_zone]
     p = _add_up_to(program, p_high)
-    p_pool = problem.group[p_task] * zones.number + p_zone
+    p_pool = problem.group[p_task] * scope.Z + p_zone
     place = np.flatnonzero(scope.place_high > 0)
     q_cell = place[scope.is_separate[place]]
     q = _add_up_to(program, scope.place_high[q_cell])
@@ -268,9 +247,9 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     m = _merge(program, scope, m_cell, scope.place_high, LOGGED)
 
     free_column = np.flatnonzero(~problem.logged[problem.col_task])
-    free_task, free_zone = scope.pooled_without_changelog
-    free_pool = problem.group[free_task] * zones.number + free_zone
-    in_pool = np.bincount(free_pool, minlength=problem.G * zones.number)
+    free_task, free_zone = np.nonzero((scope.pool_sizes > 0) & ~problem.logged[:, None] & may_lead_in)
+    free_pool = problem.group[free_task] * scope.Z + free_zone
+    in_pool = np.bincount(free_pool, minlength=problem.G * scope.Z)
     free_cell = np.flatnonzero(in_pool[scope.pool_of_cell])
     free_cell = free_cell[problem.kind[free_cell // problem.C] != LOGGED]
     most = scope.place_high.copy()
@@ -279,8 +258,8 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
         most = np.minimum(most, scope.actives_bounds[1])
     a_column = np.concatenate([y_column, free_column])
     qa_cell = np.concatenate([q_cell, free_cell[scope.is_separate[free_cell]]])
-    a = _add_up_to(program, np.concatenate([allowed.hold[y_column], np.ones_like(free_column)]) * allowed.lead[a_column])
-    pa_high = np.minimum(p_high, 1) * allowed.lead_in[p_task, p_zone]
+    a = _add_up_to(program, np.concatenate([may_hold[y_column], np.ones_like(free_column)]) * may_lead[a_column])
+    pa_high = np.minimum(p_high, 1) * may_lead_in[p_task, p_zone]
     pa = _add_up_to(program, np.concatenate([pa_high, np.ones_like(free_task)]))
     qa = _add_up_to(program, most[qa_cell])
     merged = [(LOGGED, m_cell)]
@@ -290,7 +269,7 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
         merged.append((kind, of_kind[~scope.is_separate[of_kind]]))
     ma = tuple(_merge(program, scope, cell, most, kind) for kind, cell in merged)
     return TargetVariables(
-        *(scope, y_column, y, p_task, p_zone, p_pool, p, q_cell, q, m, a_column, a),
+        *(scope, y_column, y, p_task, p_pool, p, q_cell, q, m, a_column, a),
         pa_task=np.concatenate([p_task, free_task]),
         pa_pool=np.concatenate([p_pool, free_pool]),
         pa=pa,
@@ -302,19 +281,16 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
 
 def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
     """Return (number,) the values of y, a, p and pa in a placement, and −1 for the other variables."""
-    problem, zones = v.scope.problem, v.scope.zones
+    problem, Z, zone_of = v.scope.problem, v.scope.Z, v.scope.zone_of
     hint = np.full(number, -1, dtype=np.int64)
     copies = placed.copy_keys(problem.C, problem.logged)
     actives = np.arange(problem.T) * problem.C + placed.active
     hint[v.y] = np.isin(problem.col_keys[v.y_column], copies)
     hint[v.a] = np.isin(problem.col_keys[v.a_column], actives)
-    for variables, task, zone, keys in (
-        (v.p, v.p_task, v.p_zone, copies),
-        (v.pa, v.pa_task, v.pa_pool % zones.number, actives),
-    ):
+    for variables, task, pool, keys in ((v.p, v.p_task, v.p_pool, copies), (v.pa, v.pa_task, v.pa_pool, actives)):
         pooled = keys[problem.find(keys) < 0]
-        at = pooled // problem.C * zones.number + zones.of_client[pooled % problem.C]
-        hint[variables] = np.bincount(at, minlength=problem.T * zones.number)[task * zones.number + zone]
+        at = pooled // problem.C * Z + zone_of[pooled % problem.C]
+        hint[variables] = np.bincount(at, minlength=problem.T * Z)[task * Z + pool % Z]
     return hint
 
 
