@@ -167,7 +167,7 @@ def _require_load(
         has += np.bincount(start.standby_client, weights=weight, minlength=p.C)
         room = np.maximum(room, has).astype(np.int64)
         least = np.minimum(np.bincount(active, minlength=p.C), least)
-    rows = program.add_rows(np.full(p.C, -FAR), room)
+    rows = program.add_rows(-FAR, room)
     order = np.argsort(-loads.weight, kind="stable")
     of_task = np.empty(p.T, dtype=np.int64)
     of_task[order[::-1]] = np.arange(p.T)
@@ -176,20 +176,16 @@ def _require_load(
     task, client = p.col_task[v.a_column], p.col_client[v.a_column]
     fits = loads.fits_thread(task, client, most) & (loads.size[client] > 0)
     barred = v.a[~(fits | (active[task] == client))]
-    program.add_entries(_add_rows(program, np.zeros(len(barred), dtype=np.int64)), barred, 1)
+    program.add_entries(program.add_rows(-FAR, np.zeros(len(barred), dtype=np.int64)), barred, 1)
     if loads.standby is not None:
         task, holder = p.col_task[v.y_column], p.col_client[v.y_column]
         bears = (loads.standby[task] <= most * loads.capacity[holder] * (1 + ROUNDING)) & (loads.size[holder] > 0)
         barred = np.flatnonzero(~bears & ~np.isin(p.col_keys[v.y_column], standby_keys))  # a copy there is active
-        rows = _add_rows(program, np.zeros(len(barred), dtype=np.int64))
+        rows = program.add_rows(-FAR, np.zeros(len(barred), dtype=np.int64))
         program.add_entries(rows, v.y[barred], 1)
         program.add_entries(rows, v.a[barred], -1)
     if not p.pool_size.any():
-        program.add_entries(program.add_rows(least.astype(np.int64), np.full(p.C, p.T))[client], v.a, 1)
-
-
-def _add_rows(program: Program, high: IntArray) -> IntArray:
-    return program.add_rows(np.full(len(high), -FAR), high)
+        program.add_entries(program.add_rows(least, p.T)[client], v.a, 1)
 
 
 _NEIGHBOURHOOD_PARTS = 1 << 20
@@ -274,12 +270,12 @@ class Neighbourhoods:
         least = np.clip(loads.least_number[clients] - elsewhere, 0, carries)
 
         program = Program()
-        a = program.add_variables(np.zeros_like(now), np.ones_like(now))
+        a = program.add_variables(0, np.ones_like(now))
         one = np.ones(len(tasks), dtype=np.int64)
         program.add_entries(program.add_rows(one, one)[task], a, 1)
         most = np.maximum(np.floor(room / part).astype(np.int64), present)
-        program.add_entries(program.add_rows(np.full(number, -FAR), most)[client], a, weight)
-        program.add_entries(program.add_rows(least, np.full(number, len(tasks)))[client], a, 1)
+        program.add_entries(program.add_rows(-FAR, most)[client], a, weight)
+        program.add_entries(program.add_rows(least, len(tasks))[client], a, 1)
         cost = self._price_of(tasks[task] * loads.C + clients[client])
         less = program.finish().with_row(cost, exact_sum(cost, now) - 1)
         found = decide(less, cost, now, NEIGHBOURHOOD_WORK, deadline, presolves=True)

@@ -7,6 +7,7 @@ reads these arrays.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,35 +19,32 @@ FloatArray = npt.NDArray[np.float64]
 
 FAR = 1 << 50
 """The bound of a row that has none: more than any sum of a row."""
+_Bounds = npt.NDArray[Any] | int
 
 
 @dataclass
 class Program:
-    """Variables and rows, added in blocks."""
+    """Variables and rows, added in blocks. Of two bounds one may be the same for all."""
 
-    _low: list[IntArray] = field(default_factory=list)
-    _high: list[IntArray] = field(default_factory=list)
-    _row_low: list[IntArray] = field(default_factory=list)
-    _row_high: list[IntArray] = field(default_factory=list)
+    _variables: list[IntArray] = field(default_factory=list)
+    """(2, n) bounds of each block."""
+    _rows: list[IntArray] = field(default_factory=list)
+    """(2, m) bounds of each block."""
     _entries: list[tuple[IntArray, IntArray, IntArray]] = field(default_factory=list)
     variables: int = 0
     rows: int = 0
 
-    def add_variables(self, low: IntArray, high: IntArray) -> IntArray:
+    def add_variables(self, low: _Bounds, high: _Bounds) -> IntArray:
         """Return ids of new variables, (n,)."""
-        self._low.append(np.asarray(low, dtype=np.int64))
-        self._high.append(np.asarray(high, dtype=np.int64))
-        first = self.variables
-        self.variables += len(low)
-        return np.arange(first, self.variables, dtype=np.int64)
+        self._variables.append(np.stack(np.broadcast_arrays(low, high)).astype(np.int64))
+        first, self.variables = self.variables, self.variables + self._variables[-1].shape[1]
+        return np.arange(first, self.variables)
 
-    def add_rows(self, low: IntArray, high: IntArray) -> IntArray:
+    def add_rows(self, low: _Bounds, high: _Bounds) -> IntArray:
         """Return ids of new rows, (m,), without entries yet."""
-        self._row_low.append(np.asarray(low, dtype=np.int64))
-        self._row_high.append(np.asarray(high, dtype=np.int64))
-        first = self.rows
-        self.rows += len(low)
-        return np.arange(first, self.rows, dtype=np.int64)
+        self._rows.append(np.stack(np.broadcast_arrays(low, high)).astype(np.int64))
+        first, self.rows = self.rows, self.rows + self._rows[-1].shape[1]
+        return np.arange(first, self.rows)
 
     def add_entries(self, rows: IntArray, variables: IntArray, coefficients: IntArray | int) -> None:
         """Add coefficients, (n,) or one for all, of n pairs of row and variable, (n,) each. No pair may come twice."""
@@ -56,15 +54,8 @@ class Program:
         """Return the program in arrays."""
         row, variable, coefficient = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
         order = np.lexsort((variable, row))
-        return Matrix(
-            low=np.concatenate(self._low),
-            high=np.concatenate(self._high),
-            row_low=np.concatenate(self._row_low),
-            row_high=np.concatenate(self._row_high),
-            row=row[order],
-            variable=variable[order],
-            coefficient=coefficient[order],
-        )
+        (low, high), (row_low, row_high) = (np.concatenate(blocks, axis=1) for blocks in (self._variables, self._rows))
+        return Matrix(low, high, row_low, row_high, row[order], variable[order], coefficient[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +94,6 @@ class Matrix:
         np.add.at(least, self.row, self.coefficient * np.where(positive, low, high))
         np.add.at(most, self.row, self.coefficient * np.where(positive, high, low))
         return bool(np.any(least > self.row_high) or np.any(most < self.row_low))
-
-    def fix(self, low: IntArray, high: IntArray, row_low: IntArray, row_high: IntArray) -> Matrix:
-        """Return the same program with tighter bounds: of variables (n,) and of rows (m,)."""
-        return replace(self, low=low, high=high, row_low=row_low, row_high=row_high)
 
     def with_row(self, coefficients: IntArray, high: int) -> Matrix:
         """Return the same program with one more row: coefficients (n,) · x ≤ high."""

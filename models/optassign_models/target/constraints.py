@@ -4,7 +4,7 @@ program, and `state_target` all of them.
 Counts beyond their shares may be a cost, e (e + 1) / 2 at distance e, as a sum of steps of rising price. The k-th copy beyond a
 share is a variable between 0 and 1 of price k, and the last one of a row has no upper bound. Prices rise, so an optimum fills
 the steps in their order and the cost is exact, unless the last step has more than one copy. Then the sum is too small, which
-keeps it a bound, and the program is built again with more steps (`extend_where_short`).
+keeps it a bound, and the program is built again with more steps (`TargetProgram.find_longer_steps`).
 
 Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost at least the price of a
 first step, for any place. So this is a relaxation, and no bound may be put on what merged places hold.
@@ -19,7 +19,8 @@ import numpy as np
 
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import Kind, PlacementLimit
-from optassign_models.problem import LOGGED, STATELESS, IntArray
+from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray
+from optassign_models.shares import ShareBounds
 from optassign_models.target.arrays import FAR, FloatArray, Matrix, Program
 from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, TargetVariables, declare_variables
 
@@ -27,58 +28,38 @@ OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `ShareFamilies` has them: three per client, two per subtopology and client."""
 
 
-@dataclass(frozen=True, eq=False)
-class ShareRows:
-    """The rows that count what one family of shares speaks of."""
-
-    index: IntArray
-    """(k,) which share of the family each row is about: a client, or subtopology × C + client."""
-    rows: IntArray
-    """(k,)"""
-    low: IntArray
-    """(k,) of the share."""
+ShareRows = tuple[IntArray, IntArray, IntArray]
+"""(k,) the share of a family that each row counts, a client or subtopology × C + client; (k,) the rows; (k,) lower bounds."""
 
 
-def require_standby_number(program: Program, v: TargetVariables) -> None:
-    """Add R4: Σ y + p is the number of copies of each logged task."""
-    problem = v.scope.problem
+def require_numbers(program: Program, v: TargetVariables) -> None:
+    """Add R4 and R1: the number of copies of each task, and that of actives. Those in pools are on places of the pools."""
+    scope, problem = v.scope, v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
-    rows = program.add_rows(number, number)
-    program.add_entries(rows[problem.col_task[v.y_column]], v.y, 1)
-    program.add_entries(rows[v.p_task], v.p, 1)
-
-
-def require_pooled_copies_to_add_up(program: Program, v: TargetVariables) -> None:
-    """Require that the copies which tasks have in their pools are on the places of their subtopology."""
-    rows = _add_pools(program, v.scope, (v.p_pool, v.p), (v.q_cell, v.q))
-    _require_merged_to_add_up(program, v.scope, rows, v.m)
-
-
-def require_one_active(program: Program, v: TargetVariables) -> None:
-    """Add R1: Σ a + pa is one for each task."""
-    one = np.ones(v.scope.problem.T, dtype=np.int64)
-    rows = program.add_rows(one, one)
-    program.add_entries(rows[v.scope.problem.col_task[v.a_column]], v.a, 1)
-    program.add_entries(rows[v.pa_task], v.pa, 1)
-
-
-def require_pooled_actives_to_add_up(program: Program, v: TargetVariables) -> None:
-    """Require that the actives which tasks have in their pools are on the places of their subtopology."""
-    rows = _add_pools(program, v.scope, (v.pa_pool, v.pa), (v.qa_cell, v.qa))
-    for merged in v.ma:
-        _require_merged_to_add_up(program, v.scope, rows, merged)
+    of_copies = number, (v.y_column, v.y), (v.p_task, v.p_pool, v.p), (v.q_cell, v.q), (v.m,)
+    of_actives = np.ones_like(number), (v.a_column, v.a), (v.pa_task, v.pa_pool, v.pa), (v.qa_cell, v.qa), v.ma
+    for number, (column, on_columns), (task, pool, in_pools), (cell, on_places), merged in (of_copies, of_actives):
+        rows = program.add_rows(number, number)
+        program.add_entries(rows[problem.col_task[column]], on_columns, 1)
+        program.add_entries(rows[task], in_pools, 1)
+        rows = program.add_rows(np.zeros(problem.G * scope.Z, dtype=np.int64), 0)
+        program.add_entries(rows[pool], in_pools, 1)
+        program.add_entries(rows[scope.pool_of_cell[cell]], on_places, -1)
+        for places in merged:
+            program.add_entries(rows[places.pool], places.of_pool, -1)
+            together = program.add_rows(np.zeros(scope.Z, dtype=np.int64), 0)  # what merged places have in each zone
+            program.add_entries(together[places.pool % scope.Z], places.of_pool, 1)
+            program.add_entries(together[scope.zone_of], places.of_client, -1)
 
 
 def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
     """Require a ≤ y, pa ≤ p, qa ≤ q, ma ≤ m, which with one copy on a column is R2."""
-    problem = v.scope.problem
-    ma = v.ma[0]
+    problem, ma = v.scope.problem, v.ma[0]
     pairs = ((v.a, v.y), (v.pa, v.p), (v.qa, v.q), (ma.of_pool, v.m.of_pool), (ma.of_client, v.m.of_client))
     for active, copies in pairs:
-        number = len(copies)
-        rows = program.add_rows(np.zeros(number, dtype=np.int64), np.full(number, problem.T * (problem.standbys + 1)))
+        rows = program.add_rows(0, np.full(len(copies), problem.T * (problem.standbys + 1)))
         program.add_entries(rows, copies, 1)
-        program.add_entries(rows, active[:number], -1)
+        program.add_entries(rows, active[: len(copies)], -1)
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
@@ -99,7 +80,7 @@ def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, I
     program.add_entries(row_of[problem.col_task[v.y_column[on_column]]], v.y[on_column], 1)
     in_pool = forced.pool_tied[v.p_task] & has_ties[v.p_task]
     program.add_entries(row_of[v.p_task[in_pool]], v.p[in_pool], 1)
-    beyond = program.add_variables(np.zeros_like(most), most)
+    beyond = program.add_variables(0, most)
     program.add_entries(rows, beyond, -1)
     return beyond, tasks
 
@@ -111,9 +92,9 @@ def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> 
         (logged tasks × values,) variables.
     """
     tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
-    nothing, one = np.zeros(tasks * values, dtype=np.int64), np.ones(tasks * values, dtype=np.int64)
-    reached = program.add_variables(nothing, one)
-    rows = program.add_rows(nothing, one + v.scope.problem.standbys)
+    one = np.ones(tasks * values, dtype=np.int64)
+    reached = program.add_variables(0, one)
+    rows = program.add_rows(0, one + v.scope.problem.standbys)
     program.add_entries(rows, reached, -1)
     _add_copies_by_value(program, v, of_client, rows.reshape(tasks, values))
     return reached
@@ -147,74 +128,41 @@ def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArr
         program.add_entries(rows[place[task[some]], value[some]], variables[some], 1)
 
 
-def require_shares_of_copies(program: Program, v: TargetVariables) -> tuple[ShareRows, ShareRows]:
-    """Require copies of each subtopology on each client, and of each client, within their bounds; return the rows."""
-    problem = v.scope.problem
-    low, high = v.scope.copies_bounds
-    in_cells = [(v.y, v.scope.column_cell[v.y_column]), (v.q, v.q_cell)]
-    of_cells = _add_cells(program, low, high, in_cells)
-    share = v.scope.shares.copies
-    rows = program.add_rows(share.low, share.high)
-    program.add_entries(rows[problem.col_client[v.y_column]], v.y, 1)
-    program.add_entries(rows[v.q_cell % problem.C], v.q, 1)
-    program.add_entries(rows, v.m.of_client, 1)
-    return of_cells, ShareRows(np.arange(problem.C), rows, share.low)
+def require_shares(program: Program, v: TargetVariables) -> tuple[ShareRows, ...]:
+    """Require the counts of the five families of shares within their bounds; return the rows of each family, in their order."""
+    scope, problem, shares = v.scope, v.scope.problem, v.scope.shares
+    of_copies = [(v.y, scope.column_cell[v.y_column]), (v.q, v.q_cell)]
+    of_actives = [(v.a, scope.column_cell[v.a_column]), (v.qa, v.qa_cell)]
+    merged = [places for places in v.ma if len(places.pool)]
+    is_stateful, every = problem.kind != STATELESS, np.ones(problem.G, dtype=np.bool_)
 
+    def require_cells(bounds: tuple[IntArray, IntArray], parts: list[tuple[IntArray, IntArray]]) -> ShareRows:
+        """Add a row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
+        low, high = bounds
+        cells = np.unique(np.concatenate([*(cell for _, cell in parts), np.flatnonzero(low > 0)]))
+        rows = program.add_rows(low[cells], high[cells])
+        for variables, cell in parts:
+            program.add_entries(rows[np.searchsorted(cells, cell)], variables, 1)
+        return cells, rows, low[cells]
 
-def require_shares_of_actives(program: Program, v: TargetVariables) -> tuple[ShareRows, ShareRows, ShareRows]:
-    """Require actives of each subtopology on each client, stateful ones and all of a client, within shares; return the rows."""
-    problem, shares = v.scope.problem, v.scope.shares
-    C = problem.C
-    cell = v.scope.column_cell[v.a_column]
-    found = [_add_cells(program, *v.scope.actives_bounds, [(v.a, cell), (v.qa, v.qa_cell)])]
-    is_stateful = problem.kind != STATELESS
-    for share, counts in ((shares.stateful, is_stateful), (shares.active, np.ones(problem.G, dtype=np.bool_))):
+    def require_clients(
+        share: ShareBounds, parts: list[tuple[IntArray, IntArray]], merged: Sequence[MergedPlaces], counts: BoolArray
+    ) -> ShareRows:
+        """Add a row for each client, for the subtopologies that count, (G,)."""
         rows = program.add_rows(share.low, share.high)
-        for variables, cells in ((v.a, cell), (v.qa, v.qa_cell)):
-            some = counts[cells // C]
-            program.add_entries(rows[cells[some] % C], variables[some], 1)
-        for merged in v.ma:
-            if len(merged.pool) and counts[merged.pool[0] // v.scope.Z]:
-                program.add_entries(rows, merged.of_client, 1)
-        found.append(ShareRows(np.arange(C), rows, share.low))
-    of_cells, stateful, every = found
-    return of_cells, stateful, every
+        for variables, cell in parts:
+            some = counts[cell // problem.C]
+            program.add_entries(rows[cell[some] % problem.C], variables[some], 1)
+        for places in merged:
+            program.add_entries(rows, places.of_client, 1)
+        return np.arange(problem.C), rows, share.low
 
-
-def _add_equations(program: Program, number: int) -> IntArray:
-    """Add rows of equations with 0, and return them."""
-    nothing = np.zeros(number, dtype=np.int64)
-    return program.add_rows(nothing, nothing)
-
-
-def _add_pools(
-    program: Program, scope: Scope, in_pool: tuple[IntArray, IntArray], places: tuple[IntArray, IntArray]
-) -> IntArray:
-    """Return (G × Z,) rows in which what tasks have in their pools is what the places have.
-
-    `in_pool`: the pool of each variable, and the variables; `places`: the cell of each variable, and the variables.
-    """
-    rows = _add_equations(program, scope.problem.G * scope.Z)
-    program.add_entries(rows[in_pool[0]], in_pool[1], 1)
-    program.add_entries(rows[scope.pool_of_cell[places[0]]], places[1], -1)
-    return rows
-
-
-def _require_merged_to_add_up(program: Program, scope: Scope, rows: IntArray, merged: MergedPlaces) -> None:
-    """Require that merged places are part of their pools, whose `rows` (G × Z,) count them, and add up in each zone."""
-    program.add_entries(rows[merged.pool], merged.of_pool, -1)
-    together = _add_equations(program, scope.Z)
-    program.add_entries(together[merged.pool % scope.Z], merged.of_pool, 1)
-    program.add_entries(together[scope.zone_of], merged.of_client, -1)
-
-
-def _add_cells(program: Program, low: IntArray, high: IntArray, parts: list[tuple[IntArray, IntArray]]) -> ShareRows:
-    """Add a row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
-    cells = np.unique(np.concatenate([*(cell for _, cell in parts), np.flatnonzero(low > 0)]))
-    rows = program.add_rows(low[cells], high[cells])
-    for variables, cell in parts:
-        program.add_entries(rows[np.searchsorted(cells, cell)], variables, 1)
-    return ShareRows(cells, rows, low[cells])
+    group_copies = require_cells(scope.copies_bounds, of_copies)
+    copies = require_clients(shares.copies, of_copies, (v.m,), every)
+    group_active = require_cells(scope.actives_bounds, of_actives)
+    stateful = [places for places in merged if places.kind != STATELESS]
+    of_stateful = require_clients(shares.stateful, of_actives, stateful, is_stateful)
+    return require_clients(shares.active, of_actives, merged, every), of_stateful, copies, group_active, group_copies
 
 
 def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) -> None:
@@ -232,7 +180,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     most = min(limit.most, (1 << 62) - 1)
     unit = 1 + (most + 1) * problem.T * (problem.standbys + 1) // (1 << 61)
     weight = np.where(limit.weight > most, most // unit + 1, limit.weight // unit)
-    rows[clients] = program.add_rows(np.zeros(len(clients), dtype=np.int64), np.full(len(clients), most // unit))
+    rows[clients] = program.add_rows(0, np.full(len(clients), most // unit))
 
     def weigh(task: IntArray, client: IntArray) -> IntArray:
         return weight[task]
@@ -240,60 +188,50 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     add_weights(program, v, rows, Carried(weight, weigh, weigh))
 
 
-def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> int:
-    """Add a variable, no less than the weights of the copies in any bin of clients in grains, and rows that say so."""
+def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> IntArray:
+    """Add a variable (1,), no less than the weights of the copies in any bin of clients in grains, and rows that say so."""
     bin_of = np.arange(v.scope.problem.C) if carried.bin_of is None else carried.bin_of
     bins = int(bin_of.max(initial=-1)) + 1
     grain = np.broadcast_to(np.asarray(carried.grain, dtype=np.int64), bins)
     floor = carried.find_floor()
-    greatest = program.add_variables(np.full(1, floor), np.full(1, FAR // int(grain.max(initial=1))))
-    rows = program.add_rows(np.full(bins, -FAR), np.zeros(bins, dtype=np.int64))
+    greatest = program.add_variables(np.full(1, floor), FAR // int(grain.max(initial=1)))
+    rows = program.add_rows(-FAR, np.zeros(bins, dtype=np.int64))
     add_weights(program, v, rows[bin_of], carried)
     program.add_entries(rows, np.repeat(greatest, bins), -grain)
     if carried.alone is not None:
         task, client = v.scope.problem.col_task[v.a_column], v.scope.problem.col_client[v.a_column]
         grains, weight = grain[bin_of[client]], carried.alone(task, client)
         counts = weight > floor * grains
-        rows = program.add_rows(np.full(int(counts.sum()), -FAR), np.zeros(int(counts.sum()), dtype=np.int64))
+        rows = program.add_rows(-FAR, np.zeros(int(counts.sum()), dtype=np.int64))
         program.add_entries(rows, v.a[counts], weight[counts])
         program.add_entries(rows, np.repeat(greatest, len(rows)), -grains[counts])
-    return int(greatest[0])
+    return greatest
 
 
 def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: Carried) -> None:
     """Add the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest."""
-    problem = v.scope.problem
+    problem, C = v.scope.problem, v.scope.problem.C
     order = np.lexsort((carried.of_task, problem.group))
     starts = np.flatnonzero(np.diff(problem.group[order], prepend=-1))
     lightest = np.zeros(problem.G, dtype=np.int64)
     lightest[problem.group[order[starts]]] = order[starts]
 
-    def add(variables: IntArray, client: IntArray, weight: IntArray) -> None:
-        counts = (rows[client] >= 0) & (weight != 0)
-        program.add_entries(rows[client[counts]], variables[counts], weight[counts])
+    def add(copies: IntArray, actives: IntArray, task: IntArray, client: IntArray) -> None:
+        """Add what actives (n,) of tasks (n,) on clients (n,) weigh, and copies (k,) in the first of these places."""
+        first = slice(len(copies))
+        by_standby, weight = carried.by_standby(task[first], client[first]), carried.by_active(task, client)
+        weight[first] -= by_standby
+        for variables, at, each in ((copies, client[first], by_standby), (actives, client, weight)):
+            counts = (rows[at] >= 0) & (each != 0)
+            program.add_entries(rows[at[counts]], variables[counts], each[counts])
 
-    def add_both(copies: tuple[IntArray, IntArray, IntArray], actives: tuple[IntArray, IntArray, IntArray]) -> None:
-        """Add what copies and actives weigh.
-
-        `copies`, `actives`: variables, task and client of each. The first actives count as copies, too.
-        """
-        add(copies[0], copies[2], carried.by_standby(copies[1], copies[2]))
-        weight = carried.by_active(actives[1], actives[2])
-        weight[: len(copies[0])] -= carried.by_standby(copies[1], copies[2])
-        add(actives[0], actives[2], weight)
-
-    column, a_column = v.y_column, v.a_column
-    on_columns = v.y, problem.col_task[column], problem.col_client[column]
-    add_both(on_columns, (v.a, problem.col_task[a_column], problem.col_client[a_column]))
-    on_places = v.q, lightest[v.q_cell // problem.C], v.q_cell % problem.C
-    add_both(on_places, (v.qa, lightest[v.qa_cell // problem.C], v.qa_cell % problem.C))
-    every = np.arange(problem.C)
+    add(v.y, v.a, problem.col_task[v.a_column], problem.col_client[v.a_column])
+    add(v.q, v.qa, lightest[v.qa_cell // C], v.qa_cell % C)
     for number, merged in enumerate(v.ma):
         if len(merged.pool):
             tasks = lightest[merged.pool // v.scope.Z]
-            light = np.full(problem.C, tasks[np.argmin(carried.of_task[tasks])])
-            copies = (v.m.of_client, light, every) if number == 0 else (v.m.of_client[:0], light[:0], every[:0])
-            add_both(copies, (merged.of_client, light, every))
+            light = np.full(C, tasks[np.argmin(carried.of_task[tasks])])
+            add(v.m.of_client if number == 0 else v.m.of_client[:0], merged.of_client, light, np.arange(C))
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,63 +252,29 @@ class ImbalanceStep:
     """or in pools of merged places, of this kind of tasks."""
 
 
-def extend_where_short(
-    numbers: StepNumbers, steps: Sequence[ImbalanceStep], values: FloatArray, cost: IntArray
-) -> StepNumbers | None:
-    """Return more steps if a last step that costs has more than one copy in `values` (variables,). None if costs are exact.
-
-    Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's share
-    often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
-    """
-    more = [None if number is None else number.copy() for number in numbers]
-    is_exact = True
-    for step in steps:
-        over, number = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0), more[step.family]
-        if number is None or not len(step.index) or not over.any():
-            continue
-        is_exact = False
-        needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
-        if step.family in OF_CLIENTS:
-            np.maximum(number, needed.max(), out=number)
-        else:
-            np.maximum.at(number, step.index[over], needed)
-    return None if is_exact else tuple(more)
-
-
 def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows]) -> list[ImbalanceStep]:
-    """Add the steps of every share that costs to the rows of the five families, in their order."""
+    """Add the steps of every share that costs to the rows of the five families, in their order.
+
+    Each pool's copies on merged places beyond the sum of their shares have the price of a first step.
+    """
     numbers: StepNumbers = v.scope.steps if v.scope.steps is not None else (None,) * 5
+    every = v.scope.problem.T * (v.scope.problem.standbys + 1)
     listed: list[ImbalanceStep] = []
-    for family, (rows, steps) in enumerate(zip(families, numbers, strict=True)):
-        if steps is not None:
-            listed.extend(_add_family(program, v, family, rows, steps))
+    for family, ((index, rows, low), steps) in enumerate(zip(families, numbers, strict=True)):
+        needed = np.zeros_like(index) if steps is None else steps[index]
+        for number in range(1, int(needed.max(initial=0)) + 1):
+            for sign, at in ((-1, needed >= number), (1, (needed >= number) & (low >= number))):
+                is_last = needed[at] == number
+                most = every if sign < 0 else low[at] - number + 1
+                variables = program.add_variables(0, np.where(is_last, most, 1))
+                program.add_entries(rows[at], variables, sign)
+                listed.append(ImbalanceStep(family, number, variables, index[at], is_last, is_above=sign < 0))
     for family, merged in ((OF_ACTIVES, v.ma), (OF_COPIES, (v.m,))):
-        if numbers[family] is not None:
-            listed.extend(_add_merged(program, v, family, each) for each in merged if len(each.pool))
+        for places in merged if numbers[family] is not None else ():
+            if len(places.pool):
+                over = program.add_variables(0, np.full(len(places.pool), every))
+                listed.append(ImbalanceStep(family, 1, over, over[:0], np.zeros_like(over), kind=places.kind))
     return listed
-
-
-def _add_family(program: Program, v: TargetVariables, family: int, rows: ShareRows, steps: IntArray) -> list[ImbalanceStep]:
-    """Return the steps above and below the shares of one family."""
-    problem = v.scope.problem
-    needed = steps[rows.index]
-    found = []
-    for number in range(1, int(needed.max(initial=0)) + 1):
-        for sign, at in ((-1, needed >= number), (1, (needed >= number) & (rows.low >= number))):
-            index, is_last = rows.index[at], needed[at] == number
-            most = np.full(len(index), problem.T * (problem.standbys + 1)) if sign < 0 else rows.low[at] - number + 1
-            variables = program.add_variables(np.zeros(len(index), dtype=np.int64), np.where(is_last, most, 1))
-            program.add_entries(rows.rows[at], variables, sign)
-            found.append(ImbalanceStep(family, number, variables, index, is_last, is_above=sign < 0))
-    return found
-
-
-def _add_merged(program: Program, v: TargetVariables, family: int, merged: MergedPlaces) -> ImbalanceStep:
-    """Price each pool's copies on merged places beyond the sum of their shares, at the price of a first step."""
-    problem = v.scope.problem
-    most = np.full(len(merged.pool), problem.T * (problem.standbys + 1))
-    over = program.add_variables(np.zeros_like(most), most)
-    return ImbalanceStep(family, 1, over, over[:0], np.zeros(len(over), dtype=np.int64), kind=merged.kind)
 
 
 def require_room(program: Program, v: TargetVariables, steps: Sequence[ImbalanceStep]) -> None:
@@ -387,7 +291,7 @@ def require_room(program: Program, v: TargetVariables, steps: Sequence[Imbalance
         share = (scope.copies_bounds if family == OF_COPIES else scope.actives_bounds)[1][merged.cell]
         tasks = scope.place_high[merged.cell] if merged.kind == LOGGED else np.full(len(share), scope.problem.T)
         room = np.bincount(merged.row, weights=np.minimum(share, tasks), minlength=len(merged.pool)).astype(np.int64)
-        rows = program.add_rows(np.full_like(room, -FAR), room)
+        rows = program.add_rows(-FAR, room)
         program.add_entries(rows, merged.of_pool, 1)
         is_share, row_of = share <= tasks, np.full(len(scope.pool_of_cell), -1, dtype=np.int64)
         row_of[merged.cell[is_share]] = rows[merged.row[is_share]]  # of each place whose share its row adds up
@@ -415,51 +319,59 @@ class TargetProgram:
     """(j,) that task."""
     steps: Sequence[ImbalanceStep]
     """The steps that price counts beyond shares; none if these cost nothing."""
-    reached: Mapping[str, tuple[tuple[IntArray, int], ...]] = field(default_factory=dict)
-    """By goal: (logged tasks × values,) variables of the values that tasks reach, and what each gains."""
+    counted: Mapping[str, Sequence[tuple[IntArray, int]]] = field(default_factory=dict)
+    """By goal: variables of what it counts itself, values that tasks reach or the greatest sum, and the cost of each."""
     gained: Mapping[str, int] = field(default_factory=dict)
     """By goal: the gain of tasks that have to reach as many values as they can."""
-    peaks: Mapping[str, int] = field(default_factory=dict)
-    """By goal: the variable of the greatest sum of any client."""
 
     def find_longer_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
-        """The steps with more where counts (variables,) of least cost (variables,) are further from their shares; or None."""
-        numbers = self.v.scope.steps
-        return None if numbers is None else extend_where_short(numbers, self.steps, values, cost)
+        """Return more steps if a last step that costs has more than one copy in `values` (variables,). None if costs are exact.
+
+        Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's
+        share often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
+        """
+        if self.v.scope.steps is None:
+            return None
+        more = [None if number is None else number.copy() for number in self.v.scope.steps]
+        is_exact = True
+        for step in self.steps:
+            over, number = step.is_last & (values[step.variables] > 1 + 1e-6) & (cost[step.variables] > 0), more[step.family]
+            if number is None or not len(step.index) or not over.any():
+                continue
+            is_exact = False
+            needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
+            if step.family in OF_CLIENTS:
+                np.maximum(number, needed.max(), out=number)
+            else:
+                np.maximum.at(number, step.index[over], needed)
+        return None if is_exact else tuple(more)
 
 
 def state_target(scope: Scope) -> TargetProgram:
     """Return the program of all targets in a scope."""
     program, question, problem = Program(), scope.question, scope.problem
     v = declare_variables(program, scope)
-    require_standby_number(program, v)
-    require_pooled_copies_to_add_up(program, v)
-    require_one_active(program, v)
-    require_pooled_actives_to_add_up(program, v)
+    require_numbers(program, v)
     require_actives_to_be_copies(program, v)
     beyond, beyond_task = np.zeros((2, 0), dtype=np.int64)
     if any(goal.forced_costs is not None for goal in question.goals):
         beyond, beyond_task = count_beyond_ties(program, v)
-    of_copies, of_clients = require_shares_of_copies(program, v)
-    of_actives, stateful, every = require_shares_of_actives(program, v)
-    families = (every, stateful, of_clients, of_actives, of_copies)
-    steps = add_steps(program, v, families)
+    steps = add_steps(program, v, require_shares(program, v))
     require_room(program, v, steps)
     for limit in question.limits:
         if limit.kind is Kind.MOST:
             require_most(program, v, limit)
-    reached: dict[str, tuple[tuple[IntArray, int], ...]] = {}
+    counted: dict[str, list[tuple[IntArray, int]]] = {}
     gained: dict[str, int] = {}
-    peaks: dict[str, int] = {}
     for goal in question.goals:
         kinds = () if goal.reaches is None else goal.reaches(problem)
         if kinds and scope.has_most_values:
             gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
-        elif kinds:
-            reached[goal.name] = tuple((count_reached(program, v, each.of_client), each.gain) for each in kinds)
+            kinds = ()
+        counted[goal.name] = [(count_reached(program, v, each.of_client), -each.gain) for each in kinds]
         carried = None if goal.carries is None else goal.carries(problem)
         if carried is not None:
-            peaks[goal.name] = count_greatest(program, v, carried)
+            counted[goal.name].append((count_greatest(program, v, carried), 1))
     if question.require is not None:
         question.require(program, v)
-    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, reached, gained, peaks)
+    return TargetProgram(v, program.finish(), beyond, beyond_task, steps, counted, gained)

@@ -10,7 +10,7 @@ Bounds are by weak duality, in whole numbers: they use the duals, but do not tru
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -197,4 +197,6 @@ def fix_to_optima(matrix: Matrix, proof: Proof) -> Matrix:
     def fix(low: IntArray, high: IntArray, sign: IntArray) -> tuple[IntArray, IntArray]:
         return np.where(sign < 0, high, low), np.where(sign > 0, low, high)
 
-    return matrix.fix(*fix(matrix.low, matrix.high, proof.reduced), *fix(matrix.row_low, matrix.row_high, proof.price))
+    low, high = fix(matrix.low, matrix.high, proof.reduced)
+    row_low, row_high = fix(matrix.row_low, matrix.row_high, proof.price)
+    return replace(matrix, low=low, high=high, row_low=row_low, row_high=row_high)

@@ -73,10 +73,8 @@ def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
         cost[v.p] += in_pool
         cost[v.a[: len(v.y)]] -= on_column
         cost[v.pa[: len(v.p)]] -= in_pool
-    for variables, gain in program.reached.get(goal.name, ()):
-        cost[variables] -= gain
-    if goal.name in program.peaks:
-        cost[program.peaks[goal.name]] = 1
+    for variables, one in program.counted.get(goal.name, ()):
+        cost[variables] += one
     return cost
 
 

@@ -318,8 +318,7 @@ def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: Float
     keep[program.v.a] = True
     keep &= is_whole(solved)
     near = np.rint(solved).astype(np.int64)
-    low, high = np.where(keep, near, matrix.low), np.where(keep, near, matrix.high)
-    return matrix.fix(low, high, matrix.row_low, matrix.row_high)
+    return replace(matrix, low=np.where(keep, near, matrix.low), high=np.where(keep, near, matrix.high))
 
 
 def _search_whole(program: TargetProgram, matrix: Matrix, cost: IntArray, solved: Relaxed, bound: int, effort: Effort) -> _Step:

@@ -48,11 +48,10 @@ class Scope:
         problem, cell = self.problem, self.column_cell
         stateful, logged = problem.stateful[problem.col_task], problem.logged[problem.col_task]
         owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged
-        places = (*((problem.col_client, problem.C),) * 3, *((cell, problem.G * problem.C),) * 2)
         numbers: list[IntArray | None] = []
         for at, some in enumerate((owned, owned & stateful, held, owned, held)):
-            share, (of, size) = self.shares[at], places[at]
-            count = np.bincount(of[some], minlength=size)
+            share, place = self.shares[at], problem.col_client if at < 3 else cell
+            count = np.bincount(place[some], minlength=share.low.size)
             distance = np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count))
             numbers.append(np.clip(distance + 1, FIRST_STEPS[at], MOST_FIRST_STEPS) if self.question.costs[at] else None)
         return tuple(numbers)
@@ -235,14 +234,14 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     problem, must_hold = scope.problem, scope.question.forced.mandatory & scope.question.is_now
     may_lead, may_hold, may_lead_in, may_hold_in = _find_allowed(scope)
     y_column = np.flatnonzero(problem.logged[problem.col_task])
-    y = program.add_variables(must_hold[y_column] * 1, may_hold[y_column] * 1)
+    y = program.add_variables(must_hold[y_column], may_hold[y_column])
     p_task, p_zone = np.nonzero(scope.is_pooled)
     p_high = np.minimum(problem.standbys + 1, scope.pool_sizes[p_task, p_zone]) * may_hold_in[p_task, p_zone]
-    p = _add_up_to(program, p_high)
+    p = program.add_variables(0, p_high)
     p_pool = problem.group[p_task] * scope.Z + p_zone
     place = np.flatnonzero(scope.place_high > 0)
     q_cell = place[scope.is_separate[place]]
-    q = _add_up_to(program, scope.place_high[q_cell])
+    q = program.add_variables(0, scope.place_high[q_cell])
     m_cell = place[~scope.is_separate[place]]
     m = _merge(program, scope, m_cell, scope.place_high, LOGGED)
 
@@ -258,10 +257,10 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
         most = np.minimum(most, scope.actives_bounds[1])
     a_column = np.concatenate([y_column, free_column])
     qa_cell = np.concatenate([q_cell, free_cell[scope.is_separate[free_cell]]])
-    a = _add_up_to(program, np.concatenate([may_hold[y_column], np.ones_like(free_column)]) * may_lead[a_column])
+    a = program.add_variables(0, np.concatenate([may_hold[y_column], np.ones_like(free_column)]) * may_lead[a_column])
     pa_high = np.minimum(p_high, 1) * may_lead_in[p_task, p_zone]
-    pa = _add_up_to(program, np.concatenate([pa_high, np.ones_like(free_task)]))
-    qa = _add_up_to(program, most[qa_cell])
+    pa = program.add_variables(0, np.concatenate([pa_high, np.ones_like(free_task)]))
+    qa = program.add_variables(0, most[qa_cell])
     merged = [(LOGGED, m_cell)]
     kinds = problem.kind[free_cell // problem.C]
     for kind in np.unique(kinds).tolist():
@@ -294,14 +293,10 @@ def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
     return hint
 
 
-def _add_up_to(program: Program, high: IntArray) -> IntArray:
-    return program.add_variables(np.zeros_like(high, dtype=np.int64), high)
-
-
 def _merge(program: Program, scope: Scope, cell: IntArray, most: IntArray, kind: int) -> MergedPlaces:
     """Add for the merged places `cell` (k,) a variable for each pool and for each client, up to the sum of `most` (G × C,)."""
     C = scope.problem.C
     pool, place = np.unique(scope.pool_of_cell[cell], return_inverse=True)
-    by_pool = np.bincount(place, weights=most[cell], minlength=len(pool)).astype(np.int64)
-    by_client = np.bincount(cell % C, weights=most[cell], minlength=C).astype(np.int64)
-    return MergedPlaces(cell, place.reshape(-1), pool, _add_up_to(program, by_pool), _add_up_to(program, by_client), kind)
+    of_pool = program.add_variables(0, np.bincount(place, weights=most[cell], minlength=len(pool)))
+    of_client = program.add_variables(0, np.bincount(cell % C, weights=most[cell], minlength=C))
+    return MergedPlaces(cell, place.reshape(-1), pool, of_pool, of_client, kind)
