@@ -29,7 +29,9 @@ class LinearForm:
 
 def price(program: TargetProgram, objective: Objective) -> LinearForm:
     """Return the linear form of an objective."""
-    total, paid = _price_imbalance(program, objective.imbalance), 0
+    total, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
+    for step in program.steps:
+        total[step.variables] = step.number * objective.imbalance[step.family]
     for goal, weight in objective.goals:
         each, anyway = _price_goal(program, goal)
         total += weight * each
@@ -40,42 +42,31 @@ def price(program: TargetProgram, objective: Objective) -> LinearForm:
 
 def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
     """Return (variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
-    v, scope = program.v, program.v.scope
-    problem, forced = scope.problem, scope.question.forced
+    v, problem, forced = program.v, program.v.scope.problem, program.v.scope.question.forced
+    cost, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
     if goal.name in program.gained:
-        return np.zeros(len(program.matrix.low), dtype=np.int64), -program.gained[goal.name]
-    cost = _price_roles(program, goal)
-    if goal.cost_per_copy is None or goal.forced_costs is None:
-        return cost, 0
-    each, (per_tie, paid) = goal.cost_per_copy(problem), goal.forced_costs(forced)
-    cold = forced.tie_not_caught_up
-    is_free = forced.mandatory | (forced.tied & cold[problem.col_task])
-    cost[v.y] += np.where(is_free, 0, each.columns)[v.y_column]
-    cost[v.p] += np.where(forced.pool_tied & cold, 0, each.pools)[v.p_task]
-    cost[program.beyond] += per_tie[program.beyond_task]
-    return cost, paid
-
-
-def _price_roles(program: TargetProgram, goal: GoalModel) -> IntArray:
-    """Return (variables,) the goal's cost per active, per standby (a copy that is not active), and of what it counts itself."""
-    v, scope = program.v, program.v.scope
-    problem = scope.problem
-    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
+        return cost, -program.gained[goal.name]
     if goal.cost_per_active is not None:
         each = goal.cost_per_active(problem)
         cost[v.a] += each.columns[v.a_column]
         cost[v.pa] += _price_pools(program, goal, each, v.pa_task, v.pa_pool)
-    if goal.cost_per_standby is not None:
+    if goal.cost_per_standby is not None:  # a standby is a copy that is not active
         each = goal.cost_per_standby(problem)
-        on_column = each.columns[v.y_column]
-        in_pool = _price_pools(program, goal, each, v.p_task, v.p_pool)
+        on_column, in_pool = each.columns[v.y_column], _price_pools(program, goal, each, v.p_task, v.p_pool)
         cost[v.y] += on_column
         cost[v.p] += in_pool
         cost[v.a[: len(v.y)]] -= on_column
         cost[v.pa[: len(v.p)]] -= in_pool
     for variables, one in program.counted.get(goal.name, ()):
         cost[variables] += one
-    return cost
+    if goal.cost_per_copy is not None and goal.forced_costs is not None:
+        each, (per_tie, paid) = goal.cost_per_copy(problem), goal.forced_costs(forced)
+        cold = forced.tie_not_caught_up
+        is_free = forced.mandatory | (forced.tied & cold[problem.col_task])
+        cost[v.y] += np.where(is_free, 0, each.columns)[v.y_column]
+        cost[v.p] += np.where(forced.pool_tied & cold, 0, each.pools)[v.p_task]
+        cost[program.beyond] += per_tie[program.beyond_task]
+    return cost, paid
 
 
 def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, pool: IntArray) -> IntArray:
@@ -84,14 +75,6 @@ def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task:
         return each.pools[task]
     scope = program.v.scope
     return each.pools[task, scope.tell_zones(goal.tells_apart(scope.problem))[pool % scope.Z]]
-
-
-def _price_imbalance(program: TargetProgram, prices: tuple[int, ...]) -> IntArray:
-    """Return (variables,) what counts beyond their shares cost, by the price of each family."""
-    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
-    for step in program.steps:
-        cost[step.variables] = step.number * prices[step.family]
-    return cost
 
 
 def price_tie(program: TargetProgram) -> LinearForm:
