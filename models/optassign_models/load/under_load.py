@@ -113,11 +113,11 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     program = state_target(replace(scope, apart=np.ones_like(scope.apart)))
     form = price(program, question.objectives[0])
     spare = (int(form.each.max(initial=0)) // _MOST_COST).bit_length()
-    found = relax(program.matrix, form.each >> spare, effort.deadline)
-    if found is None:
+    relaxed = relax(program.matrix, form.each >> spare, effort.deadline)
+    if relaxed is None:
         return None
-    bound = form.total(prove_best_bound(program.matrix, form.each >> spare, found.duals).bound << spare)
-    proved_by, values = ProvedBy.HIGHS, cast(FloatArray | IntArray, found.values)
+    bound = form.total(prove_best_bound(program.matrix, form.each >> spare, relaxed[1]).bound << spare)
+    proved_by, values = ProvedBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
     decided = decide(program.matrix, form.each, None, POOLED_WORK, effort.deadline, presolves=True)
     values = values if decided.values is None else decided.values
     if decided.bound is not None and form.total(decided.bound) > bound:

@@ -34,19 +34,9 @@ _SOLVERS = (parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP)
 """Glop has a try where HiGHS gives up."""
 
 
-@dataclass(frozen=True, eq=False)
-class Relaxed:
-    """The optimum of a relaxation."""
-
-    values: FloatArray
-    """(n,)"""
-    duals: FloatArray
-    """(m,) of the rows."""
-
-
-def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
-    """Return a fractional solution of least cost and the dual values of the rows, in the unit of `cost` (n,); None if none was
-    proven optimal in time.
+def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> tuple[FloatArray, FloatArray] | None:
+    """Return (n,) a fractional solution of least cost and (m,) the dual values of the rows, in the unit of `cost` (n,); None if
+    none was proven optimal in time.
 
     Costs are scaled for the solver, since they may be large.
     """
@@ -57,7 +47,7 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
     free = matrix.is_free
     values, duals = matrix.low.astype(np.float64), np.zeros(len(matrix.row_low))
     if not free.any():
-        return Relaxed(values, duals)
+        return values, duals
     unit = 1 << max(0, int(np.abs(cost).max(initial=0)).bit_length() - SCALED_BITS)
     model = _write(reduced, cost[free] if unit == 1 else cost[free] / unit, whole=False)
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=ITERATIONS)
@@ -67,7 +57,7 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Relaxed | None:
     values[free] = _read_values(result, int(free.sum()))
     dual = result.solutions[0].dual_solution.dual_values
     duals[rows[np.array(dual.ids, dtype=np.int64)]] = np.array(dual.values) * unit
-    return Relaxed(values, duals)
+    return values, duals
 
 
 def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Decided:

@@ -58,7 +58,7 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
         answer = _look(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
-    if is_done or not _may_have_all_pairs(problem) or not problem.pool_size.any():
+    if is_done or problem.T * problem.C > ALL_PAIRS or not problem.pool_size.any():
         return answer
     return _choose(answer, _look_at_all_pairs(question, effort))
 
@@ -66,11 +66,6 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
 def has_few_pairs(problem: Problem) -> bool:
     """Return whether all pairs of task and client may be candidates from the start."""
     return problem.T * problem.C <= SMALL_PAIRS
-
-
-def _may_have_all_pairs(problem: Problem) -> bool:
-    """Return whether all pairs may be candidates where pools leave a gap."""
-    return problem.T * problem.C <= ALL_PAIRS
 
 
 def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
@@ -105,7 +100,8 @@ def _look(question: Question, effort: Effort, *, has_most_values: bool = False) 
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):
         best = TargetAnswer(start, (), question.evaluate(start))
-    for _ in range(POOLED_ROUNDS if _may_have_all_pairs(question.problem) else TOLD_APART_ROUNDS):
+    may_have_all_pairs = question.problem.T * question.problem.C <= ALL_PAIRS
+    for _ in range(POOLED_ROUNDS if may_have_all_pairs else TOLD_APART_ROUNDS):
         scope, program, optimum = _solve_with_enough_steps(scope, effort)
         if program is None:
             return replace(best, is_cut_short=True)

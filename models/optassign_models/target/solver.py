@@ -35,7 +35,7 @@ from optassign_models.results import Deadline, ProvedBy
 from optassign_models.target.arrays import FloatArray, Matrix, is_whole
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.cp_sat import EXACT, MOST, decide
-from optassign_models.target.highs import Relaxed, fix_to_optima, is_infeasible, prove_best_bound, relax, search
+from optassign_models.target.highs import fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.objectives import LinearForm, price, price_tie
 from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
@@ -78,7 +78,7 @@ class Optimum:
     """No values keep the rows, as the solver says."""
     proved_by: ProvedBy = ProvedBy.HIGHS
     is_undecided: bool = False
-    """CP-SAT came to the end of its work under `auto`: another try would, too."""
+    """CP-SAT came to the end of its work."""
 
     def list_proven(self, forms: Sequence[LinearForm]) -> list[int]:
         """Return the optima of the first forms, as many as the values reach the bounds of."""
@@ -97,17 +97,15 @@ def minimise_in_order(
     if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=ProvedBy.RULES)
     forms = [price(program, objective) for objective in objectives]
-    decided = Optimum(None)
-    is_small = int(program.matrix.is_free.sum()) <= CP_SAT_VARIABLES
     if effort.solver is Solver.CP_SAT:
         return _decide_in_order(program, forms, CP_SAT_WORK, effort.deadline, hint, is_thorough=True)
-    if effort.solver is Solver.AUTO and is_small and effort.is_first_try:
+    decided = Optimum(None)
+    if effort.solver is Solver.AUTO and effort.is_first_try and int(program.matrix.is_free.sum()) <= CP_SAT_VARIABLES:
         decided = _decide_in_order(program, forms, CP_SAT_FIRST_WORK, effort.deadline, hint, is_thorough=False)
         if not decided.is_undecided:
             return decided
     found = _relax_in_order(program, forms, effort)
-    values = found.values if found.values is not None else decided.values
-    return replace(found, values=values, is_undecided=is_small)
+    return found if found.values is not None else replace(found, values=decided.values)
 
 
 def _decide_in_order(
@@ -230,10 +228,10 @@ def _finish(
         found = relax(matrix, np.zeros_like(matrix.low), effort.deadline)
         if found is None:
             return Optimum(None, bounds, is_impossible=is_infeasible(matrix, effort.deadline))
-        solved = found.values
+        solved = found[0]
     if len(program.v.y) <= MOST_TIED:
         tied = relax(matrix, price_tie(program).each, effort.deadline)
-        solved = tied.values if tied is not None and is_whole(tied.values).all() else solved
+        solved = tied[0] if tied is not None and is_whole(tied[0]).all() else solved
     whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
     return Optimum(whole, bounds)
 
@@ -261,44 +259,40 @@ def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[Line
         return None
     together = forms[: len(weights)]
     cost = _add_up(program, together, weights)
-    solved = relax(matrix, cost, deadline)
-    if solved is None or not is_whole(solved.values).all():
+    relaxed = relax(matrix, cost, deadline)
+    if relaxed is None or not is_whole(relaxed[0]).all():
         return None
-    values = np.rint(solved.values).astype(np.int64)
-    proof = prove_best_bound(matrix, cost, solved.duals)
-    if int(cost @ values) != proof.bound or program.find_longer_steps(solved.values, cost) is not None:
+    values, duals = relaxed
+    whole = np.rint(values).astype(np.int64)
+    proof = prove_best_bound(matrix, cost, duals)
+    if int(cost @ whole) != proof.bound or program.find_longer_steps(values, cost) is not None:
         return None
-    reached = tuple(int(form.each @ values) for form in together)
+    reached = tuple(int(form.each @ whole) for form in together)
     if proof.is_tight:
-        return _Step(fix_to_optima(matrix, proof), solved.values, reached)
+        return _Step(fix_to_optima(matrix, proof), values, reached)
     for form, value in zip(together, reached, strict=True):
         matrix = matrix.with_row(form.each, value)
-    return _Step(matrix, solved.values, reached)
+    return _Step(matrix, values, reached)
 
 
 def _relax_one(program: TargetProgram, matrix: Matrix, cost: IntArray, effort: Effort, *, is_last: bool) -> _Step | None:
     """Minimise one objective by the relaxation. None if nothing is left, or found in time."""
-    solved = relax(matrix, cost, effort.deadline)
-    if solved is None:
+    relaxed = relax(matrix, cost, effort.deadline)
+    if relaxed is None:
         return None
-    proof = prove_best_bound(matrix, cost, solved.duals)
-    value = float(cost @ solved.values)
-    longer = program.find_longer_steps(solved.values, cost)
+    values, duals = relaxed
+    proof = prove_best_bound(matrix, cost, duals)
+    bound, longer = proof.bound, program.find_longer_steps(values, cost)
     if longer is not None:  # no use in whole values: the program will be built with more steps
-        return _Step(matrix, solved.values, (proof.bound,), longer)
-    if _is_near(value, proof.bound):
-        face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, proof.bound)
-        if not is_last or is_whole(solved.values).all():
-            return _Step(face, solved.values, (proof.bound,))
-        whole = _search_face(program, face, solved.values, effort)
+        return _Step(matrix, values, (bound,), longer)
+    if abs(float(cost @ values) - bound) < max(WHOLE_TOLERANCE, 1e-9 * abs(bound)):
+        face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, bound)
+        if not is_last or is_whole(values).all():
+            return _Step(face, values, (bound,))
+        whole = _search_face(program, face, values, effort)
         if whole is not None:
-            return _Step(face, whole.astype(np.float64), (proof.bound,))
-    return _search_whole(program, matrix, cost, solved, proof.bound, effort)
-
-
-def _is_near(value: float, bound: int) -> bool:
-    """Return whether a value is the bound, but for the solver's tolerance."""
-    return abs(value - bound) < max(WHOLE_TOLERANCE, 1e-9 * abs(bound))
+            return _Step(face, whole.astype(np.float64), (bound,))
+    return _search_whole(program, matrix, cost, values, bound, effort)
 
 
 def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effort: Effort) -> IntArray | None:
@@ -321,21 +315,23 @@ def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: Float
     return replace(matrix, low=np.where(keep, near, matrix.low), high=np.where(keep, near, matrix.high))
 
 
-def _search_whole(program: TargetProgram, matrix: Matrix, cost: IntArray, solved: Relaxed, bound: int, effort: Effort) -> _Step:
+def _search_whole(
+    program: TargetProgram, matrix: Matrix, cost: IntArray, solved: FloatArray, bound: int, effort: Effort
+) -> _Step:
     """Return whole values of least cost, as a step; the relaxation's if none were found.
 
     In a large program, values that keep the whole candidates of the solution will do if they cost little more than the bound.
     """
-    hint = np.rint(solved.values).astype(np.int64)
+    hint = np.rint(solved).astype(np.int64)
     found: tuple[IntArray, int] | None = None
     if int(matrix.is_free.sum()) > FULLY_SEARCHED_VARIABLES:
-        near = _search(_keep_whole_candidates(program, matrix, solved.values), cost, effort, hint)
+        near = _search(_keep_whole_candidates(program, matrix, solved), cost, effort, hint)
         if near is not None and (exact_sum(cost, near[0]) - bound) * ACCEPTED_GAP_PARTS <= abs(bound):
             found = near[0], bound
     found = found if found is not None else _search(matrix, cost, effort, hint)
     if found is None:
-        most = int(np.ceil(float(cost @ solved.values) - 1e-6))
-        return _Step(matrix.with_row(cost, most), solved.values, (bound,))
+        most = int(np.ceil(float(cost @ solved) - 1e-6))
+        return _Step(matrix.with_row(cost, most), solved, (bound,))
     values, proven = found
     least = exact_sum(cost, values)
     return _Step(matrix.with_row(cost, least), values.astype(np.float64), (min(max(bound, proven), least),))
