@@ -88,7 +88,7 @@ def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline:
         program = state_target(Scope.of(question))
         nothing = np.zeros_like(program.matrix.low)
         decided = decide(program.matrix, nothing, None, NEIGHBOURHOOD_WORK, deadline, presolves=True)
-        placed = None if decided.values is None else deal_places(program.v, decided.values).placement
+        placed = None if decided.values is None else deal_places(program.v, decided.values)[0]
         if placed is not None:
             most = max(unreached * (1 + tolerance), load.loads.greatest_of(placed))
             load = replace(load, dealt=placed, idle=0, most=most)

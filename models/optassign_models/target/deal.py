@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 import numpy as np
 from ortools.graph.python import max_flow, min_cost_flow
@@ -24,30 +23,19 @@ from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, mak
 from optassign_models.target.variables import MergedPlaces, TargetVariables
 
 
-def _nothing() -> IntArray:
-    return np.zeros(0, dtype=np.int64)
+def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None, IntArray, IntArray]:
+    """Read the placement of whole values (variables,).
 
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """The plan, or why there is none."""
-
-    placement: Placement | None = None
-    without_room: IntArray = field(default_factory=_nothing)
-    """(k,) subtopology × C + client of merged places that have not the room for what the program counts there."""
-    not_dealt: IntArray = field(default_factory=_nothing)
-    """(k,) tasks whose pooled copies could not be dealt."""
-
-
-def deal_places(v: TargetVariables, values: IntArray) -> Reading:
-    """Return the placement of whole values (variables,)."""
-    scope = v.scope
-    problem = scope.problem
-    C = problem.C
-    try:
-        copies_at, actives_at, without_room = _tell_apart(v, values)
-    except _NoRoomError as error:
-        return Reading(without_room=error.cell)
+    Returns:
+        The placement; None if copies cannot be told apart on the places that there are. Then (k,) subtopology × C + client of
+        merged places that have not the room for what the program counts there, and (k,) tasks whose pooled copies could not be
+        dealt.
+    """
+    problem, C = v.scope.problem, v.scope.problem.C
+    counts, without_room = _tell_apart(v, values)
+    if counts is None:
+        return None, without_room, without_room[:0]
+    copies_at, actives_at = counts
 
     active = np.full(problem.T, -1, dtype=np.int64)
     on = v.a_column[values[v.a] > 0]
@@ -61,41 +49,32 @@ def deal_places(v: TargetVariables, values: IntArray) -> Reading:
     keys, stuck_too = _deal(v, (v.p_task, v.p_pool, standbys), copies_at - actives_at, active)
     logged = np.flatnonzero(problem.logged)
     standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
-    return Reading(make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too))
+    return make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too)
 
 
-class _NoRoomError(Exception):
-    """Merged places have not enough room."""
+def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray | None, IntArray]:
+    """Return (2, G, C) pooled copies of logged tasks and pooled actives, and the merged places that have not the room.
 
-    def __init__(self, cell: IntArray) -> None:
-        super().__init__()
-        self.cell = cell
-
-
-def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return (G, C) pooled copies of logged tasks, (G, C) pooled actives, and the merged places that have not the room.
-
-    _NoRoomError where copies cannot be told apart on the places that there are.
+    None in place of the numbers if copies cannot be told apart on the places that there are.
     """
-    scope = v.scope
-    problem = scope.problem
+    scope, problem = v.scope, v.scope.problem
     cells = problem.G * problem.C
-    copies, actives = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    copies, actives = counts = np.zeros((2, cells), dtype=np.int64)
     copies[v.q_cell], actives[v.qa_cell] = values[v.q], values[v.qa]
-    on_columns = np.bincount(scope.column_cell[v.y_column], weights=values[v.y], minlength=cells).astype(np.int64)
-    room = scope.copies_bounds[1] - copies - on_columns
     in_place = scope.place_high.copy()
+    room = scope.copies_bounds[1] - copies - np.bincount(scope.column_cell[v.y_column[values[v.y] > 0]], minlength=cells)
     room = np.minimum(room, in_place)
-    lead = scope.actives_bounds[1] - actives
-    lead -= np.bincount(scope.column_cell[v.a_column], weights=values[v.a], minlength=cells).astype(np.int64)
+    lead = scope.actives_bounds[1] - actives - np.bincount(scope.column_cell[v.a_column[values[v.a] > 0]], minlength=cells)
 
-    without_room = [_nothing()]
+    without_room = [in_place[:0]]
     for merged in v.ma:
         is_logged = merged.kind == LOGGED
         limit = np.minimum(room, lead) if is_logged else lead
         most = in_place if is_logged else np.full(cells, problem.T)
         wanted = values[merged.of_pool], values[merged.of_client]
         more, short = _transport(merged, *wanted, limit[merged.cell], most[merged.cell])
+        if more is None:
+            return None, short
         without_room.append(short)
         actives[merged.cell] += more
         if is_logged:
@@ -105,24 +84,24 @@ def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray, IntArra
     m, ma = v.m, v.ma[0]
     standbys = values[m.of_pool] - values[ma.of_pool], values[m.of_client] - values[ma.of_client]
     more, short = _transport(m, *standbys, room[m.cell], in_place[m.cell])
-    without_room.append(short)
+    if more is None:
+        return None, short
     copies[m.cell] += more
-    shape = problem.G, problem.C
-    return copies.reshape(shape), actives.reshape(shape), np.unique(np.concatenate(without_room))
+    return counts.reshape(2, problem.G, problem.C), np.unique(np.concatenate([*without_room, short]))
 
 
 def _transport(
     merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
-) -> tuple[IntArray, IntArray]:
+) -> tuple[IntArray | None, IntArray]:
     """Return (k,) the copies on each merged place, as many as each pool and client has, and the places of pools without room.
 
-    `most` (k,): what each place can take beyond its room. _NoRoomError if that does not suffice, with the places of the pools
-    or clients that a least cut shows to be short of room.
+    `most` (k,): what each place can take beyond its room. None if that does not suffice, with the places of the pools or
+    clients that a least cut shows to be short of room.
     """
     copies = np.zeros(len(merged.cell), dtype=np.int64)
     wanted = int(of_pool.sum())
     if not wanted:
-        return copies, _nothing()
+        return copies, merged.cell[:0]
     clients, row = len(of_client), merged.row
     first_client = len(merged.pool)
     source, sink = first_client + clients, first_client + clients + 1
@@ -134,12 +113,9 @@ def _transport(
     flow.solve(source, sink)
     if flow.optimal_flow() == wanted:
         copies[open_] = flow.flows(arcs)
-        return copies, _nothing()
+        return copies, merged.cell[:0]
     short = merged.cell[_find_short(flow, merged, clients)]
-    beyond = _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most)
-    if beyond is None:
-        raise _NoRoomError(short)
-    return beyond, short
+    return _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most), short
 
 
 def _transport_beyond(
@@ -193,10 +169,13 @@ def _deal(
     problem = v.scope.problem
     task, pool, need = pooled
     keys: list[int] = []
-    not_dealt = [_nothing()]
+    not_dealt = [task[:0]]
     for each in np.unique(pool[need > 0]).tolist():
         group, at = each // v.scope.Z, np.flatnonzero((pool == each) & (need > 0))
-        closed = {t: {*_list_columns(v, t), int(active[t])} for t in task[at].tolist()}
+        closed: dict[int, set[int]] = {}
+        for t in task[at].tolist():
+            columns = slice(*problem.col_start[t : t + 2]) if problem.logged[t] else slice(0)
+            closed[t] = {*problem.col_client[columns].tolist(), int(active[t])}
         is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
         in_pool = np.where(is_in_pool, places[group], 0)
         found = deal_pool(task[at], need[at], in_pool, closed, problem.C)
@@ -232,19 +211,9 @@ def _deal_anyway(
     return keys
 
 
-def _list_columns(v: TargetVariables, task: int) -> set[int]:
-    """Return clients that are no part of a logged task's pool."""
-    problem = v.scope.problem
-    if not problem.logged[task]:
-        return set()
-    return set(problem.col_client[problem.col_start[task] : problem.col_start[task + 1]].tolist())
-
-
-_Forbidden = dict[int, set[int]]
-"""Clients that a task must not get, by task."""
-
-
-def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden, clients: int) -> list[int] | None:
+def deal_pool(
+    tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]], clients: int
+) -> list[int] | None:
     """Give each task `need` different clients so that client c is used `places[c]` times.
 
     The outcome depends on nothing but the arguments. Ties go to the client whose last turn is the longest ago, then to the
@@ -260,17 +229,6 @@ def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: _For
     Returns:
         Keys task × C + client, sorted, or None where swaps did not suffice.
     """
-    given, lacking, left = _deal_greedily(tasks, need, places, forbidden)
-    for task in lacking:
-        if not _swap_for_a_place(task, given, left, forbidden):
-            return None
-    return [task * clients + client for task in sorted(given) for client in sorted(given[task])]
-
-
-def _deal_greedily(
-    tasks: IntArray, need: IntArray, places: IntArray, forbidden: _Forbidden
-) -> tuple[dict[int, set[int]], list[int], list[int]]:
-    """Return the clients of each task, the tasks that lack a client (once for each), and the clients of the places left."""
     most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
     heapq.heapify(most_places_first)
     given: dict[int, set[int]] = {}
@@ -282,7 +240,10 @@ def _deal_greedily(
     left: list[int] = []
     for minus_places, _, client in sorted(most_places_first, key=lambda entry: entry[2]):
         left.extend([client] * -minus_places)
-    return given, lacking, left
+    for task in lacking:
+        if not _swap_for_a_place(task, given, left, forbidden):
+            return None
+    return [task * clients + client for task in sorted(given) for client in sorted(given[task])]
 
 
 def _take_clients(
@@ -304,7 +265,7 @@ def _take_clients(
     return taken
 
 
-def _swap_for_a_place(task: int, given: dict[int, set[int]], left: list[int], forbidden: _Forbidden) -> bool:
+def _swap_for_a_place(task: int, given: dict[int, set[int]], left: list[int], forbidden: dict[int, set[int]]) -> bool:
     """Give another task a place that is left, and this task one of the other's clients. Return whether a swap was allowed."""
     own, not_here = given[task], forbidden.get(task, set())
     for place in list(left):

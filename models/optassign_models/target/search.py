@@ -112,17 +112,17 @@ def _look(question: Question, effort: Effort, *, has_most_values: bool = False) 
         effort = replace(effort, is_first_try=False)
         if optimum.values is None:
             break
-        dealt = deal_places(program.v, optimum.values)
-        if dealt.placement is not None and question.allows(dealt.placement):
-            values = question.evaluate(dealt.placement)
+        placed, without_room, not_dealt = deal_places(program.v, optimum.values)
+        if placed is not None and question.allows(placed):
+            values = question.evaluate(placed)
             if best.placement is None or values < best.values:
-                best = replace(best, placement=dealt.placement, values=values)
+                best = replace(best, placement=placed, values=values)
         if best.placement is not None and best.values <= best.bounds:
             break
-        if len(dealt.without_room) and not scope.apart[dealt.without_room].all():
-            scope = scope.tell_apart(dealt.without_room)
-        elif len(dealt.not_dealt):
-            scope = replace(scope, question=scope.question.write_out(dealt.not_dealt))
+        if len(without_room) and not scope.apart[without_room].all():
+            scope = scope.tell_apart(without_room)
+        elif len(not_dealt):
+            scope = replace(scope, question=scope.question.write_out(not_dealt))
         else:
             break
     is_cut_short = not effort.deadline.left and not best.is_proven and not best.is_impossible
