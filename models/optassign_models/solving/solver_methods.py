@@ -36,7 +36,6 @@ from optassign_models.target.question import (
     Question,
     explain_excess,
     express_in_changelogs,
-    list_families,
     list_in_order,
     weigh,
 )
@@ -268,9 +267,9 @@ def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
 
 def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
     """Return the placement of least imbalance, family after family, that keeps the limits."""
+    families = tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
     limits = case.limits.placements
-    question = Question(case.problem, case.forced, case.target, list_families(), shares_bind=False, limits=limits)
-    return find_best(question, effort)
+    return find_best(Question(case.problem, case.forced, case.target, families, shares_bind=False, limits=limits), effort)
 
 
 def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,6 @@ _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 It gives that search a hundredth of the time limit, so its result would depend on the machine; and it costs more than it saves.
 A program of 87,378 to 332,835 variables takes 3.7 to 4.3 s without it, and 79 to 122 s with it if no limit ends it.
 """
-Numbers = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 _SOLVERS = (parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP)
 """Glop has a try where HiGHS gives up."""
 
@@ -111,7 +111,7 @@ def _try(
         return None
 
 
-def _write(matrix: Matrix, cost: Numbers, *, whole: bool) -> model_pb2.ModelProto:
+def _write(matrix: Matrix, cost: npt.NDArray[Any], *, whole: bool) -> model_pb2.ModelProto:
     """Return the model that minimises `cost` (n,) in the rows and bounds of a matrix, in whole numbers if `whole`."""
     number = len(matrix.low)
     model = model_pb2.ModelProto()

@@ -9,7 +9,7 @@ mean whole changelog, rounded up per copy. Weights are whole multiples of one un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import mul
@@ -23,8 +23,6 @@ from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies, compute_imbalance, count_copies
 
-_NO_IMBALANCE = (0, 0, 0, 0, 0)
-
 
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -33,7 +31,7 @@ class Objective:
     name: str = ""
     goals: tuple[tuple[GoalModel, int], ...] = ()
     """With their weights."""
-    imbalance: tuple[int, ...] = _NO_IMBALANCE
+    imbalance: tuple[int, ...] = (0,) * 5
     """(5,) weight of the imbalance of each family of shares."""
 
     @property
@@ -41,19 +39,10 @@ class Objective:
         """Whether some goal is the greatest sum of what copies weigh."""
         return any(goal.carries is not None for goal, _ in self.goals)
 
-    def add_up(self, values: Mapping[str, int], imbalance: Sequence[int]) -> int:
-        """Return the sum, by the values of goals and the imbalance (5,) of each family."""
-        return sum(weight * values[goal.name] for goal, weight in self.goals) + sum(map(mul, self.imbalance, imbalance))
-
 
 def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
     """Return an objective for each goal."""
     return tuple(Objective(goal.name, ((goal, 1),)) for goal in goals)
-
-
-def list_families() -> tuple[Objective, ...]:
-    """Return an objective for the imbalance of each family of shares, most important first."""
-    return tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +81,10 @@ class Question:
         """Return the values of a placement in the objectives, computed without the program."""
         values = evaluate(self.problem, self.forced, placed, self.goals)
         imbalance = compute_imbalance(self.problem, self.shares, placed)
-        return tuple(objective.add_up(values, imbalance) for objective in self.objectives)
+        return tuple(
+            sum(weight * values[goal.name] for goal, weight in each.goals) + sum(map(mul, each.imbalance, imbalance))
+            for each in self.objectives
+        )
 
     @property
     def goals(self) -> list[GoalModel]:
@@ -118,8 +110,6 @@ class Question:
 
 WEIGHTED_COST = "weighted_cost"
 """Name of the sum."""
-_STICKY = (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS)
-"""The goals that make up stickiness."""
 _MOST = 1 << 61
 """A sum in CP-SAT, and a coefficient times the parts of a dual, have 62 bits."""
 
@@ -127,7 +117,8 @@ _MOST = 1 << 61
 def weigh(weights: tuple[int, int, int]) -> Objective:
     """Return the one objective, by the weights of the imbalance of clients, of that of subtopologies, and of stickiness."""
     instance, subtopology, stickiness = weights
-    return Objective(WEIGHTED_COST, tuple((goal, stickiness) for goal in _STICKY), (instance,) * 3 + (subtopology,) * 2)
+    sticky = tuple((goal, stickiness) for goal in (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS))
+    return Objective(WEIGHTED_COST, sticky, (instance,) * 3 + (subtopology,) * 2)
 
 
 def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
