@@ -13,25 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.forced import Forced
 from optassign_models.goals.goal import GoalModel, PairCosts
-from optassign_models.problem import IntArray, Placement, Problem
-
-
-def _price_restore_work(problem: Problem) -> PairCosts:
-    return PairCosts(problem.col_cost, problem.pool_cost)
-
-
-def _force_restore_work(forced: Forced) -> tuple[IntArray, int]:
-    return forced.tie_cost, forced.forced_work
+from optassign_models.problem import Placement, Problem
 
 
 def _price_not_caught_up(problem: Problem) -> PairCosts:
     return PairCosts((problem.col_rank > 0).astype(np.int64), (problem.pool_rank > 0).astype(np.int64))
-
-
-def _force_copies(forced: Forced) -> tuple[IntArray, int]:
-    return forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up
 
 
 def count_active_moves(problem: Problem, placement: Placement) -> int:
@@ -56,8 +43,16 @@ def _price_standby_migrations(problem: Problem) -> PairCosts:
     return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
 
 
-RESTORE_WORK = GoalModel("restore_work", cost_per_copy=_price_restore_work, forced_costs=_force_restore_work)
-COPIES_NOT_CAUGHT_UP = GoalModel("copies_not_caught_up", cost_per_copy=_price_not_caught_up, forced_costs=_force_copies)
+RESTORE_WORK = GoalModel(
+    "restore_work",
+    cost_per_copy=lambda problem: PairCosts(problem.col_cost, problem.pool_cost),
+    forced_costs=lambda forced: (forced.tie_cost, forced.forced_work),
+)
+COPIES_NOT_CAUGHT_UP = GoalModel(
+    "copies_not_caught_up",
+    cost_per_copy=_price_not_caught_up,
+    forced_costs=lambda forced: (forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up),
+)
 ACTIVES_NOT_CAUGHT_UP = GoalModel("actives_not_caught_up", cost_per_active=_price_not_caught_up)
 ACTIVE_MIGRATIONS = GoalModel("active_migrations", cost_per_active=_price_active_migrations)
 ACTIVE_MOVES = GoalModel("active_moves", cost_per_active=_price_active_moves)

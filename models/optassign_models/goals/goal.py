@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.problem import IntArray, Placement, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,31 +26,14 @@ class EvaluatedPlan:
         return self.plan.copy_keys(self.problem.C, self.problem.logged)
 
     @cached_property
-    def active_keys(self) -> IntArray:
-        """(T,) task × C + client of each active copy."""
-        return np.arange(self.problem.T) * self.problem.C + self.plan.active
-
-    @cached_property
-    def standby_keys(self) -> IntArray:
-        """(S,) task × C + client of each standby, ascending."""
-        return self.plan.standby_keys(self.problem.C)
-
-    @cached_property
-    def is_paid(self) -> BoolArray:
-        """(K,) the copy costs what it costs on its client: it is not mandatory, nor a tied one that `beyond_ties` counts."""
-        return ~self.problem.flag_of(self.copy_keys, self.forced.mandatory) & ~self._is_tie_not_caught_up
-
-    @cached_property
-    def beyond_ties(self) -> IntArray:
-        """(T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
-        task = self.copy_keys // self.problem.C
-        return np.maximum(np.bincount(task[self._is_tie_not_caught_up], minlength=self.problem.T) - self.forced.choices, 0)
-
-    @cached_property
-    def _is_tie_not_caught_up(self) -> BoolArray:
-        forced, task = self.forced, self.copy_keys // self.problem.C
-        is_tied: BoolArray = self.problem.look_up(self.copy_keys, forced.tied, forced.pool_tied[task])
-        return is_tied & forced.tie_not_caught_up[task]
+    def paid(self) -> tuple[IntArray, IntArray]:
+        """(n,) keys of copies that cost what they cost on their clients: neither mandatory nor on cold tied clients; and (T,)
+        copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
+        problem, forced, keys = self.problem, self.forced, self.copy_keys
+        task = keys // problem.C
+        is_tied = problem.look_up(keys, forced.tied, forced.pool_tied[task]) & forced.tie_not_caught_up[task]
+        beyond = np.maximum(np.bincount(task[is_tied], minlength=problem.T) - forced.choices, 0)
+        return keys[~problem.flag_of(keys, forced.mandatory) & ~is_tied], beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,31 +45,9 @@ class PairCosts:
     pools: IntArray
     """(T,) on any client of the task's pool; (T, K) on one of each class of clients, where the goal tells clients apart."""
 
-    @classmethod
-    def nothing(cls, problem: Problem) -> PairCosts:
-        """Return costs of 0 for all copies."""
-        return cls(np.zeros(len(problem.col_task), dtype=np.int64), np.zeros(problem.T, dtype=np.int64))
 
-    def plus(self, other: PairCosts, times: int) -> PairCosts:
-        """Return the sum of these costs and `times` times the others."""
-        mine, theirs = (each if each.ndim == 2 else each[:, None] for each in (self.pools, other.pools))
-        return PairCosts(self.columns + times * other.columns, mine + times * theirs)
-
-
-@dataclass(frozen=True, eq=False)
-class Reached:
-    """Values of one kind that copies of a task can reach; further copies on a value count nothing."""
-
-    of_client: IntArray
-    """(C,) value of each client, −1 for none."""
-    gain: int
-    """Each logged task's gain for each value that some copy of it reaches."""
-
-    def count(self, placed: EvaluatedPlan) -> int:
-        """Return the values that copies reach, summed over the tasks."""
-        task, client = np.divmod(placed.copy_keys, placed.problem.C)
-        value = self.of_client[client]
-        return len(np.unique((task * (placed.problem.C + 1) + value)[value >= 0]))
+Reached = tuple[IntArray, int]
+"""(C,) a value of each client, −1 for none; and each logged task's gain for each value that some copy of it reaches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,15 +108,17 @@ class GoalModel:
         """Return the goal's value of a plan, in whole units."""
         value, problem = 0, placed.problem
         if self.cost_per_copy is not None and self.forced_costs is not None:
-            per_tie, paid = self.forced_costs(placed.forced)
-            each = self._price(problem, self.cost_per_copy, placed.copy_keys[placed.is_paid])
-            value += paid + exact_sum(each) + exact_sum(per_tie, placed.beyond_ties)
+            (keys, beyond), (per_tie, paid) = placed.paid, self.forced_costs(placed.forced)
+            value += paid + exact_sum(self._price(problem, self.cost_per_copy, keys)) + exact_sum(per_tie, beyond)
         if self.cost_per_active is not None:
-            value += exact_sum(self._price(problem, self.cost_per_active, placed.active_keys))
+            keys = np.arange(problem.T) * problem.C + placed.plan.active
+            value += exact_sum(self._price(problem, self.cost_per_active, keys))
         if self.cost_per_standby is not None:
-            value += exact_sum(self._price(problem, self.cost_per_standby, placed.standby_keys))
-        for reached in () if self.reaches is None else self.reaches(problem):
-            value -= reached.gain * reached.count(placed)
+            value += exact_sum(self._price(problem, self.cost_per_standby, placed.plan.standby_keys(problem.C)))
+        for of_client, gain in () if self.reaches is None else self.reaches(problem):
+            task, client = np.divmod(placed.copy_keys, problem.C)
+            reached = task * (problem.C + 1) + of_client[client]
+            value -= gain * len(np.unique(reached[of_client[client] >= 0]))
         carried = None if self.carries is None else self.carries(problem)
         return value if carried is None else value + carried.find_greatest(placed.plan, problem.C)
 

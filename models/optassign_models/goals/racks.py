@@ -36,9 +36,10 @@ def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:
     """Return the cost of a copy of one role."""
     racks, moves = p.data_of(name, Racks), ACTIVE_MOVES.cost_per_active if is_active else STANDBY_MIGRATIONS.cost_per_standby
     if racks is None or moves is None:
-        return PairCosts.nothing(p)
-    crossings = racks.traffic * (racks.active if is_active else racks.standby)
-    return PairCosts(crossings[p.col_task, racks.rack_of[p.col_client]], crossings).plus(moves(p), racks.elsewhere)
+        return PairCosts(np.zeros_like(p.col_task), np.zeros_like(p.group))
+    crossings, elsewhere = racks.traffic * (racks.active if is_active else racks.standby), moves(p)
+    columns = crossings[p.col_task, racks.rack_of[p.col_client]] + racks.elsewhere * elsewhere.columns
+    return PairCosts(columns, crossings + racks.elsewhere * elsewhere.pools[:, None])
 
 
 def _tell_apart(name: str, problem: Problem) -> IntArray:

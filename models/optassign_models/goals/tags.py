@@ -48,15 +48,13 @@ def _list_values(problem: Problem) -> tuple[IntArray, ...]:
     return () if tags is None else tags.values
 
 
-def count_reachable(problem: Problem, values: IntArray) -> int:
-    """Return the number of distinct values of a tag (C,) that the numbers of copies and values alone would allow."""
-    known = len(np.unique(values[values >= 0]))
-    return int(problem.logged.sum()) * min(problem.standbys + 1, known)
-
-
 def bound_by_numbers(problem: Problem) -> int:
     """Return a lower bound of the goal, by the numbers of copies and of values."""
-    return -sum(each.gain * count_reachable(problem, each.of_client) for each in _reaches(problem))
+    value = 0
+    for of_client, gain in _reaches(problem):
+        known = len(np.unique(of_client[of_client >= 0]))
+        value -= gain * int(problem.logged.sum()) * min(problem.standbys + 1, known)
+    return value
 
 
 def _tell_apart(problem: Problem) -> IntArray:
@@ -66,7 +64,7 @@ def _tell_apart(problem: Problem) -> IntArray:
 def _reaches(problem: Problem) -> tuple[Reached, ...]:
     values = _list_values(problem)
     weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
-    return tuple(Reached(of_client, weight) for of_client, weight in zip(values, weights, strict=True))
+    return tuple(zip(values, weights, strict=True))
 
 
 TAG_SPREAD = GoalModel("tag_spread", tells_apart=_tell_apart, reaches=_reaches)

@@ -366,9 +366,9 @@ def state_target(scope: Scope) -> TargetProgram:
     for goal in question.goals:
         kinds = () if goal.reaches is None else goal.reaches(problem)
         if kinds and scope.has_most_values:
-            gained[goal.name] = sum(each.gain * require_most_values(program, v, each.of_client) for each in kinds)
+            gained[goal.name] = sum(gain * require_most_values(program, v, of_client) for of_client, gain in kinds)
             kinds = ()
-        counted[goal.name] = [(count_reached(program, v, each.of_client), -each.gain) for each in kinds]
+        counted[goal.name] = [(count_reached(program, v, of_client), -gain) for of_client, gain in kinds]
         carried = None if goal.carries is None else goal.carries(problem)
         if carried is not None:
             counted[goal.name].append((count_greatest(program, v, carried), 1))
