@@ -57,74 +57,51 @@ def even_out_state(problem: Problem, placed: Placement) -> Placement:
     """Return the placement with copies traded for less state on the fullest client; the same one where no trade helps."""
     if problem.T * problem.C > WRITTEN_OUT_PAIRS or not problem.logged.any():
         return placed
-    trades = _Trades(problem, placed)
-    for _ in range(DISK_STEPS):
-        if not trades.improve():
-            break
-    return trades.placement
+    C, logged = problem.C, np.flatnonzero(problem.logged)
+    task = np.concatenate([logged, placed.standby_task])  # the active copies first, then the standbys
+    client = np.concatenate([placed.active[logged], placed.standby_client])
+    kind = problem.group[task] * 2 + (np.arange(len(task)) < len(logged))  # copies of one subtopology and role may trade
+    size = list_sizes(problem)[task]
+    kept = np.zeros(C, dtype=np.int64)
+    np.add.at(kept, client, size)
+    held = np.zeros((problem.T, C), dtype=np.bool_)
+    held[task, client] = True
+    random = np.random.default_rng(DISK_SEED)
 
-
-class _Trades:
-    """Copies of logged tasks, changed in place: the actives first, then the standbys."""
-
-    def __init__(self, problem: Problem, placed: Placement) -> None:
-        self._problem, self._placed = problem, placed
-        logged = np.flatnonzero(problem.logged)
-        self._actives = len(logged)
-        self._task = np.concatenate([logged, placed.standby_task])
-        self._client = np.concatenate([placed.active[logged], placed.standby_client])
-        # A copy may trade with copies of the same subtopology and role.
-        self._kind = problem.group[self._task] * 2 + (np.arange(len(self._task)) < self._actives)
-        self._size = list_sizes(problem)[self._task]
-        self._kept = np.zeros(problem.C, dtype=np.int64)
-        np.add.at(self._kept, self._client, self._size)
-        self._held = np.zeros((problem.T, problem.C), dtype=np.bool_)
-        self._held[self._task, self._client] = True
-        self._random = np.random.default_rng(DISK_SEED)
-
-    @property
-    def placement(self) -> Placement:
-        """The present placement."""
-        active = self._placed.active.copy()
-        active[self._task[: self._actives]] = self._client[: self._actives]
-        keys = self._task[self._actives :] * self._problem.C + self._client[self._actives :]
-        return make_placement(active, keys, self._problem.C)
-
-    def improve(self) -> bool:
-        """Make one trade of the fullest client; whether there was one."""
-        giver = int(np.argmax(self._kept))
-        others = np.flatnonzero((self._kept < self._kept[giver]) & (~self._problem.draining | self._problem.draining[giver]))
-        if self._kept[giver] <= _EVEN_SPREAD or not len(others):
-            return False
-        chosen = others
-        if len(others) > 2 * DISK_PARTNERS:
-            least = others[np.argsort(self._kept[others], kind="stable")[:DISK_PARTNERS]]
-            chosen = np.union1d(least, self._random.choice(others, DISK_PARTNERS, replace=False))
-        return self._trade(giver, chosen) or (len(chosen) < len(others) and self._trade(giver, others))
-
-    def _trade(self, giver: int, partners: IntArray) -> bool:
-        mine = np.flatnonzero(self._client == giver)
-        theirs = np.flatnonzero(np.isin(self._client, partners))
-        of_giver, of_others = self._task[mine], self._task[theirs]
-        there = self._client[theirs]
-        moved = self._size[mine][:, None] - self._size[theirs][None, :]
-        fits = (moved > 0) & (self._kind[mine][:, None] == self._kind[theirs][None, :])
-        fits &= ~self._held[of_giver[:, None], there[None, :]] & ~self._held[of_others, giver][None, :]
-        greater = np.maximum(self._kept[giver] - moved, self._kept[there][None, :] + moved)
-        fits &= greater <= self._kept[giver] - DISK_LEAST_GAIN
+    def trade(giver: int, partners: IntArray) -> bool:
+        """Make the best trade of the giver with a partner. Return whether there was one."""
+        mine, theirs = np.flatnonzero(client == giver), np.flatnonzero(np.isin(client, partners))
+        of_giver, of_others, there = task[mine], task[theirs], client[theirs]
+        moved = size[mine][:, None] - size[theirs][None, :]
+        fits = (moved > 0) & (kind[mine][:, None] == kind[theirs][None, :])
+        fits &= ~held[of_giver[:, None], there[None, :]] & ~held[of_others, giver][None, :]
+        greater = np.maximum(kept[giver] - moved, kept[there][None, :] + moved)
+        fits &= greater <= kept[giver] - DISK_LEAST_GAIN
         row, column = np.nonzero(fits)
         if not len(row):
             return False
-        C, cost_of = self._problem.C, self._problem.cost_of
-        cost = cost_of(of_giver[row] * C + there[column]) + cost_of(of_others[column] * C + giver)
-        cost -= cost_of(of_giver[row] * C + giver) + cost_of(of_others[column] * C + there[column])
+        cost = problem.cost_of(of_giver[row] * C + there[column]) + problem.cost_of(of_others[column] * C + giver)
+        cost -= problem.cost_of(of_giver[row] * C + giver) + problem.cost_of(of_others[column] * C + there[column])
         best = int(np.lexsort((cost, np.maximum(greater[row, column], _EVEN_SPREAD)))[0])
         one, other = int(mine[row[best]]), int(theirs[column[best]])
-        client = int(self._client[other])
-        self._held[self._task[one], [giver, client]] = False, True
-        self._held[self._task[other], [client, giver]] = False, True
-        self._client[one], self._client[other] = client, giver
-        difference = int(moved[row[best], column[best]])
-        self._kept[giver] -= difference
-        self._kept[client] += difference
+        partner = int(client[other])
+        held[task[one], [giver, partner]] = False, True
+        held[task[other], [partner, giver]] = False, True
+        client[one], client[other] = partner, giver
+        kept[giver] -= moved[row[best], column[best]]
+        kept[partner] += moved[row[best], column[best]]
         return True
+
+    for _ in range(DISK_STEPS):
+        giver = int(np.argmax(kept))
+        chosen = others = np.flatnonzero((kept < kept[giver]) & (~problem.draining | problem.draining[giver]))
+        if kept[giver] <= _EVEN_SPREAD or not len(others):
+            break
+        if len(others) > 2 * DISK_PARTNERS:
+            least = others[np.argsort(kept[others], kind="stable")[:DISK_PARTNERS]]
+            chosen = np.union1d(least, random.choice(others, DISK_PARTNERS, replace=False))
+        if not (trade(giver, chosen) or (len(chosen) < len(others) and trade(giver, others))):
+            break
+    active = placed.active.copy()
+    active[logged] = client[: len(logged)]
+    return make_placement(active, task[len(logged) :] * C + client[len(logged) :], C)
