@@ -23,7 +23,7 @@ import numpy as np
 from ortools.graph.python import min_cost_flow
 
 from optassign_models.forced import exact_sum
-from optassign_models.goals.default_order import ACTIVE_MOVES
+from optassign_models.goals.default_order import price_active_moves
 from optassign_models.goals.goal import PairCosts
 from optassign_models.offload import OffloadOptions, Price
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem
@@ -179,7 +179,7 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
     if not problem.T:
         return np.zeros(0, dtype=np.int64), 0
     no_pools = np.zeros(problem.T, dtype=np.bool_)
-    active, bound = _find_actives(problem, shares, columns, no_pools, (None, _price_moves(problem)))
+    active, bound = _find_actives(problem, shares, columns, no_pools, (None, price_active_moves(problem)))
     return active, bound + _compute_imbalance_of_nothing(shares)
 
 
@@ -190,13 +190,8 @@ def find_offload(options: OffloadOptions, shares: ShareFamilies, plan_active: In
     """
     problem = options.problem
     off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
-    costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), _price_moves(problem), None)
+    costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), price_active_moves(problem), None)
     return _find_actives(problem, shares, options.columns, options.pools, costs, price.imbalance)
-
-
-def _price_moves(problem: Problem) -> PairCosts:
-    assert ACTIVE_MOVES.cost_per_active is not None
-    return ACTIVE_MOVES.cost_per_active(problem)
 
 
 def _find_actives(
@@ -216,7 +211,7 @@ def _find_actives(
         too_many: the cost in the first goal of each task beyond a client's share of all active tasks.
     """
     T, C, G = problem.T, problem.C, problem.G
-    moves = _price_moves(problem)
+    moves = price_active_moves(problem)
     tie = PairCosts(moves.columns * (T - problem.col_task), moves.pools * (T - np.arange(T)))
     of_goals = list(enumerate((*costs, tie)))
     network = Network(len(of_goals))

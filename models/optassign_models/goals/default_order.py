@@ -27,18 +27,21 @@ def count_active_moves(problem: Problem, placement: Placement) -> int:
     return int(np.sum(problem.has_owner & ~owned))
 
 
-def _price_active_moves(problem: Problem) -> PairCosts:
+def price_active_moves(problem: Problem) -> PairCosts:
+    """Return 1 for an active copy of an owned task that is on none of its owners."""
     moved = problem.has_owner[problem.col_task] & ~problem.col_owner
     return PairCosts(moved.astype(np.int64), problem.has_owner.astype(np.int64))
 
 
-def _price_active_migrations(problem: Problem) -> PairCosts:
+def price_active_migrations(problem: Problem) -> PairCosts:
+    """Return the same, and 1 for a cold active copy of a task without owner."""
     columns = np.where(problem.has_owner[problem.col_task], ~problem.col_owner, problem.col_rank > 0)
     pools = problem.has_owner | (problem.pool_rank > 0)
     return PairCosts(columns.astype(np.int64), pools.astype(np.int64))
 
 
-def _price_standby_migrations(problem: Problem) -> PairCosts:
+def price_standby_migrations(problem: Problem) -> PairCosts:
+    """Return 1 for a standby on a client that did not have it, of a task that was somewhere."""
     moved = problem.has_history[problem.col_task] & ~problem.col_standby
     return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
 
@@ -54,9 +57,9 @@ COPIES_NOT_CAUGHT_UP = GoalModel(
     forced_costs=lambda forced: (forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up),
 )
 ACTIVES_NOT_CAUGHT_UP = GoalModel("actives_not_caught_up", cost_per_active=_price_not_caught_up)
-ACTIVE_MIGRATIONS = GoalModel("active_migrations", cost_per_active=_price_active_migrations)
-ACTIVE_MOVES = GoalModel("active_moves", cost_per_active=_price_active_moves)
-STANDBY_MIGRATIONS = GoalModel("standby_migrations", cost_per_standby=_price_standby_migrations)
+ACTIVE_MIGRATIONS = GoalModel("active_migrations", cost_per_active=price_active_migrations)
+ACTIVE_MOVES = GoalModel("active_moves", cost_per_active=price_active_moves)
+STANDBY_MIGRATIONS = GoalModel("standby_migrations", cost_per_standby=price_standby_migrations)
 
 DEFAULT_ORDER = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP, ACTIVES_NOT_CAUGHT_UP, ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS)
 """Goals (b) to (f): the default order."""

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from optassign_models.goals.default_order import ACTIVE_MOVES, STANDBY_MIGRATIONS
+from optassign_models.goals.default_order import price_active_moves, price_standby_migrations
 from optassign_models.goals.goal import GoalModel, PairCosts
 from optassign_models.problem import IntArray, Problem
 
@@ -34,10 +34,10 @@ class Racks:
 
 def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:
     """Return the cost of a copy of one role."""
-    racks, moves = p.data_of(name, Racks), ACTIVE_MOVES.cost_per_active if is_active else STANDBY_MIGRATIONS.cost_per_standby
-    if racks is None or moves is None:
+    racks, elsewhere = p.data_of(name, Racks), price_active_moves(p) if is_active else price_standby_migrations(p)
+    if racks is None:
         return PairCosts(np.zeros_like(p.col_task), np.zeros_like(p.group))
-    crossings, elsewhere = racks.traffic * (racks.active if is_active else racks.standby), moves(p)
+    crossings = racks.traffic * (racks.active if is_active else racks.standby)
     columns = crossings[p.col_task, racks.rack_of[p.col_client]] + racks.elsewhere * elsewhere.columns
     return PairCosts(columns, crossings + racks.elsewhere * elsewhere.pools[:, None])
 

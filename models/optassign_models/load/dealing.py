@@ -66,10 +66,7 @@ class Copies:
 
     def locate(self, placed: Placement) -> IntArray:
         """Return (n,) the client of each copy in a placement."""
-        if len(self.task) == self.loads.T:
-            return placed.active
-        order = np.lexsort((placed.standby_client, placed.standby_task))
-        return np.concatenate([placed.active, placed.standby_client[order]])
+        return np.concatenate([placed.active, placed.standby_client])[: len(self.task)]
 
     def read(self, client: IntArray) -> Placement:
         """Return the placement with copies on these clients (n,)."""
@@ -220,8 +217,8 @@ class _Trades:
         ideal = (a * size_b - b * size_a) / (size_a + size_b)
         above = np.searchsorted(sums, their_sums + np.repeat(ideal, lengths))
         best = a / size_a * (1 - LEAST_GAIN)
-        trade: tuple[int, int] | None = None
-        mine, their_number = self._count(sets), self._count(their_sets)
+        trade: tuple[IntArray, int, IntArray] | None = None
+        mine, their_number = (self._is_active[each].sum(axis=1) for each in (sets, their_sets))
         least = np.minimum(self._loads.least_number, self._number)
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
@@ -229,26 +226,22 @@ class _Trades:
             allowed = self._number[giver] - mine[at] + their_number >= least[giver]
             allowed &= self._number[who] + mine[at] - their_number >= least[who]
             if not self._loads.has_equal_threads:
-                allowed &= self._fit_threads(sets[at], who, best)
-                allowed &= self._fit_threads(their_sets, np.full(len(who), giver), best)
+                allowed &= self._weight[sets[at]].max(axis=1) <= best * self._loads.capacity[who]
+                allowed &= self._weight[their_sets].max(axis=1) <= best * self._loads.capacity[giver]
             more = np.where(allowed, more, np.inf)
             for _ in range(TRADE_TRIES if self._held else 1):
                 k = int(np.argmin(more))
                 if more[k] >= best:
                     break
-                if self._may_trade(giver, sets[at[k]], int(who[k]), their_sets[k]):
-                    best, trade = float(more[k]), (int(at[k]), k)
+                given, partner, taken = sets[at[k]], int(who[k]), their_sets[k]
+                if self._may_move(given, taken, partner) and self._may_move(taken, given, giver):
+                    best, trade = float(more[k]), (given, partner, taken)
                     break
                 more[k] = np.inf
         if trade is None:
             return -1
-        partner = int(who[trade[1]])
-        self._swap(giver, sets[trade[0]], partner, their_sets[trade[1]])
-        return partner
-
-    def _may_trade(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> bool:
-        """Return whether no task has two copies on a client after the trade."""
-        return self._may_move(given, taken, partner) and self._may_move(taken, given, giver)
+        self._swap(giver, *trade)
+        return trade[1]
 
     def _may_move(self, moving: IntArray | tuple[int, ...], leaving: IntArray | tuple[int, ...], there: int) -> bool:
         """Return whether a client may get copies, once others have left it."""
@@ -257,11 +250,6 @@ class _Trades:
         tasks = [int(self._copies.task[at]) for at in moving if at >= 0]
         gone = {int(self._copies.task[at]) for at in leaving if at >= 0}
         return len({*tasks}) == len(tasks) and all((task, there) not in self._held or task in gone for task in tasks)
-
-    def _fit_threads(self, sets: IntArray, client: IntArray, level: float) -> BoolArray:
-        """Return (n,) whether single threads of the clients (n,) bear each copy of the sets."""
-        fits: BoolArray = self._weight[sets].max(axis=1) <= level * self._loads.capacity[client]
-        return fits
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
         """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
@@ -285,10 +273,6 @@ class _Trades:
             order = np.argsort(sums, kind="stable")
             found = self._subsets[client] = (sums[order], sets[order])
         return found
-
-    def _count(self, sets: IntArray) -> IntArray:
-        """Return (k,) active copies of each set (k, 3)."""
-        return self._is_active[sets].sum(axis=1)
 
     def _swap(self, giver: int, given: IntArray | tuple[int, ...], partner: int, taken: IntArray | tuple[int, ...]) -> None:
         for here, there, moving in ((giver, partner, given), (partner, giver, taken)):
@@ -341,9 +325,12 @@ class LoadTarget:
     @property
     def most_of_actives(self) -> float:
         """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
-        if self.loads.standby is None:
+        loads = self.loads
+        if loads.standby is None:
             return self.most
-        return max(self.most * self.loads.active_share, bound_greatest_load(self.loads.actives_alone))
+        active = float(loads.weight.sum())
+        share = active / max(active + loads.standbys * float(loads.standby.sum()), 1e-12)
+        return max(self.most * share, bound_greatest_load(loads.actives_alone))
 
     @property
     def bounds(self) -> Mapping[str, float]:

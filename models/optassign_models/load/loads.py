@@ -104,35 +104,19 @@ class LoadArrays:
         return np.bincount(active[tasks], weights=carried, minlength=self.C).astype(np.float64)
 
     @property
-    def active_share(self) -> float:
-        """The actives' share of the weight that all clients carry."""
-        if self.standby is None:
-            return 1.0
-        active = float(self.weight.sum())
-        return active / max(active + self.standbys * float(self.standby.sum()), 1e-12)
-
-    @property
     def actives_alone(self) -> LoadArrays:
         """The same without the weights of standbys."""
         return replace(self, standby=None, standbys=0)
 
-    def sum_up_all(self, placed: Placement) -> FloatArray:
-        """Return (C,) what the clients carry, standbys included; those on draining clients weigh nothing."""
-        sums = self.sum_up(placed.active)
-        if self.standby is None or not len(placed.standby_task):
-            return sums
-        weight = np.where(self.size[placed.standby_client] > 0, self.standby[placed.standby_task], 0.0)
-        return sums + np.bincount(placed.standby_client, weights=weight, minlength=self.C)
-
     def greatest_of(self, placed: Placement) -> float:
-        """Return the greatest load of any client, standbys included."""
+        """Return the greatest load of any client, standbys included; those on draining clients weigh nothing."""
         greatest = self.greatest(placed.active)
         if self.standby is None or not len(placed.standby_task):
             return greatest
-        there = self.size > 0
-        task, client = placed.standby_task, placed.standby_client
-        alone = np.where(there[client], self.standby[task] / self.capacity[client], 0.0)
-        carried = self.sum_up_all(placed)[there] / self.size[there]
+        there, client = self.size > 0, placed.standby_client
+        weight = np.where(there[client], self.standby[placed.standby_task], 0.0)
+        sums = self.sum_up(placed.active) + np.bincount(client, weights=weight, minlength=self.C)
+        alone, carried = weight / self.capacity[client], sums[there] / self.size[there]
         return max(greatest, float(alone.max(initial=0.0)), float(carried.max(initial=0.0)))
 
     def greatest(self, active: IntArray) -> float:

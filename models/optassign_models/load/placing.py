@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from optassign_models.forced import Forced
-from optassign_models.goals.default_order import ACTIVE_MIGRATIONS
+from optassign_models.goals.default_order import price_active_migrations
 from optassign_models.goals.goal import PairCosts
 from optassign_models.load.dealing import Copies, deal, even_out
 from optassign_models.load.loads import FloatArray, LoadArrays
@@ -43,10 +43,9 @@ def price_actives(problem: Problem, forced: Forced) -> PairCosts:
     """Return four times what `leave_actives_alone` says, and two for an active to restore, one for a migration."""
     alone = leave_actives_alone(problem, forced)
     unit = 1 + max(int(alone.col_cost.max(initial=0)), int(alone.pool_cost.max(initial=0))) // _MOST_COST
-    assert ACTIVE_MIGRATIONS.cost_per_active is not None
-    price = PairCosts(alone.col_cost // unit * 4 + 2 * alone.col_rank, alone.pool_cost // unit * 4 + 2 * alone.pool_rank)
-    moves = ACTIVE_MIGRATIONS.cost_per_active(problem)
-    return PairCosts(price.columns + moves.columns, price.pools + moves.pools)
+    moves = price_active_migrations(problem)
+    columns = alone.col_cost // unit * 4 + 2 * alone.col_rank + moves.columns
+    return PairCosts(columns, alone.pool_cost // unit * 4 + 2 * alone.pool_rank + moves.pools)
 
 
 def place_actives(
@@ -57,7 +56,11 @@ def place_actives(
     preferred: (T,) clients to begin with, −1 for tasks to be dealt; None: each task's best client.
     """
     copies, task, client = Copies.of_actives(loads), problem.col_task, problem.col_client
-    saved = _measure_savings(problem, forced)
+    price = price_actives(problem, forced)
+    dearest = np.zeros(problem.T, dtype=np.int64)
+    np.maximum.at(dearest, task, price.columns)
+    # An active on a column saves that much over one elsewhere.
+    saved = np.where(problem.pool_size > 0, price.pools, dearest)[task] - price.columns
     active, lost = np.full(problem.T, -1, dtype=np.int64), np.zeros(problem.T, dtype=np.int64)
     may = (loads.size[client] > 0) & loads.fits_thread(task, client, level) & (saved > 0)
     column = np.flatnonzero(may)
@@ -78,12 +81,8 @@ def place_actives(
             break
     if loads.greatest(active) > level * (1 + ROUNDING):
         active = even_out(copies, active, np.ones(problem.T, dtype=np.bool_), level)
-    return even_out(copies, active, _value(problem, saved, np.arange(problem.T), active) <= 0, EVEN_LOAD)
-
-
-def _value(problem: Problem, saved: IntArray, task: IntArray, client: IntArray) -> IntArray:
-    """Return (n,) what tasks (n,) save on clients (n,), as `saved` (A,) says; 0 without a column."""
-    return problem.look_up(task * problem.C + client, saved, 0)
+    saves_nothing = problem.look_up(np.arange(problem.T) * problem.C + active, saved, 0) <= 0
+    return even_out(copies, active, saves_nothing, EVEN_LOAD)
 
 
 def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, active: IntArray, giver: int) -> IntArray:
@@ -108,7 +107,7 @@ def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, ac
     found = [find_place(one) for one in tasks.tolist()]
     tasks = tasks[[place >= 0 for _, place in found]]
     there = np.array([value for value, place in found if place >= 0], dtype=np.int64)
-    lost = _value(problem, saved, tasks, np.full(len(tasks), giver)) - there
+    lost = problem.look_up(tasks * problem.C + giver, saved, 0) - there
     leaving = tasks[_cover_cheaply(loads.weight[tasks], lost, float(sums[giver] - room[giver]))]
     spare = np.sum(active == giver) - loads.least_number[giver]
     active = active.copy()
@@ -137,14 +136,6 @@ def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray
             chosen.remove(item)
             rest += float(weight[item])
     return np.array(sorted(chosen), dtype=np.int64)
-
-
-def _measure_savings(problem: Problem, forced: Forced) -> IntArray:
-    """Return (A,) what the active on each column saves over one elsewhere, by the prices of actives."""
-    price, task = price_actives(problem, forced), problem.col_task
-    dearest = np.zeros(problem.T, dtype=np.int64)
-    np.maximum.at(dearest, task, price.columns)
-    return np.where(problem.pool_size > 0, price.pools, dearest)[task] - price.columns
 
 
 def _keep(problem: Problem, column: IntArray, weight: FloatArray, need: IntArray, room: FloatArray) -> BoolArray:
