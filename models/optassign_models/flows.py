@@ -26,7 +26,7 @@ from optassign_models.forced import exact_sum
 from optassign_models.goals.default_order import price_active_moves
 from optassign_models.goals.goal import PairCosts
 from optassign_models.offload import OffloadOptions, Price
-from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem
+from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, rank_within
 from optassign_models.shares import ShareBounds, ShareFamilies
 from optassign_models.target.deal import deal_pool
 
@@ -180,7 +180,8 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
         return np.zeros(0, dtype=np.int64), 0
     no_pools = np.zeros(problem.T, dtype=np.bool_)
     active, bound = _find_actives(problem, shares, columns, no_pools, (None, price_active_moves(problem)))
-    return active, bound + _compute_imbalance_of_nothing(shares)
+    # The costs of soft shares are relative to the imbalance of no actives at all.
+    return active, bound + sum(each.imbalance(0 * each.low) for each in (shares.active, shares.stateful, shares.group_active))
 
 
 def find_offload(options: OffloadOptions, shares: ShareFamilies, plan_active: IntArray, price: Price) -> tuple[IntArray, int]:
@@ -257,12 +258,6 @@ def _find_actives(
     return active, bounds[0]
 
 
-def _compute_imbalance_of_nothing(shares: ShareFamilies) -> int:
-    """Return the imbalance of no actives at all: the costs of soft shares are relative to it."""
-    lows = (shares.active.low, shares.stateful.low, shares.group_active.low)
-    return sum(int(np.sum(low * (low + 1) // 2)) for low in lows)
-
-
 def _add_soft_share(
     network: Network,
     tails: IntArray,
@@ -281,15 +276,10 @@ def _add_soft_share(
     below = np.minimum(share.low, most)
     inside = np.minimum(share.high, most) - below
     beyond = most - below - inside
-    rows, step = _number_units(below)
+    rows = np.repeat(np.arange(len(tails)), below)
+    step = rank_within(rows)  # the number of the row's units before each
     network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - share.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
-    rows, step = _number_units(beyond)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step + 1, **beyond_in})
-
-
-def _number_units(number: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each unit of each row the row, and the number of the row's units before it."""
-    rows = np.repeat(np.arange(len(number)), number)
-    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(number) - number, number)
+    rows = np.repeat(np.arange(len(tails)), beyond)
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: rank_within(rows) + 1, **beyond_in})

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.problem import LOGGED, STATELESS, IntArray, Placement, Problem
+from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem
 
 
 def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int]:
@@ -93,10 +93,6 @@ class ShareBounds:
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
         return int(np.sum(away * (away + 1) // 2))
 
-    def widen_to(self, count: IntArray) -> ShareBounds:
-        """Return the share widened until the counts (of the shape of `low`) are inside."""
-        return ShareBounds(np.minimum(self.low, count), np.maximum(self.high, count))
-
 
 class ShareFamilies(NamedTuple):
     """The five families, in their order of importance."""
@@ -114,7 +110,8 @@ class ShareFamilies(NamedTuple):
 
     def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
         """Return all shares widened to the given counts: what is left to demand where no balanced assignment exists."""
-        return ShareFamilies(*(share.widen_to(counted) for share, counted in zip(self, counts, strict=True)))
+        pairs = zip(self, counts, strict=True)
+        return ShareFamilies(*(ShareBounds(np.minimum(one.low, count), np.maximum(one.high, count)) for one, count in pairs))
 
     def hold(self, counts: FamilyCounts) -> bool:
         """Return whether the counts are balanced: every one is inside its share."""
@@ -129,15 +126,10 @@ class FamilyCounts(NamedTuple):
     """How many copies an assignment puts where, in the shapes of `ShareFamilies`."""
 
     active: IntArray
-    """(C,) all active tasks."""
     stateful: IntArray
-    """(C,) stateful active tasks."""
     copies: IntArray
-    """(C,) copies of logged tasks."""
     group_active: IntArray
-    """(G, C) active tasks of a subtopology."""
     group_copies: IntArray
-    """(G, C) copies of a logged subtopology; zero for the others."""
 
 
 def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
@@ -163,23 +155,58 @@ def compute_imbalance(problem: Problem, shares: ShareFamilies, placed: Placement
     return shares.imbalance(count_copies(problem, placed))
 
 
+_Fractions = tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]
+"""(C,) numerators and denominators of each client's exact share of one task, in Python's unlimited integers."""
+
+
 def compute_shares(problem: Problem) -> ShareFamilies:
     """Return the shares of a problem, with `balance_factor` (KIP-441, first draft) on the three families per client."""
     sizes = np.bincount(problem.group, minlength=problem.G)
     logged_sizes = np.where(problem.kind == LOGGED, sizes, 0)
-    of_active, of_copies = _TaskShares.of_active(problem), _TaskShares.of_copies(problem)
+    units = problem.units // np.gcd.reduce(problem.units)  # products of these stay small
+    draining = problem.draining & (not problem.draining.all())
+    staying = np.where(draining, 0, units)
+    of_active = staying.astype(object), np.full(problem.C, int(staying.sum()), dtype=object)
+    of_copies = _share_copies(units, draining, problem.standbys + 1)
+    every = _round(of_active, problem.T)
+    fractions = (of_active[0] * problem.T % of_active[1]).tolist()
     spare = problem.balance_factor - 1
 
     def widen(share: ShareBounds) -> ShareBounds:
         return ShareBounds(np.maximum(share.low - spare // 2, 0), share.high + (spare + 1) // 2)
 
     return ShareFamilies(
-        active=widen(of_active.round_to_nearest(int(sizes.sum()))),
-        stateful=widen(of_active.round_for(int(sizes[problem.kind != STATELESS].sum()))),
-        copies=widen(of_copies.round_for(int(logged_sizes.sum()))),
-        group_active=of_active.round_for_each(sizes),
-        group_copies=of_copies.round_for_each(logged_sizes),
+        active=widen(ShareBounds(*narrow_to_nearest(every.low, every.high, fractions, problem.T))),
+        stateful=widen(_round(of_active, int(sizes[problem.kind != STATELESS].sum()))),
+        copies=widen(_round(of_copies, int(logged_sizes.sum()))),
+        group_active=_round_each(of_active, sizes),
+        group_copies=_round_each(of_copies, logged_sizes),
     )
+
+
+def _share_copies(units: IntArray, draining: BoolArray, copies: int) -> _Fractions:
+    """Return shares of all copies of a logged task; draining clients get what the others cannot hold."""
+    numerator, denominator = np.zeros(len(units), dtype=object), np.ones(len(units), dtype=object)
+    left = copies
+    for clients in (np.flatnonzero(~draining), np.flatnonzero(draining)):
+        shares, left = split_copies(units[clients].tolist(), left)
+        numerator[clients] = [share.numerator for share in shares]
+        denominator[clients] = [share.denominator for share in shares]
+    return numerator, denominator
+
+
+def _round(share: _Fractions, tasks: int | npt.NDArray[np.object_]) -> ShareBounds:
+    """Return floor and ceiling of the shares of that many tasks: (C,) of one number, (n, C) of numbers (n, 1)."""
+    numerator, denominator = share[0] * tasks, share[1]
+    return ShareBounds((numerator // denominator).astype(np.int64), (-(-numerator // denominator)).astype(np.int64))
+
+
+def _round_each(share: _Fractions, tasks: IntArray) -> ShareBounds:
+    """Return (G, C) the same for each number of tasks (G,)."""
+    # Subtopologies mostly come in few sizes: exact arithmetic once for each.
+    sizes, back = np.unique(tasks, return_inverse=True)
+    bounds = _round(share, sizes.astype(object)[:, None])
+    return ShareBounds(bounds.low[back], bounds.high[back])
 
 
 def allow_any_counts(problem: Problem) -> ShareFamilies:
@@ -190,56 +217,3 @@ def allow_any_counts(problem: Problem) -> ShareFamilies:
 
     G, C = problem.G, problem.C
     return ShareFamilies(allow(C), allow(C), allow(C), allow(G, C), allow(G, C))
-
-
-@dataclass(frozen=True, eq=False)
-class _TaskShares:
-    """(C,) each client's exact share of one task, as numerator ÷ denominator in Python's unlimited integers."""
-
-    numerator: npt.NDArray[np.object_]
-    denominator: npt.NDArray[np.object_]
-
-    @classmethod
-    def of_active(cls, problem: Problem) -> _TaskShares:
-        """Return shares of the active copy; draining clients get none, unless all drain."""
-        units = _cancel_units(problem)
-        if not problem.draining.all():
-            units = np.where(problem.draining, 0, units)
-        return cls(units.astype(object), np.full(problem.C, int(units.sum()), dtype=object))
-
-    @classmethod
-    def of_copies(cls, problem: Problem) -> _TaskShares:
-        """Return shares of all copies of a logged task; draining clients get what the others cannot hold."""
-        units = _cancel_units(problem)
-        draining = problem.draining if not problem.draining.all() else np.zeros(problem.C, dtype=np.bool_)
-        numerator, denominator = np.zeros(problem.C, dtype=object), np.ones(problem.C, dtype=object)
-        left = problem.standbys + 1
-        for clients in (np.flatnonzero(~draining), np.flatnonzero(draining)):
-            shares, left = split_copies(units[clients].tolist(), left)
-            numerator[clients] = [share.numerator for share in shares]
-            denominator[clients] = [share.denominator for share in shares]
-        return cls(numerator, denominator)
-
-    def round_for(self, tasks: int | npt.NDArray[np.object_]) -> ShareBounds:
-        """Return floor and ceiling of the shares of that many tasks: (C,) of one number, (n, C) of numbers (n, 1)."""
-        share = self.numerator * tasks
-        low = share // self.denominator
-        return ShareBounds(low.astype(np.int64), (-(-share // self.denominator)).astype(np.int64))
-
-    def round_to_nearest(self, tasks: int) -> ShareBounds:
-        """Return (C,) the counts nearest to the shares of that many tasks, which sum up to them and have one denominator."""
-        share = self.round_for(tasks)
-        fractions = (self.numerator * tasks % self.denominator).tolist()
-        return ShareBounds(*narrow_to_nearest(share.low, share.high, fractions, tasks))
-
-    def round_for_each(self, tasks: IntArray) -> ShareBounds:
-        """Return (G, C) the same for each number of tasks (G,)."""
-        # Subtopologies mostly come in few sizes: exact arithmetic once for each.
-        sizes, back = np.unique(tasks, return_inverse=True)
-        share = self.round_for(sizes.astype(object)[:, None])
-        return ShareBounds(share.low[back], share.high[back])
-
-
-def _cancel_units(problem: Problem) -> IntArray:
-    """Return (C,) units of the clients without their common divisor, so that products of them stay small."""
-    return problem.units // np.gcd.reduce(problem.units)
