@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
 
 STATELESS, UNLOGGED, LOGGED = 0, 1, 2
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals.default_order import count_active_moves
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 
@@ -47,7 +47,11 @@ def rebalance(
     planned_active = plan.active[problem.col_task] == problem.col_client
     planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
 
-    open_actives = _find_open_actives(problem, forced, planned_active)
+    # Goals (i) to (iv) do not tell among these. Under any leader (i) and (ii) can be the same: either all leaders must hold
+    # copies anyway, or all copies are on tied clients, and then a leader that the plan does not want takes a place that no
+    # client of the plan could fill.
+    open_actives = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
+    open_actives = _narrow(problem, open_actives, forced.leading & planned_active)
     if np.any(hold):
         is_held = np.broadcast_to(hold, T)[problem.col_task]
         open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
@@ -85,16 +89,6 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
     }
 
 
-def _find_open_actives(problem: Problem, forced: Forced, planned_active: BoolArray) -> BoolArray:
-    """Return (A,) the actives among which (i) to (iv) do not tell.
-
-    Under any leader (i) and (ii) can be the same: either all leaders must hold copies anyway, or all copies are on tied
-    clients, and then a leader that the plan does not want takes a place that no client of the plan could fill.
-    """
-    owners_first = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
-    return _narrow(problem, owners_first, forced.leading & planned_active)
-
-
 def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArray:
     """Return (A,) the better ones of each task, if it has any; otherwise its present ones."""
     has_better = np.bincount(problem.col_task[better], minlength=problem.T) > 0
@@ -125,9 +119,8 @@ def _best_tied(
     ties = (each[at] for each in (problem.col_client, problem.col_lag, ~problem.col_standby, problem.col_cost))
     order = at[np.lexsort((*ties, is_new, wanted, problem.col_task[at]))]
     task = problem.col_task[order]
-    start = np.searchsorted(task, task)
     taken = np.zeros(len(tied), dtype=np.bool_)
-    taken[order[np.arange(len(order)) - start < slots[task]]] = True
+    taken[order[rank_within(task) < slots[task]]] = True
     return taken
 
 

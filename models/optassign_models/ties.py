@@ -16,7 +16,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from optassign_models.policy.constants import (
     FAILOVER_CANDIDATES,
@@ -29,9 +28,7 @@ from optassign_models.policy.constants import (
     LOST_WORK,
     ROUNDS,
 )
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
-
-FloatArray = npt.NDArray[np.float64]
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement, rank_within
 
 
 def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Placement:
@@ -94,8 +91,10 @@ class _LostTrades:
         """(T,) offsets for which others on the disk have to wait; none for tasks that run elsewhere."""
         self._load = np.bincount(self.active[lost], weights=self._size[lost], minlength=problem.C)
         """(C,) of the lost tasks of each client."""
-        self._sizes = _list_sizes(self.active[lost], self._size[lost], problem.C)
+        client = self.active[lost]
+        self._sizes = np.zeros((problem.C, 1 + int(np.bincount(client).max(initial=0))))
         """(C, n) of each, and at least one zero, for which nothing waits: there is room."""
+        self._sizes[client, rank_within(client)] = self._size[lost]
 
     def exchange(self, t: int) -> bool:
         """Exchange places of lost task t and the task with which that gains most. Return whether one gains."""
@@ -149,16 +148,6 @@ class _LostTrades:
             self._sizes = np.pad(self._sizes, ((0, 0), (0, 4)))
 
 
-def _list_sizes(client: IntArray, size: FloatArray, clients: int) -> FloatArray:
-    """Return (C, n) the sizes of each client's tasks; there is room for one more."""
-    number = np.bincount(client, minlength=clients)
-    sizes = np.zeros((clients, 1 + int(number.max(initial=0))))
-    order = np.argsort(client, kind="stable")
-    first = np.cumsum(number) - number
-    sizes[client[order], np.arange(len(order)) - first[client[order]]] = size[order]
-    return sizes
-
-
 def _replace(rows: FloatArray, old: FloatArray, new: FloatArray | float) -> FloatArray:
     """Return the (n, k) rows, changed: in each one that is old (n,) is new."""
     rows[np.arange(len(rows)), np.argmax(rows == old[:, None], axis=1)] = new
@@ -209,10 +198,10 @@ class _StandbyTrades:
         self.count = np.zeros((C, C), dtype=np.int64)
         """(C, C) tasks active on the one with a standby on the other."""
         np.add.at(self.count, (self.active, client), 1)
-        self.per_unit: npt.NDArray[np.float64] = problem.units.mean() / problem.units
+        self.per_unit: FloatArray = problem.units.mean() / problem.units
         total = int(problem.units.sum())
         share = np.bincount(self.active, minlength=C) / np.maximum(1, total - problem.units)
-        self.fair: npt.NDArray[np.float64] = np.maximum(1, share[:, None] * problem.units)
+        self.fair: FloatArray = np.maximum(1, share[:, None] * problem.units)
         """(C, C) what `count` need not be below."""
         group = problem.group[self.task[slots]]
         order = np.argsort(group, kind="stable")
@@ -260,9 +249,7 @@ class _StandbyTrades:
         self._move((slot, int(others[i]), int(others[j])), (other_b[i], other_b[j], b))
         return True
 
-    def _measure_rise(
-        self, active: IntArray | np.int64, old: IntArray | np.int64, new: IntArray | np.int64
-    ) -> npt.NDArray[np.float64]:
+    def _measure_rise(self, active: IntArray | np.int64, old: IntArray | np.int64, new: IntArray | np.int64) -> FloatArray:
         """Return by how much half of the sum rises if a standby goes from an old to a new client. The shapes broadcast.
 
         No two standbys of an exchange belong to the same pair of clients, so rises add up.

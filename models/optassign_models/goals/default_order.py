@@ -14,17 +14,21 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.goal import GoalModel, PairCosts
-from optassign_models.problem import Placement, Problem
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 
 def _price_not_caught_up(problem: Problem) -> PairCosts:
     return PairCosts((problem.col_rank > 0).astype(np.int64), (problem.pool_rank > 0).astype(np.int64))
 
 
+def find_active_moves(problem: Problem, active: IntArray) -> BoolArray:
+    """Return (T,) tasks with a previous owner that are active (T,) on a client that does not own them."""
+    return problem.has_owner & ~problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
+
+
 def count_active_moves(problem: Problem, placement: Placement) -> int:
     """Return how many tasks with a previous owner are active on a client that does not own them."""
-    owned = problem.flag_of(np.arange(problem.T) * problem.C + placement.active, problem.col_owner)
-    return int(np.sum(problem.has_owner & ~owned))
+    return int(find_active_moves(problem, placement.active).sum())
 
 
 def price_active_moves(problem: Problem) -> PairCosts:

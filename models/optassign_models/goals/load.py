@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.goal import Carried, GoalModel
-from optassign_models.load.loads import LOAD_NAME, FloatArray, TaskWeights, bound_greatest_load, read_loads
-from optassign_models.problem import IntArray, Problem
+from optassign_models.load.loads import LOAD_NAME, TaskWeights, bound_greatest_load, read_loads
+from optassign_models.problem import FloatArray, IntArray, Problem
 
 _MOST_CARRIED = 1 << 40
 """Millionths of an even spread that one copy adds at most: with more, as on a client of next to no capacity, sums would

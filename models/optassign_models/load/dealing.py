@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from optassign_models.load.loads import LOAD_NAME, FloatArray, LoadArrays, bound_greatest_load, read_loads
+from optassign_models.load.loads import LOAD_NAME, LoadArrays, bound_greatest_load, read_loads
 from optassign_models.policy.constants import (
     CLIENTS_FOR_THREE,
     EVEN_STEPS,
@@ -29,7 +29,7 @@ from optassign_models.policy.constants import (
     SEED,
     TRADE_TRIES,
 )
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement
 
 
 @dataclass(frozen=True, eq=False)

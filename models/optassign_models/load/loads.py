@@ -22,12 +22,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, SPLITS, THRESHOLDS
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 
-FloatArray = npt.NDArray[np.float64]
 LOAD_NAME = "load"
 """The name of the goal, by which a problem has its data."""
 _GRAIN = 10**9

@@ -18,9 +18,9 @@ from optassign_models.forced import Forced
 from optassign_models.goals.default_order import price_active_migrations
 from optassign_models.goals.goal import PairCosts
 from optassign_models.load.dealing import Copies, deal, even_out
-from optassign_models.load.loads import FloatArray, LoadArrays
+from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement, rank_within
 from optassign_models.shares import ShareFamilies
 
 _MOST_COST = 1 << 40

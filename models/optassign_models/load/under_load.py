@@ -36,10 +36,10 @@ from optassign_models.policy.constants import (
     POOLED_WORK,
     ROUNDING,
 )
-from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.problem import FloatArray, IntArray, Placement, Problem
 from optassign_models.results import Deadline, ProvedBy
 from optassign_models.shares import allow_any_counts
-from optassign_models.target.arrays import FAR, FloatArray, Program
+from optassign_models.target.arrays import FAR, Program
 from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.cp_sat import decide
 from optassign_models.target.deal import deal_places

@@ -11,7 +11,7 @@ import numpy as np
 
 from optassign_models.forced import Forced, find_forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK
+from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK, find_active_moves
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.load.dealing import LoadTarget
 from optassign_models.offload import OffloadOptions, Price
@@ -135,19 +135,14 @@ class Case:
         most = self.limits.most_moves
         if most is None:
             return True
-        forced = int(self._find_moved(options.start).sum())
-        return int(self._find_moved(active).sum()) <= max(most, forced)
+        forced, moved = (int(find_active_moves(self.problem, each).sum()) for each in (options.start, active))
+        return moved <= max(most, forced)
 
     def find_moves(self, answer: Placement) -> tuple[BoolArray, BoolArray]:
         """Return (T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
-        problem, moved = self.problem, self._find_moved(answer.active)
+        problem, moved = self.problem, find_active_moves(self.problem, answer.active)
         may = np.bincount(problem.col_task[problem.col_owner & self.forced.leading], minlength=problem.T) > 0
         return moved, moved & may
-
-    def _find_moved(self, active: IntArray) -> BoolArray:
-        """Return (T,) owned tasks that become active (T,) on none of their owners."""
-        keys = np.arange(self.problem.T) * self.problem.C + active
-        return self.problem.has_owner & ~self.problem.flag_of(keys, self.problem.col_owner)
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:

@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.forced import exact_sum
-from optassign_models.problem import BoolArray, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from optassign_models.problem import BoolArray, FloatArray, IntArray
 
 FAR = 1 << 50
 """The bound of a row that has none: more than any sum of a row."""

@@ -19,9 +19,9 @@ import numpy as np
 
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import Kind, PlacementLimit
-from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray
+from optassign_models.problem import LOGGED, STATELESS, BoolArray, FloatArray, IntArray
 from optassign_models.shares import ShareBounds
-from optassign_models.target.arrays import FAR, FloatArray, Matrix, Program
+from optassign_models.target.arrays import FAR, Matrix, Program
 from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, TargetVariables, declare_variables
 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4

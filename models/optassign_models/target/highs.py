@@ -20,9 +20,9 @@ from ortools.math_opt.core.python import solver as math_opt
 
 from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import DUAL_PARTS, ITERATIONS, NODES, SCALED_BITS
-from optassign_models.problem import IntArray
+from optassign_models.problem import FloatArray, IntArray
 from optassign_models.results import Deadline
-from optassign_models.target.arrays import Decided, FloatArray, Matrix
+from optassign_models.target.arrays import Decided, Matrix
 
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 """HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).

@@ -30,9 +30,9 @@ from optassign_models.policy.constants import (
     MOST_WHOLE,
     WHOLE_TOLERANCE,
 )
-from optassign_models.problem import IntArray
+from optassign_models.problem import FloatArray, IntArray
 from optassign_models.results import Deadline, ProvedBy
-from optassign_models.target.arrays import FloatArray, Matrix, is_whole
+from optassign_models.target.arrays import Matrix, is_whole
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.cp_sat import EXACT, MOST, decide
 from optassign_models.target.highs import fix_to_optima, is_infeasible, prove_best_bound, relax, search
