@@ -45,7 +45,10 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
         return plan
     speed = np.ones(C) if rates is None else rates.astype(np.float64)
     number = np.bincount(plan.active[lost], minlength=C)
-    if _are_alike(problem.end[lost], speed, number, has_others=bool((is_cold & ~lost).any())):
+    # No exchange gains if lost tasks are of one size and either there are no others to exchange places with, or clients are of
+    # one speed and their numbers of lost tasks differ by at most one.
+    is_spread = np.ptp(speed) == 0 and np.ptp(number) <= 1
+    if np.ptp(problem.end[lost]) == 0 and (is_spread or not (is_cold & ~lost).any()):
         return plan
     search = _LostTrades(problem, plan, lost, np.flatnonzero(is_cold), speed)
     order = np.flatnonzero(lost)
@@ -65,15 +68,6 @@ def find_lost(problem: Problem) -> BoolArray:
     best = np.full(problem.T, np.iinfo(np.int64).max)
     np.minimum.at(best, problem.col_task, problem.col_rank)
     return problem.logged & (problem.pool_rank > 0) & (best >= problem.pool_rank) & ~problem.has_owner
-
-
-def _are_alike(sizes: IntArray, speed: FloatArray, number: IntArray, *, has_others: bool) -> bool:
-    """Return whether no exchange gains.
-
-    None does if lost tasks are of one size and either there are no others to exchange places with, or clients are of one speed
-    and their numbers of lost tasks differ by at most one.
-    """
-    return bool(np.ptp(sizes) == 0 and (not has_others or (np.ptp(speed) == 0 and np.ptp(number) <= 1)))
 
 
 class _LostTrades:
