@@ -28,7 +28,7 @@ REBALANCE_GOALS = ("copies_on_target", "restore_work_off_target", "actives_on_ta
 COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTIVE_IMBALANCE = REBALANCE_GOALS
 
 ChooseActives = Callable[[Problem, ShareFamilies, BoolArray], tuple[IntArray, int | None]]
-"""Returns the actives (T,), each on one of the columns (A,), and a bound of their imbalance."""
+"""Returns the actives (T,), each on one of the columns (A,), and a bound of their imbalance; None: then no goal has a bound."""
 
 
 def rebalance(
@@ -41,7 +41,6 @@ def rebalance(
         hold: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks.
     """
     C, T = problem.C, problem.T
-    logged = np.flatnonzero(problem.logged)
     standby_keys = plan.standby_keys(C)
     problem, forced = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
     planned_active = plan.active[problem.col_task] == problem.col_client
@@ -66,13 +65,13 @@ def rebalance(
     keys = problem.col_keys[(taken | (forced.mandatory & ~active_column)) & problem.logged[problem.col_task]]
     keys = np.concatenate([keys, _from_pools(problem, slots, active, keys)])
     answer = make_placement(active, keys, C)
-    bounds = rebalance_values(problem, answer, plan)
-    if least_imbalance is not None:
-        bounds[ACTIVE_IMBALANCE] = least_imbalance
+    assert len(answer.standby_task) == problem.standbys * int(problem.logged.sum())
+    if least_imbalance is None:
+        return Found(answer)
+    bounds = {**rebalance_values(problem, answer, plan), ACTIVE_IMBALANCE: least_imbalance}
     if not _ties_cost_alike(problem, forced):
         # Which of them leads then matters to (ii), and the actives were left open without regard to that.
         bounds = {COPIES_ON_TARGET: bounds[COPIES_ON_TARGET]}
-    assert len(answer.standby_task) == problem.standbys * len(logged)
     return Found(answer, bounds=bounds)
 
 

@@ -334,7 +334,7 @@ class LoadTarget:
 
     @property
     def bounds(self) -> Mapping[str, float]:
-        """The bound of the load, rounded down as the measure is rounded."""
+        """Goal → bound in the units of its measure, rounded down as the measure is rounded."""
         return {LOAD_NAME: math.floor(self.least * 1e6) / 1e6}
 
     def holds(self, placed: Placement) -> bool:

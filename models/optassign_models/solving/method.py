@@ -63,11 +63,6 @@ class Case:
             self.searched[name] = search(self)
         return self.searched[name]
 
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """Goal → bound in the units of its measure, for this case's demands in addition to shares; it needs no search."""
-        return {} if self.load is None else self.load.bounds
-
     def reaches_target(self, answer: Placement) -> bool:
         """Return whether every count is inside the shares that are demanded, or the load is balanced."""
         return self.target.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
@@ -164,9 +159,6 @@ def _explain_conflict(others: str, *, is_proven: bool) -> str:
 class Method(ABC):
     """Finds what `solve.solve` asks for. One object serves one rebalance."""
 
-    is_exact = False
-    """Whether this rebalance is the best on the way to its plan, so that bounds of its goals are known."""
-
     def __init__(self, order: RequestedOrder) -> None:
         self.order = order
 
@@ -255,8 +247,7 @@ class Method(ABC):
 
         `hold`: owners that may keep their tasks do, of all or these (T,).
         """
-        found = rebalance(case.problem, case.shares, plan, self.choose_open_actives(case), hold)
-        return found if self.is_exact else replace(found, bounds={})
+        return rebalance(case.problem, case.shares, plan, self.choose_open_actives(case), hold)
 
     @abstractmethod
     def choose_open_actives(self, case: Case) -> ChooseActives:

@@ -42,6 +42,7 @@ def solve(situation: Situation, method: Method) -> Step:
         (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
     )
     weighs, weighted_bound = method.bound_weighted(case)
+    measured = {} if case.load is None else case.load.bounds
     return replace(
         step,
         seconds=clock.seconds,
@@ -49,7 +50,7 @@ def solve(situation: Situation, method: Method) -> Step:
         notes=step.notes if why is None else (*step.notes, why),
         unserved=method.find_unserved(case, placed) if why is None else dict.fromkeys(method.order.asked_for, why),
         given_way=given_way,
-        proofs=replace(step.proofs, measured=case.bounds, weighs=weighs, weighted_bound=weighted_bound),
+        proofs=replace(step.proofs, measured=measured, weighs=weighs, weighted_bound=weighted_bound),
     )
 
 

@@ -50,8 +50,6 @@ _NO_SUM = "pairs of task and client are too many for a model that tells copies o
 class TargetMethod(Method):
     """Every stage asks the one program."""
 
-    is_exact = True
-
     def __init__(self, order: RequestedOrder, effort: Effort, start: Placement | None = None) -> None:
         """Make a method for this order. `start`: a plan to begin with. If it is allowed, no worse one is found."""
         super().__init__(order)
@@ -94,15 +92,19 @@ class TargetMethod(Method):
             return self._find_best(case, question)
         counted = [objective for objective in question.objectives if not objective.has_sums]
         found = self._find_best(case, replace(question, objectives=tuple(counted)))
-        if found.impossible:
+        if found.impossible or found.placement is None:
             return found
-        found = self._trade_for_disks(case, found)
-        if found.placement is None or not has_few_pairs(case.problem):
+        is_first = self.goals[0].name == DISK.name
+        if is_first and case.problem.logged.any():
+            traded = even_out_state(case.problem, found.placement)
+            best, bounds = traded if case.may_be_plan(traded) else found.placement, {DISK.name: bound_state(case.problem)}
+            found = replace(found, placement=best, bounds=bounds, proved_by=ProvedBy.RULES, found_by=FoundBy.GREEDY)
+        if not has_few_pairs(case.problem):
             return found
-        best = self._find_best(case, replace(question, start=found.placement))
-        if self.goals[0].name == DISK.name and found.bounds.get(DISK.name, 0) > best.bounds.get(DISK.name, 0):
-            best = replace(best, bounds=found.bounds, proved_by=found.proved_by)
-        return replace(best, limited=best.limited or found.limited)
+        again = self._find_best(case, replace(question, start=found.placement))
+        if is_first and found.bounds.get(DISK.name, 0) > again.bounds.get(DISK.name, 0):
+            again = replace(again, bounds=found.bounds, proved_by=found.proved_by)
+        return replace(again, limited=again.limited or found.limited)
 
     def _find_best(self, case: Case, question: Question) -> Found:
         """Return the best plan that was found; one of the default order, where the solver has no answer."""
@@ -118,22 +120,12 @@ class TargetMethod(Method):
         """Return the plan that is asked for, as a question to the program: goals in order, or the weighted sum."""
         if not self.order.is_weighted:
             return replace(self._state_question(case, list_in_order(self.goals)), start=self.start)
-        problem, forced = express_in_changelogs(case.problem)
-        question = replace(self._state_question(case, (weigh(self.order.weights),)), problem=problem, forced=forced)
-        return replace(question, shares=case.shares, shares_bind=False, start=self.start)
+        (problem, forced), objectives = express_in_changelogs(case.problem), (weigh(self.order.weights),)
+        limits = case.limits.placements
+        return Question(problem, forced, case.shares, objectives, shares_bind=False, limits=limits, start=self.start)
 
     def _state_question(self, case: Case, objectives: tuple[Objective, ...]) -> Question:
         return Question(case.problem, case.forced, case.target, objectives, limits=case.limits.placements)
-
-    def _trade_for_disks(self, case: Case, found: Found) -> Found:
-        """Return the plan whose copies have traded places, if `disk` comes first: what it proves is a bound by numbers."""
-        problem, is_first = case.problem, self.goals[0].name == DISK.name
-        if found.placement is None or not is_first or not problem.logged.any():
-            return found
-        traded = even_out_state(problem, found.placement)
-        best = traded if case.may_be_plan(traded) else found.placement
-        bounds = {DISK.name: bound_state(problem)}
-        return replace(found, placement=best, bounds=bounds, proved_by=ProvedBy.RULES, found_by=FoundBy.GREEDY)
 
     def _leave_time(self, problem: Problem) -> Effort:
         """Return the effort that leaves time for a plan without a solver."""
@@ -172,9 +164,6 @@ class TargetMethod(Method):
         """Return actives (T,) and a bound of the goal's value in seconds, by one flow. None if imbalance is a weighted cost."""
         return None if self.order.is_weighted else find_offload(options, case.shares, plan.active, price)
 
-    def _evaluate(self, case: Case, placed: Placement, goals: Sequence[GoalModel] | None = None) -> dict[str, int]:
-        return evaluate(case.problem, case.forced, placed, self.goals if goals is None else goals)
-
     def _weigh(self, case: Case, plan: Placement) -> int:
         return self.make_question(case).evaluate(plan)[0]
 
@@ -191,14 +180,13 @@ class TargetMethod(Method):
         """
         if self.order.is_weighted:
             return is_within_a_little(self._weigh(case, own), self._weigh(case, found))
-        if case.search_plan().default_reason is not None or not self.order.asked_for:
-            return super().keeps_remembered(case, own, found)
-        if not self._is_as_good(case, own, found):
-            return False
-        first = self.goals[0]
-        if self.order.is_given and first.name not in {*self.order.configured, RESTORE_WORK.name}:
-            mine, theirs = (self._evaluate(case, plan, (first,))[first.name] for plan in (own, found))
-            return is_within_a_little(mine, theirs)
+        if case.search_plan().default_reason is None and self.order.asked_for:
+            if not self._is_as_good(case, own, found):
+                return False
+            first = self.goals[0]
+            if self.order.is_given and first.name not in {*self.order.configured, RESTORE_WORK.name}:
+                mine, theirs = (evaluate(case.problem, case.forced, plan, (first,))[first.name] for plan in (own, found))
+                return is_within_a_little(mine, theirs)
         return super().keeps_remembered(case, own, found)
 
     def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
@@ -206,7 +194,9 @@ class TargetMethod(Method):
         if self.order.is_weighted:
             best = case.search_plan().placement
             return {} if best is not None and self._weigh(case, now) <= self._weigh(case, best) else None
-        values, bounds = self._value_configured(case, now), self._bound_by_numbers(case)
+        values, bounds = self._value_configured(case, now), dict.fromkeys(self.order.configured, 0)
+        if TAG_SPREAD.name in bounds:
+            bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
         if values != bounds:
             found = case.search_plan()
             if found.placement is not None and not self._is_as_good(case, now, found.placement):
@@ -223,21 +213,14 @@ class TargetMethod(Method):
         return tuple(mine.values()) <= tuple(theirs.values())
 
     def _value_configured(self, case: Case, placed: Placement) -> dict[str, int]:
-        return self._evaluate(case, placed, find_goals(self.order.configured))
-
-    def _bound_by_numbers(self, case: Case) -> dict[str, int]:
-        """Return bounds of goals (a) by numbers alone: 0, or all values of the tags."""
-        bounds = dict.fromkeys(self.order.configured, 0)
-        if TAG_SPREAD.name in bounds:
-            bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
-        return bounds
+        return evaluate(case.problem, case.forced, placed, find_goals(self.order.configured))
 
     def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
         """List the goals that sum unlike weights and are not at their bound, in groups of many pairs."""
         left_out = [goal.name for goal in self.goals if goal.carries is not None and goal.name in self.order.asked_for]
         if self.order.is_weighted or has_few_pairs(case.problem) or not left_out:
             return {}
-        values, bounds = self._evaluate(case, placed), case.search_plan().bounds
+        values, bounds = evaluate(case.problem, case.forced, placed, self.goals), case.search_plan().bounds
         return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
 
 
