@@ -16,7 +16,6 @@ Every stage is exact, and the potentials are a proof of optimality that does not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -79,84 +78,71 @@ class Network:
             (arcs,) units on each arc, and a lower bound of each goal's cost: the optimum, unless its costs were rounded.
         """
         table, supply = np.concatenate(self._blocks, axis=1), np.concatenate(self._supply)
-        arcs, cost = _Arcs(self._nodes, table[0], table[1], np.zeros_like(table[2]), table[2]), table[3:]
-        flow: IntArray | None = None
+        tail, head, high = table[:3]
+        flow, is_free = np.zeros_like(high), high > 0
         bounds: list[int] = []
-        for each in cost:
-            if flow is not None and not np.any(each[arcs.low < arcs.high]):
+        for number, each in enumerate(table[3:]):
+            if number and not np.any(each[is_free]):
                 bounds.append(exact_sum(each, flow))  # no arc that is still free has a cost: nothing to optimise
                 continue
             greatest = int(np.abs(each).max(initial=0))
             scale = max(1, -(-greatest * (self._nodes + 2) * 4 // _LARGEST_COST))
             rounded = each // scale  # downwards: so bounds stay bounds
-            flow = _find_least_cost_flow(arcs, rounded, supply)
-            if flow is None:
+            fixed = np.where(is_free, 0, flow)
+            net = supply.copy()
+            np.subtract.at(net, tail, fixed)
+            np.add.at(net, head, fixed)
+            arcs = tail[is_free], head[is_free], high[is_free], rounded[is_free]
+            found = _find_least_cost_flow(*arcs, net)
+            if found is None:
                 return None
-            arcs = _fix_to_optima(arcs, rounded, flow)
+            flow[is_free] = found
+            is_free[is_free] = _reduce_costs(*arcs, found, self._nodes) == 0
             bounds.append(exact_sum(rounded, flow) * scale)
-        assert flow is not None
         return flow, bounds
 
 
-@dataclass(frozen=True, eq=False)
-class _Arcs:
-    """All arcs: ends and bounds of the flow, (arcs,) each."""
-
-    nodes: int
-    tail: IntArray
-    head: IntArray
-    low: IntArray
-    high: IntArray
-
-
-def _find_least_cost_flow(arcs: _Arcs, cost: IntArray, supply: IntArray) -> IntArray | None:
-    """Return (arcs,) the flow of least cost that keeps the bounds and meets the supplies exactly; None if there is none.
+def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, supply: IntArray) -> IntArray | None:
+    """Return (arcs,) the flow of least cost up to `high` that meets the supplies (nodes,) exactly; None if there is none.
 
     FlowError if the solver ends in any other way.
     """
-    net = supply.copy()
-    np.subtract.at(net, arcs.tail, arcs.low)
-    np.add.at(net, arcs.head, arcs.low)
-    free = np.flatnonzero(arcs.high > arcs.low)
-    if net.sum() != 0:
+    if supply.sum() != 0:
         return None
-    tail, head = arcs.tail[free], arcs.head[free]
     solver = min_cost_flow.SimpleMinCostFlow()
-    if len(free):
-        solver.add_arcs_with_capacity_and_unit_cost(tail, head, (arcs.high - arcs.low)[free], cost[free])
-    nodes = np.flatnonzero(net)
+    if len(tail):
+        solver.add_arcs_with_capacity_and_unit_cost(tail, head, high, cost)
+    nodes = np.flatnonzero(supply)
     if len(nodes):
-        if not len(free) or nodes.max() > max(tail.max(), head.max()):
+        if not len(tail) or nodes.max() > max(tail.max(), head.max()):
             return None  # a node without an arc cannot pass its supply on
-        solver.set_nodes_supplies(nodes, net[nodes])
-    flow = arcs.low.copy()
-    if not len(free):
-        return flow
+        solver.set_nodes_supplies(nodes, supply[nodes])
+    if not len(tail):
+        return high
     status = solver.solve()
     if status == solver.INFEASIBLE:
         return None
     if status != solver.OPTIMAL:
         raise FlowError(f"min-cost flow ended with {status}")
-    flow[free] += solver.flows(np.arange(len(free)))
-    return flow
+    return solver.flows(np.arange(len(tail)))
 
 
-def _fix_to_optima(arcs: _Arcs, cost: IntArray, flow: IntArray) -> _Arcs:
-    """Return the arcs with bounds that leave exactly the optimal flows: arcs of nonzero reduced cost are fixed at their flow.
+def _reduce_costs(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, flow: IntArray, nodes: int) -> IntArray:
+    """Return (arcs,) reduced costs by potentials that prove a flow optimal: arcs whose cost is not 0 have it in every optimum.
 
     The potentials are shortest distances in the residual network, by the labels of Bellman and Ford. FlowError if they show
     that the flow is not optimal.
     """
-    forward, backward = np.flatnonzero(flow < arcs.high), np.flatnonzero(flow > arcs.low)
-    source = np.concatenate([arcs.tail[forward], arcs.head[backward]])
-    target = np.concatenate([arcs.head[forward], arcs.tail[backward]])
+    forward, backward = np.flatnonzero(flow < high), np.flatnonzero(flow > 0)
+    source = np.concatenate([tail[forward], head[backward]])
+    target = np.concatenate([head[forward], tail[backward]])
     length = np.concatenate([cost[forward], -cost[backward]])
     order = np.argsort(target, kind="stable")
     source, target, length = source[order], target[order], length[order]
     starts = np.flatnonzero(np.diff(target, prepend=-1))
     reached = target[starts]
-    distance = np.zeros(arcs.nodes, dtype=np.int64)
-    for _ in range(arcs.nodes + 1):
+    distance = np.zeros(nodes, dtype=np.int64)
+    for _ in range(nodes + 1):
         if not len(starts):
             break
         best = np.minimum.reduceat(distance[source] + length, starts)
@@ -166,8 +152,7 @@ def _fix_to_optima(arcs: _Arcs, cost: IntArray, flow: IntArray) -> _Arcs:
         distance[reached[better]] = best[better]
     else:
         raise FlowError("the flow is not optimal: a residual cycle has negative cost")
-    fixed = cost + distance[arcs.tail] - distance[arcs.head] != 0
-    return replace(arcs, low=np.where(fixed, flow, arcs.low), high=np.where(fixed, flow, arcs.high))
+    return cost + distance[tail] - distance[head]
 
 
 def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, int]:
