@@ -13,8 +13,8 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
 from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
 from optassign_models.results import Deadline
-from optassign_models.target.objectives import price
 from optassign_models.target.search import has_few_pairs, state_in_full
+from optassign_models.target.solver import price
 
 
 class ExportError(ArgumentError):

@@ -44,9 +44,8 @@ from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.cp_sat import decide
 from optassign_models.target.deal import deal_places
 from optassign_models.target.highs import prove_best_bound, relax
-from optassign_models.target.objectives import price
 from optassign_models.target.question import Question, list_in_order
-from optassign_models.target.solver import Effort
+from optassign_models.target.solver import Effort, price
 from optassign_models.target.variables import Scope, TargetVariables
 
 _PARTS, _PARTS_RELAXED = 1 << 44, 1 << 24

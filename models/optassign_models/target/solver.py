@@ -1,4 +1,4 @@
-"""The optimum of a program in its objectives, in their order, by the solver that is asked for.
+"""The optimum of a program in its objectives, in their order, by the solver that is asked for. Each is a linear form.
 
 * `cp-sat`: CP-SAT minimises each objective, and a row keeps what it has reached. Objectives are one sum while 50 bits hold a
   weight for each that is above all that those after it can cost.
@@ -19,6 +19,8 @@ from itertools import takewhile
 import numpy as np
 
 from optassign_models.forced import exact_sum
+from optassign_models.goals import GoalModel
+from optassign_models.goals.goal import PairCosts
 from optassign_models.policy.constants import (
     ACCEPTED_GAP_PARTS,
     CP_SAT_FIRST_WORK,
@@ -36,7 +38,6 @@ from optassign_models.target.arrays import Matrix, is_whole
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.cp_sat import EXACT, MOST, decide
 from optassign_models.target.highs import fix_to_optima, is_infeasible, prove_best_bound, relax, search
-from optassign_models.target.objectives import LinearForm, price, price_tie
 from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
 
@@ -65,6 +66,20 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
+class LinearForm:
+    """An objective in numbers: unit × (each · x) + paid."""
+
+    each: IntArray
+    """(variables,) without their common divisor."""
+    unit: int
+    paid: int
+
+    def total(self, reduced: int) -> int:
+        """Return a number in the units of `each`, in those of the objective."""
+        return self.unit * reduced + self.paid
+
+
+@dataclass(frozen=True, eq=False)
 class Optimum:
     """The optimum of one program."""
 
@@ -85,6 +100,72 @@ class Optimum:
         reached = [] if self.values is None else [form.total(exact_sum(form.each, self.values)) for form in forms]
         pairs = zip(reached, self.bounds, strict=False)
         return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+
+
+def price(program: TargetProgram, objective: Objective) -> LinearForm:
+    """Return the linear form of an objective."""
+    total, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
+    for step in program.steps:
+        total[step.variables] = step.number * objective.imbalance[step.family]
+    for goal, weight in objective.goals:
+        each, anyway = _price_goal(program, goal)
+        total += weight * each
+        paid += weight * anyway
+    unit = max(1, int(np.gcd.reduce(total))) if len(total) else 1
+    return LinearForm(total // unit, unit, paid)
+
+
+def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
+    """Return (variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
+    v, problem, forced = program.v, program.v.scope.problem, program.v.scope.question.forced
+    cost, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
+    if goal.name in program.gained:
+        return cost, -program.gained[goal.name]
+    if goal.cost_per_active is not None:
+        each = goal.cost_per_active(problem)
+        cost[v.a] += each.columns[v.a_column]
+        cost[v.pa] += _price_pools(program, goal, each, v.pa_task, v.pa_pool)
+    if goal.cost_per_standby is not None:  # a standby is a copy that is not active
+        each = goal.cost_per_standby(problem)
+        on_column, in_pool = each.columns[v.y_column], _price_pools(program, goal, each, v.p_task, v.p_pool)
+        cost[v.y] += on_column
+        cost[v.p] += in_pool
+        cost[v.a[: len(v.y)]] -= on_column
+        cost[v.pa[: len(v.p)]] -= in_pool
+    for variables, one in program.counted.get(goal.name, ()):
+        cost[variables] += one
+    if goal.cost_per_copy is not None and goal.forced_costs is not None:
+        each, (per_tie, paid) = goal.cost_per_copy(problem), goal.forced_costs(forced)
+        cold = forced.tie_not_caught_up
+        is_free = forced.mandatory | (forced.tied & cold[problem.col_task])
+        cost[v.y] += np.where(is_free, 0, each.columns)[v.y_column]
+        cost[v.p] += np.where(forced.pool_tied & cold, 0, each.pools)[v.p_task]
+        cost[program.beyond] += per_tie[program.beyond_task]
+    return cost, paid
+
+
+def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, pool: IntArray) -> IntArray:
+    """Return (k,) what copies of tasks (k,) cost in pools (k,)."""
+    if goal.tells_apart is None or each.pools.ndim == 1:
+        return each.pools[task]
+    scope = program.v.scope
+    return each.pools[task, scope.tell_zones(goal.tells_apart(scope.problem))[pool % scope.Z]]
+
+
+def price_tie(program: TargetProgram) -> IntArray:
+    """Return costs (variables,): least where clients keep their smallest tasks, actives first, and give away their greatest.
+
+    If no client held a task, the first clients have the most places.
+    """
+    v, problem, T = program.v, program.v.scope.problem, program.v.scope.problem.T
+    held = problem.col_owner | problem.col_standby
+    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
+    cost[v.a] = np.where(held[v.a_column], (T + 1) * (problem.col_task[v.a_column] - T), 0)
+    cost[v.y] = np.where(held[v.y_column], problem.col_task[v.y_column] - T, 0)
+    if not held.any():
+        cost[v.q] = v.q_cell % problem.C
+        cost[v.qa] = v.qa_cell % problem.C
+    return cost
 
 
 def minimise_in_order(
@@ -151,8 +232,8 @@ def _decide_in_order(
     if is_open:
         return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT, is_undecided=True)
     tie = price_tie(program)
-    if tie.each.any() and _measure(matrix, tie.each) < MOST:
-        tied = decide(matrix, tie.each, values, CP_SAT_TIE_WORK, deadline)
+    if tie.any() and _measure(matrix, tie) < MOST:
+        tied = decide(matrix, tie, values, CP_SAT_TIE_WORK, deadline)
         values = values if tied.values is None else tied.values
     return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT)
 
@@ -217,23 +298,16 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
         if step.longer is not None:
             return Optimum(None, tuple(bounds), step.longer)
         left = left[len(step.bounds) :]
-    return _finish(program, matrix, solved, tuple(bounds), effort)
-
-
-def _finish(
-    program: TargetProgram, matrix: Matrix, solved: FloatArray | None, bounds: tuple[int, ...], effort: Effort
-) -> Optimum:
-    """Return whole values among the optima of all objectives, those in which clients keep their smallest tasks first."""
     if solved is None:
         found = relax(matrix, np.zeros_like(matrix.low), effort.deadline)
         if found is None:
-            return Optimum(None, bounds, is_impossible=is_infeasible(matrix, effort.deadline))
+            return Optimum(None, tuple(bounds), is_impossible=is_infeasible(matrix, effort.deadline))
         solved = found[0]
     if len(program.v.y) <= MOST_TIED:
-        tied = relax(matrix, price_tie(program).each, effort.deadline)
+        tied = relax(matrix, price_tie(program), effort.deadline)
         solved = tied[0] if tied is not None and is_whole(tied[0]).all() else solved
     whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
-    return Optimum(whole, bounds)
+    return Optimum(whole, tuple(bounds))
 
 
 @dataclass(frozen=True, eq=False)

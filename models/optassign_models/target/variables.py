@@ -1,4 +1,4 @@
-"""The variables of the target (the package has their table), and the places that rules, limits and R3 to R5 leave to copies."""
+"""The variables of the target, and the places that rules, limits and R3 to R5 leave to copies."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from optassign_models.target import variables
 from optassign_models.target.constraints import TargetProgram, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.highs import is_infeasible, search
-from optassign_models.target.objectives import price
 from optassign_models.target.question import Question, list_in_order
+from optassign_models.target.solver import price
 from optassign_models.target.variables import Scope
 
 NO_DEADLINE = Deadline.after(None)
