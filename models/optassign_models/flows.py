@@ -128,7 +128,7 @@ def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: 
 
 
 def _reduce_costs(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, flow: IntArray, nodes: int) -> IntArray:
-    """Return (arcs,) reduced costs by potentials that prove a flow optimal: arcs whose cost is not 0 have it in every optimum.
+    """Return (arcs,) the reduced costs by potentials that prove a flow optimal.
 
     The potentials are shortest distances in the residual network, by the labels of Bellman and Ford. FlowError if they show
     that the flow is not optimal.
@@ -224,8 +224,7 @@ def _find_actives(
     of_cells = ShareBounds(shares.group_active.low.ravel(), shares.group_active.high.ravel())
     _add_soft_share(network, cells, after_cell, of_cells, reach.ravel(), imbalance)
     _add_soft_share(network, stateful, clients, shares.stateful, reach[is_stateful].sum(axis=0), imbalance)
-    beyond = {0: too_many} if too_many else {}
-    _add_soft_share(network, clients, sink, shares.active, reach.sum(axis=0), imbalance, beyond)
+    _add_soft_share(network, clients, sink, shares.active, reach.sum(axis=0), imbalance, too_many)
 
     found = network.solve()
     assert found is not None  # every task has a column, and shares are soft
@@ -244,19 +243,13 @@ def _find_actives(
 
 
 def _add_soft_share(
-    network: Network,
-    tails: IntArray,
-    heads: IntArray,
-    share: ShareBounds,
-    most: IntArray,
-    place: int,
-    beyond_in: Mapping[int, int] = MappingProxyType({}),
+    network: Network, tails: IntArray, heads: IntArray, share: ShareBounds, most: IntArray, place: int, too_many: int = 0
 ) -> None:
     """Add parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
     Args:
         most: (n,) units that can come at each tail, so that no more arcs are needed.
-        beyond_in: of other goals, what each unit beyond the share costs.
+        too_many: the cost in the first goal of each unit beyond the share.
     """
     below = np.minimum(share.low, most)
     inside = np.minimum(share.high, most) - below
@@ -267,4 +260,4 @@ def _add_soft_share(
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
     rows = np.repeat(np.arange(len(tails)), beyond)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={place: rank_within(rows) + 1, **beyond_in})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={0: too_many, place: rank_within(rows) + 1})

@@ -179,10 +179,10 @@ def minimise_in_order(
         return Optimum(None, is_impossible=True, proved_by=ProvedBy.RULES)
     forms = [price(program, objective) for objective in objectives]
     if effort.solver is Solver.CP_SAT:
-        return _decide_in_order(program, forms, CP_SAT_WORK, effort.deadline, hint, is_thorough=True)
+        return _decide_in_order(program, forms, effort.deadline, hint, is_thorough=True)
     decided = Optimum(None)
     if effort.solver is Solver.AUTO and effort.is_first_try and int(program.matrix.is_free.sum()) <= CP_SAT_VARIABLES:
-        decided = _decide_in_order(program, forms, CP_SAT_FIRST_WORK, effort.deadline, hint, is_thorough=False)
+        decided = _decide_in_order(program, forms, effort.deadline, hint, is_thorough=False)
         if not decided.is_undecided:
             return decided
     found = _relax_in_order(program, forms, effort)
@@ -190,19 +190,14 @@ def minimise_in_order(
 
 
 def _decide_in_order(
-    program: TargetProgram,
-    forms: Sequence[LinearForm],
-    work: float,
-    deadline: Deadline,
-    hint: IntArray | None,
-    *,
-    is_thorough: bool,
+    program: TargetProgram, forms: Sequence[LinearForm], deadline: Deadline, hint: IntArray | None, *, is_thorough: bool
 ) -> Optimum:
     """Return the optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end.
 
-    is_thorough: presolve, and minimise the forms after an open one, too, with half of the work.
+    is_thorough: work longer, presolve, and minimise the forms after an open one, too, with half of the work.
     """
     matrix, values, bounds = program.matrix, None, list[int]()
+    work = CP_SAT_WORK if is_thorough else CP_SAT_FIRST_WORK
     left = [_coarsen(form, _measure(matrix, form.each), MOST) for form in forms]
     is_open = False
     while left or values is None:
