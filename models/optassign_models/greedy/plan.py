@@ -150,12 +150,7 @@ def _value_staying(problem: Problem, must: BoolArray) -> IntArray:
 
 
 def _choose_actives(
-    problem: Problem,
-    shares: ShareFamilies,
-    columns: BoolArray,
-    pools: BoolArray,
-    gives_way: int,
-    first: IntArray | None = None,
+    problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray, gives_way: int, first: IntArray | None = None
 ) -> IntArray:
     """Return the client (T,) of each active, few of them not caught up or moved; −1 for all tasks if bounds cannot hold.
 

@@ -37,11 +37,7 @@ class Situation:
 
 
 def make_situation(
-    inventory: Inventory,
-    requests: Requests,
-    memory: RememberedAnswer,
-    before: RememberedPace | None,
-    taken_at: str | None,
+    inventory: Inventory, requests: Requests, memory: RememberedAnswer, before: RememberedPace | None, taken_at: str | None
 ) -> Situation:
     """Return the situation that a snapshot of this time describes; `before`: the remembered pace."""
     remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])

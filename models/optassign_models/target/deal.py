@@ -157,10 +157,7 @@ def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int
 
 
 def _deal(
-    v: TargetVariables,
-    pooled: tuple[IntArray, IntArray, IntArray],
-    places: IntArray,
-    active: IntArray,
+    v: TargetVariables, pooled: tuple[IntArray, IntArray, IntArray], places: IntArray, active: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return the places (G, C) dealt to tasks: keys of the pairs, and the tasks with which that failed.
 
