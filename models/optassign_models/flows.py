@@ -3,10 +3,6 @@
 The shares of the actives are laminar: all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology. So the flow is exact,
 and its optimum proven. Standbys are left out: as a part of the whole problem this is a relaxation, and its optimum a bound.
 
-1. A network is built: arcs for columns, arcs for pools, and arcs whose costs are the imbalance of shares.
-2. The flow is solved in the order of the goals.
-3. Tasks that the flow sends through their pool are dealt the places that it leaves them there.
-
 OR-Tools' SimpleMinCostFlow takes one int64 cost per arc, so `Network` optimises one goal after the other. The optimum of a goal
 yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary slackness: Ahuja,
 Magnanti, Orlin, Network Flows, 1993, chapter 9), so it is fixed, and the next goal is optimised over the arcs that remain free.
@@ -56,12 +52,9 @@ class Network:
     def add_arcs(
         self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] = MappingProxyType({})
     ) -> slice:
-        """Add arcs (n,); return their place among all arcs.
+        """Add arcs (n,) from nodes `tail` to nodes `head` for `high` units at most; return their place among all arcs.
 
-        Args:
-            tail, head: nodes (n,).
-            high: most units.
-            cost: of one unit (n,), by goal; 0 for goals that are left out.
+        `cost`: of one unit (n,), by goal; 0 for goals that are left out.
         """
         block = np.zeros((3 + self._goals, len(tail)), dtype=np.int64)
         block[0], block[1], block[2] = tail, head, high
@@ -72,10 +65,9 @@ class Network:
         return slice(self._arcs - len(tail), self._arcs)
 
     def solve(self) -> tuple[IntArray, list[int]] | None:
-        """Find the lexicographic optimum; None if no flow keeps the bounds.
+        """Return (arcs,) units on each arc in the lexicographic optimum; None if no flow keeps the bounds.
 
-        Returns:
-            (arcs,) units on each arc, and a lower bound of each goal's cost: the optimum, unless its costs were rounded.
+        The second value has a lower bound of each goal's cost: the optimum, unless its costs were rounded.
         """
         table, supply = np.concatenate(self._blocks, axis=1), np.concatenate(self._supply)
         tail, head, high = table[:3]

@@ -7,8 +7,7 @@ R3 to R5 speak of one task at a time, and so do all goals but the imbalance. For
 * which of the most-caught-up clients is active makes no difference to that. The planned active is, if it is one of them;
   otherwise an owner, if one of them is; otherwise any.
 
-Every active that this leaves open is equal in (i) to (iv), so the imbalance is one flow over them. The
-tests hold this against a CP-SAT model and against plain enumeration.
+Every active that this leaves open is equal in (i) to (iv), so the imbalance is one flow over them.
 """
 
 from __future__ import annotations
@@ -36,9 +35,7 @@ def rebalance(
 ) -> Found:
     """Return the answer that keeps R1–R5 and is best in goals (i) to (v).
 
-    Args:
-        choose: picks among the actives left open (`find_least_imbalance_actives`, or the greedy one).
-        hold: owners that may keep their tasks do, whatever the plan wants; (T,) of these tasks.
+    `choose` picks among the actives left open. `hold`: owners that may keep their tasks do, of all or of these tasks (T,).
     """
     C, T = problem.C, problem.T
     standby_keys = plan.standby_keys(C)

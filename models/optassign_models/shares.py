@@ -2,9 +2,8 @@
 (docs/reference/rules.md, "Bounds of a share").
 
 A share is the floor and the ceiling of a client's exact share, and shares are proportional to threads × capacity. For all
-active tasks together, only the counts nearest to the shares are inside. There are five families of shares: of all active tasks,
-of the stateful ones, of all copies of logged tasks, and of the actives and the copies of each subtopology. KIP-441 wants the
-same families even, without capacities.
+active tasks together, only the counts nearest to the shares are inside. KIP-441 wants the same five families even, without
+capacities.
 """
 
 from __future__ import annotations
@@ -22,17 +21,10 @@ from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Pla
 
 
 def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int]:
-    """Split the copies of a task among clients in proportion to their units, at most one copy each (R2).
+    """Return (C,) shares of a task's copies in proportion to `units` (C,), whole numbers > 0, at most one copy each (R2).
 
     This is water filling: a client whose proportional share would pass one copy holds exactly one, and what that cuts off
-    goes to the others in proportion, until no share passes one.
-
-    Args:
-        units: (C,) relative capacity of each client, whole numbers > 0.
-        copies: copies of the task, ≥ 0.
-
-    Returns:
-        (C,) share of each client, and the number of copies left over, which is more than 0 only where copies > C.
+    goes to the others in proportion, until no share passes one. The second value is the number of copies left over.
     """
     shares = [Fraction(0)] * len(units)
     below_one = list(range(len(units)))
@@ -52,15 +44,10 @@ def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int
 
 
 def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], total: int) -> tuple[IntArray, IntArray]:
-    """Return floors and ceilings of shares, narrowed to the nearest counts that sum up to `total`.
+    """Return (C,) floors and ceilings of shares, narrowed to the nearest counts that sum up to `total`, as shares do.
 
-    The greatest fractions go up and the least go down until all is shared out; equal ones may do either if not all of them go
-    up.
-
-    Args:
-        low, high: (C,) floor and ceiling of each client's share.
-        fractions: (C,) numerators of what is above the floor, of one denominator.
-        total: what the shares sum up to.
+    The greatest `fractions` (C,) above the floors, numerators of one denominator, go up and the least go down until all is
+    shared out. Equal ones may do either if not all of them go up.
     """
     low, high = low.copy(), high.copy()
     left = total - int(low.sum())

@@ -34,8 +34,7 @@ from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement,
 def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Placement:
     """Return the plan with lost tasks where they are down for less time, long times above all; every goal is as it was.
 
-    Args:
-        rates: (C,) offsets per second that clients restore, where they are known.
+    `rates`: (C,) offsets per second that clients restore, where they are known.
     """
     C, T = problem.C, problem.T
     at = np.arange(T) * C + plan.active

@@ -1,12 +1,7 @@
-"""The default order, goals (b) to (f): copies that are not caught up, then moves; and `active_moves`.
+"""The default order, goals (b) to (f) (docs/reference/rules.md, "The target"), and `active_moves`, which counts owned tasks.
 
-* `restore_work` sums the lags of the copies not caught up that the plan wants or this answer forces, each counted once.
-* `copies_not_caught_up` counts the same copies, and `actives_not_caught_up` planned actives.
-* `active_migrations` counts owned tasks that are active elsewhere, and tasks without owner whose planned active is cold: such a
-  task starts now on a client that is caught up, and pauses once more when its planned active has caught up. `active_moves`
-  counts the owned tasks alone.
-* `standby_migrations` counts standbys on clients that were not the task's standby before; tasks without a previous holder do
-  not count, as their standbys are new.
+A task without owner whose planned active is cold counts as a migration: it starts now on a client that is caught up, and pauses
+once more when its planned active has caught up. Tasks without a previous holder have new standbys, which do not count.
 """
 
 from __future__ import annotations

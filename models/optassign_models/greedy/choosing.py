@@ -235,11 +235,8 @@ def _order_columns(problem: Problem, wanted: Wanted) -> IntArray:
 def _take_in_order(order: IntArray, sides: list[tuple[IntArray, IntArray]]) -> IntArray:
     """Return the elements that a greedy choice in this order takes, each if all its sides still have room.
 
-    It stops after `KEEPING_ROUNDS` rounds, so elements that a greedy choice takes later may be missing. The result is ordered
-    by rounds.
-
-    Each round takes the elements that have room even if all earlier ones are taken. `sides`: the side of each element, and the
-    room of each side.
+    `sides`: the side of each element, and the room of each side. Each round takes the elements that have room even if all
+    earlier ones are taken. After `KEEPING_ROUNDS` rounds, elements that a greedy choice takes later may be missing.
     """
     taken, rooms = [order[:0]], [room.copy() for _, room in sides]
     for _ in range(KEEPING_ROUNDS):

@@ -154,11 +154,8 @@ def _choose_actives(
 ) -> IntArray:
     """Return the client (T,) of each active, few of them not caught up or moved; −1 for all tasks if bounds cannot hold.
 
-    Args:
-        columns: (A,) allowed columns.
-        pools: (T,) tasks that may be in their pool.
-        gives_way: `_STRICT`, `_TOGETHER` or `_IN_ORDER`.
-        first: (A,) gain of a column over the pool that decides before moves.
+    Columns `columns` (A,) are allowed, and pools of the tasks `pools` (T,). `gives_way` is `_STRICT`, `_TOGETHER` or
+    `_IN_ORDER`. `first`: (A,) gain of a column over the pool that decides before moves.
     """
     task, logged = problem.col_task, problem.logged
     price, pool_price = _MOVED * (problem.has_owner[task] & ~problem.col_owner), _MOVED * problem.has_owner

@@ -122,10 +122,9 @@ def deal(copies: Copies, client: IntArray) -> IntArray:
 
 
 def even_out(copies: Copies, client: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
-    """Return (n,) the clients after trades of movable copies (n,), from `client` (n,); the greatest load never rises.
+    """Return (n,) the clients after trades of movable copies (n,), from `client` (n,), until the greatest load is `stop_at`.
 
-    Args:
-        stop_at: load at which it ends.
+    The greatest load never rises.
     """
     return _Trades(copies, client, movable).run(stop_at)
 

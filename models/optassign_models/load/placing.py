@@ -141,10 +141,7 @@ def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray
 def _keep(problem: Problem, column: IntArray, weight: FloatArray, need: IntArray, room: FloatArray) -> BoolArray:
     """Return (n,) whether to keep each of the ordered columns (n,): the task still needs a client, and the client has room.
 
-    Args:
-        weight: (n,) of a copy on each column.
-        need: (T,) clients that each task needs.
-        room: (C,) weight that each client can take.
+    `weight`: (n,) of a copy on each column. `need`: (T,) clients for each task. `room`: (C,) weight for each client.
     """
     left, free = need.tolist(), room.tolist()
     is_kept = np.zeros(len(column), dtype=np.bool_)

@@ -99,12 +99,10 @@ def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline:
 
 
 def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, ProvedBy, IntArray] | None:
-    """Relax the first goal of a question of `make_question_under_load` with many pairs. None if the deadline comes first.
+    """Return a bound of the first goal by the relaxation of a question of `make_question_under_load`, and its prover.
 
-    Copies in pools are alike within a class of weights, and weigh as the lightest of it.
-
-    Returns:
-        A bound of the goal, its prover, and (T,) the candidate that has at least half of a task's active copy; −1 if none has.
+    The third value is (T,) the candidate that has at least half of a task's active copy, −1 if none has. Copies in pools are
+    alike within a class of weights, and weigh as the lightest of it. None if the deadline comes first.
     """
     problem = _group_by_weight(question.problem, loads)
     question = replace(question, problem=problem, shares=allow_any_counts(problem))

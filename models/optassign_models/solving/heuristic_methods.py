@@ -104,11 +104,7 @@ class LoadMethod(Method):
     """Load within its tolerance, then goals (b) to (f) by what copies restore, then zones and racks by swaps of standbys."""
 
     def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float) -> None:
-        """Make a method for this order.
-
-        tolerance: of the greatest load, as a share.
-        min_gain: the fall of the greatest load, in even spreads, that is worth moves.
-        """
+        """Make a method whose greatest load has a tolerance, as a share. A fall of `min_gain` even spreads is worth moves."""
         super().__init__(order)
         self._tolerance, self._min_gain = tolerance, min_gain
 

@@ -67,9 +67,7 @@ def _make_problem(
 ) -> Problem:
     """Return the problem in the arrays of the models: a column for each candidate that differs from its pool.
 
-    Args:
-        keys: (n,) task × C + client of the candidates: the pairs that the snapshot or the remembered answer names.
-        is_new: (n,) the remembered answer does not name the pair.
+    Candidates `keys` (n,) are pairs that the snapshot or the remembered answer names. `is_new`: (n,) only the snapshot does.
     """
     T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
     owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))

@@ -1,5 +1,4 @@
-"""The rows of the target: rules, places that add up, and shares. Each function adds one kind of rows to a
-program, and `state_target` all of them.
+"""The rows of the target: rules, places that add up, and shares. `state_target` adds them all.
 
 Counts beyond their shares may be a cost, e (e + 1) / 2 at distance e, as a sum of steps of rising price. The k-th copy beyond a
 share is a variable between 0 and 1 of price k, and the last one of a row has no upper bound. Prices rise, so an optimum fills
@@ -63,11 +62,7 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """Add variables that count copies on cold tied clients beyond those that R3 to R5 force.
-
-    Returns:
-        (j,) variables, and (j,) their tasks.
-    """
+    """Add variables (j,) that count copies of tasks (j,) on cold tied clients beyond those that R3 to R5 force; return both."""
     problem, forced = v.scope.problem, v.scope.question.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)
@@ -86,11 +81,7 @@ def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, I
 
 
 def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> IntArray:
-    """Add variables that are 1 if a copy of a task is on a client of a value (C,), −1 for none.
-
-    Returns:
-        (logged tasks × values,) variables.
-    """
+    """Add variables (logged tasks × values,) that are 1 if a copy of a task is on a client of a value (C,), −1 for none."""
     tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
     one = np.ones(tasks * values, dtype=np.int64)
     reached = program.add_variables(0, one)

@@ -24,12 +24,10 @@ from optassign_models.target.variables import MergedPlaces, TargetVariables
 
 
 def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None, IntArray, IntArray]:
-    """Read the placement of whole values (variables,).
+    """Return the placement of whole values (variables,); None if copies cannot be told apart on the places that there are.
 
-    Returns:
-        The placement; None if copies cannot be told apart on the places that there are. Then (k,) subtopology × C + client of
-        merged places that have not the room for what the program counts there, and (k,) tasks whose pooled copies could not be
-        dealt.
+    The others are (k,) subtopology × C + client of merged places that have not the room for what the program counts there, and
+    (k,) tasks whose pooled copies could not be dealt.
     """
     problem, C = v.scope.problem, v.scope.problem.C
     counts, without_room = _tell_apart(v, values)
@@ -211,20 +209,10 @@ def _deal_anyway(
 def deal_pool(
     tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]], clients: int
 ) -> list[int] | None:
-    """Give each task `need` different clients so that client c is used `places[c]` times.
+    """Give each task (K,), ascending, `need` (K,) different clients so that client c is used `places[c]` times.
 
-    The outcome depends on nothing but the arguments. Ties go to the client whose last turn is the longest ago, then to the
-    least index.
-
-    Args:
-        tasks: (K,) tasks, ascending.
-        need: (K,) places for each; Σ need = Σ places.
-        places: (C,) places of each client.
-        forbidden: clients that a task must not get, by task.
-        clients: C, for the keys.
-
-    Returns:
-        Keys task × C + client, sorted, or None where swaps did not suffice.
+    Σ need = Σ places. Ties go to the client whose last turn is the longest ago, then to the least index. `forbidden`: clients
+    that a task must not get. Return keys task × `clients` + client, sorted; None where swaps did not suffice.
     """
     most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
     heapq.heapify(most_places_first)

@@ -1,12 +1,7 @@
 """The optimum of a program in its objectives, in their order, by the solver that is asked for. Each is a linear form.
 
-* `cp-sat`: CP-SAT minimises each objective, and a row keeps what it has reached. Objectives are one sum while 50 bits hold a
-  weight for each that is above all that those after it can cost.
-* `highs`: HiGHS solves the relaxation, duals prove its bound in whole numbers, and the next objective is minimised on the
-  optimal face. Branch and bound looks for whole values if the solution has fractions.
-* `auto`: CP-SAT decides programs of few variables. Beyond, the relaxation goes first, and CP-SAT has what stays fractional.
-
-All read the same arrays.
+A row, or the optimal face, keeps what an objective has reached. Several objectives are one sum while 50 bits hold a weight for
+each that is above all that those after it can cost (docs/explanation/model.md, "One program, two solvers").
 """
 
 from __future__ import annotations
