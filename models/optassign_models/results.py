@@ -83,13 +83,6 @@ class Reason(StrEnum):
     """A baseline answered, which proves nothing."""
 
 
-class LimitHit(StrEnum):
-    """Which limit ended some search whose outcome decided something."""
-
-    NONE = "none"
-    TIME = "time"
-
-
 class Note(StrEnum):
     """A report's notes in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
 

@@ -18,7 +18,7 @@ from optassign.translating.snapshot import read_plan, read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
-from optassign_models.results import Deadline, LimitHit, Reason
+from optassign_models.results import Deadline, Reason
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 from optassign_models.solving.solver_methods import SolvedLoadMethod, TargetMethod, expect_seconds_without_solver
@@ -97,7 +97,7 @@ def choose_method(situation: Situation, effort: Effort, start: Placement | None 
 
 def _answer_without_solver(state: ApplicationState, situation: Situation) -> TaskAssignment:
     return _answer_as_greedy(
-        state, situation, Termination(reason=str(Reason.LIMIT), limit=str(LimitHit.TIME), detail="no time for the solver")
+        state, situation, Termination(reason=str(Reason.LIMIT), limit="time", detail="no time for the solver")
     )
 
 

@@ -36,7 +36,7 @@ from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import IntArray, Placement
-from optassign_models.results import LimitHit, ProvedBy, Reason, Step
+from optassign_models.results import ProvedBy, Reason, Step
 from optassign_models.solving.followups import time_followup
 from optassign_models.solving.inputs import Inventory, RequestedOrder
 from optassign_models.solving.rates import ClientRates, Evidence
@@ -125,7 +125,7 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
         proved_by=proved_by,
         termination=Termination(
             reason=str(reason),
-            limit=str(LimitHit.TIME if step.limited else LimitHit.NONE),
+            limit="time" if step.limited else "none",
             detail="" if is_heuristic else _HOLD_DETAILS[state.options.hold],
         ),
         seconds={stage: round(seconds, 6) for stage, seconds in step.seconds.items()},

@@ -129,7 +129,7 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
     plan_active, plan_standby = (active, standby) if given.plan is None else _read_copies(given.plan, inventory)
     seen = np.zeros(inventory.T, dtype=np.bool_)
     seen[[inventory.task_at[task] for client in given.clients for task in (*client.active, *client.standby)]] = True
-    owned = inventory.count_owners() > 0
+    owned = np.bincount(inventory.owned // C, minlength=inventory.T) > 0
     draining = {inventory.clients[c] for c in np.flatnonzero(inventory.draining).tolist()}
     known = {row.process_id for row in given.report.drains}
     is_owned_as_given = bool(np.isin(active[owned], inventory.owned).all())

@@ -68,10 +68,6 @@ class Inventory:
         """Number of clients."""
         return len(self.clients)
 
-    def count_owners(self) -> IntArray:
-        """Return (T,) how many clients list each task as active."""
-        return np.bincount(self.owned // self.C, minlength=self.T)
-
 
 @dataclass(frozen=True, eq=False)
 class RememberedAnswer:
