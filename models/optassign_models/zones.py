@@ -31,7 +31,8 @@ def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, 
     search = _Search(problem, shares, placed, now=now)
     while search.improve_all():
         pass
-    return make_placement(search.client[: problem.T], search.list_keys()[problem.T :], problem.C)
+    active, standby_client = np.split(search.client, [problem.T])
+    return make_placement(active, placed.standby_task * problem.C + standby_client, problem.C)
 
 
 class _Search:
@@ -55,10 +56,6 @@ class _Search:
             self._number.append(number)
         counts = count_copies(problem, placed)
         self._copies, self._group_copies = counts.copies.copy(), counts.group_copies.copy()
-
-    def list_keys(self) -> IntArray:
-        """Return (n,) task × C + client of each copy."""
-        return self._task * self._problem.C + self.client
 
     def improve_all(self) -> bool:
         """Change each copy once that can gain. Return whether any was changed and effort is left."""

@@ -57,15 +57,11 @@ def bound_by_numbers(problem: Problem) -> int:
     return value
 
 
-def _tell_apart(problem: Problem) -> IntArray:
-    return problem.classify(_list_values(problem))
-
-
 def _reaches(problem: Problem) -> tuple[Reached, ...]:
     values = _list_values(problem)
     weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
     return tuple(zip(values, weights, strict=True))
 
 
-TAG_SPREAD = GoalModel("tag_spread", tells_apart=_tell_apart, reaches=_reaches)
+TAG_SPREAD = GoalModel("tag_spread", tells_apart=lambda problem: problem.classify(_list_values(problem)), reaches=_reaches)
 GOALS = (TAG_SPREAD,)

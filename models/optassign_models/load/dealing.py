@@ -166,7 +166,11 @@ class _Trades:
             if load[giver] <= stop_at:
                 break
             others = np.flatnonzero(left)
-            partner = self._trade(giver, self._choose_partners(load, others[others != giver]))
+            others = others[others != giver]
+            if len(others) > 2 * PARTNERS:
+                lightest = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
+                others = np.union1d(lightest, self._random.choice(others, PARTNERS, replace=False))
+            partner = self._trade(giver, others)
             if partner < 0:
                 if load[giver] < least:
                     best, least = self._client.copy(), float(load[giver])
@@ -176,12 +180,6 @@ class _Trades:
             for client in (giver, partner):
                 load[client] = self._sums[client] / self._size[client]
         return self._client if load.max() < least else best
-
-    def _choose_partners(self, load: FloatArray, others: IntArray) -> IntArray:
-        if len(others) <= 2 * PARTNERS:
-            return others
-        least = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
-        return np.union1d(least, self._random.choice(others, PARTNERS, replace=False))
 
     def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
         """Hand the giver's lightest copy to the least loaded client. Return that client, or −1 if there is none.

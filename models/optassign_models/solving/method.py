@@ -150,12 +150,6 @@ def explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, st
     return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
-def _explain_conflict(others: str, *, is_proven: bool) -> str:
-    if is_proven:
-        return f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
-    return "no placement was found that keeps it" + (f" together with {others}" if others else "")
-
-
 class Method(ABC):
     """Finds what `solve.solve` asks for. One object serves one rebalance."""
 
@@ -180,7 +174,11 @@ class Method(ABC):
                 continue
             conflict = find_conflict([*kept, limit], is_possible)
             others = " and ".join(words[other.name] for other in conflict if other is not limit)
-            given_way[limit.name] = _explain_conflict(others, is_proven=self.can_hold(case, conflict, start) is False)
+            if self.can_hold(case, conflict, start) is not False:
+                why = "no placement was found that keeps it" + (f" together with {others}" if others else "")
+            else:
+                why = f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
+            given_way[limit.name] = why
         return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=found.limited)
 
     def prepare_case(self, problem: Problem) -> Case:

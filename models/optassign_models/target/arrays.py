@@ -58,22 +58,17 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A program in arrays; entries are sorted by (row, variable)."""
+    """A program in arrays: bounds of variables (n,) and of rows (m,), and entries (k,), which are sorted by (row, variable)."""
 
     low: IntArray
-    """(n,)"""
     high: IntArray
-    """(n,)"""
     row_low: IntArray
-    """(m,)"""
     row_high: IntArray
-    """(m,)"""
     row: IntArray
     """(k,) row of each entry."""
     variable: IntArray
     """(k,) variable of each entry."""
     coefficient: IntArray
-    """(k,)"""
 
     @property
     def is_free(self) -> BoolArray:

@@ -259,6 +259,7 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     qa_cell = np.concatenate([q_cell, free_cell[scope.is_separate[free_cell]]])
     a = program.add_variables(0, np.concatenate([may_hold[y_column], np.ones_like(free_column)]) * may_lead[a_column])
     pa_high = np.minimum(p_high, 1) * may_lead_in[p_task, p_zone]
+    pa_task, pa_pool = np.concatenate([p_task, free_task]), np.concatenate([p_pool, free_pool])
     pa = program.add_variables(0, np.concatenate([pa_high, np.ones_like(free_task)]))
     qa = program.add_variables(0, most[qa_cell])
     merged = [(LOGGED, m_cell)]
@@ -267,15 +268,8 @@ def declare_variables(program: Program, scope: Scope) -> TargetVariables:
         of_kind = free_cell[kinds == kind]
         merged.append((kind, of_kind[~scope.is_separate[of_kind]]))
     ma = tuple(_merge(program, scope, cell, most, kind) for kind, cell in merged)
-    return TargetVariables(
-        *(scope, y_column, y, p_task, p_pool, p, q_cell, q, m, a_column, a),
-        pa_task=np.concatenate([p_task, free_task]),
-        pa_pool=np.concatenate([p_pool, free_pool]),
-        pa=pa,
-        qa_cell=qa_cell,
-        qa=qa,
-        ma=ma,
-    )
+    of_copies = (y_column, y, p_task, p_pool, p, q_cell, q, m)
+    return TargetVariables(scope, *of_copies, a_column, a, pa_task, pa_pool, pa, qa_cell, qa, ma)
 
 
 def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
