@@ -198,8 +198,11 @@ def bound_greatest_load(loads: LoadArrays) -> float:
     """Return a load that some client reaches in every assignment, in even spreads; 0 without tasks."""
     if not loads.T:
         return 0.0
-    weight = np.sort(_list_copies(loads))[::-1]
-    sums, grain = np.cumsum(weight), _find_grain(loads)
+    weight = loads.weight  # of all copies that weigh something; each uses one thread
+    if loads.standby is not None:
+        weight = np.concatenate([weight, np.tile(loads.standby[loads.standby > 0], loads.standbys)])
+    weight = np.sort(weight)[::-1]
+    sums, grain = np.cumsum(weight), 0.0 if loads.is_oversized.any() else _find_grain(weight)
     of_clients = np.stack([loads.size, loads.capacity])[:, loads.open_clients]
     (size, capacity), number = np.unique(of_clients, axis=1, return_counts=True)
     # Some thresholds do. Of equal weights the last one has the greatest number at its threshold.
@@ -230,18 +233,10 @@ def bound_greatest_load(loads: LoadArrays) -> float:
     return low
 
 
-def _list_copies(loads: LoadArrays) -> FloatArray:
-    """Return weights of all copies that weigh something; each uses one thread."""
-    if loads.standby is None:
-        return loads.weight
-    return np.concatenate([loads.weight, np.tile(loads.standby[loads.standby > 0], loads.standbys)])
-
-
-def _find_grain(loads: LoadArrays) -> float:
-    """Return a weight that all weights are whole multiples of; 0 where none is to be seen, or there are oversized tasks."""
-    weight = _list_copies(loads)
+def _find_grain(weight: FloatArray) -> float:
+    """Return a weight that all weights (n,) are whole multiples of; 0 where none is to be seen."""
     least = float(weight.min())
-    if loads.is_oversized.any() or least <= 0:
+    if least <= 0:
         return 0.0
     parts = weight / least
     for split in range(1, SPLITS + 1):

@@ -138,12 +138,12 @@ def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-def _keep(problem: Problem, column: IntArray, weight: FloatArray, need: IntArray, room: FloatArray) -> BoolArray:
-    """Return (n,) whether to keep each of the ordered columns (n,): the task still needs a client, and the client has room.
+def _keep(problem: Problem, column: IntArray, weight: FloatArray, room: FloatArray) -> BoolArray:
+    """Return (n,) whether to keep each of the ordered columns (n,): the task lacks a standby, and the client has room (C,).
 
-    `weight`: (n,) of a copy on each column. `need`: (T,) clients for each task. `room`: (C,) weight for each client.
+    `weight`: (n,) of a copy on each column.
     """
-    left, free = need.tolist(), room.tolist()
+    left, free = [problem.standbys] * problem.T, room.tolist()
     is_kept = np.zeros(len(column), dtype=np.bool_)
     pairs = zip(problem.col_task[column].tolist(), problem.col_client[column].tolist(), weight.tolist(), strict=True)
     for at, (task, client, each) in enumerate(pairs):
@@ -191,7 +191,7 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
     column = np.flatnonzero(may)
     keys = (client, problem.col_lag, ~problem.col_standby, cost, task, -weight)
     column = column[np.lexsort(tuple(key[column] for key in keys))]
-    kept = column[_keep(problem, column, weight[column], np.full(problem.T, n), room)]
+    kept = column[_keep(problem, column, weight[column], room)]
     copies = Copies.of(problem, loads)
     placed = np.concatenate([active, np.full(len(logged) * n, -1, dtype=np.int64)])
     first = problem.T + (np.cumsum(problem.logged) - 1) * n

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, sort_unique
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within, sort_unique
 from optassign_models.solving.inputs import RUNNING, UNKNOWN_LAG, Inventory, RememberedAnswer, RememberedPace, Requests
 from optassign_models.solving.rates import ClientRates, learn_rates
 
@@ -187,8 +187,7 @@ def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArra
     else:
         listed = np.flatnonzero(np.isin(keys, inventory.had_standby) & ~(active[keys // C] == keys % C))
         listed = listed[np.lexsort((keys[listed], lag[listed], keys[listed] // C))]
-        place = np.arange(len(listed)) - np.searchsorted(keys[listed] // C, keys[listed] // C)
-        standby = keys[listed[place < inventory.standbys]]
+        standby = keys[listed[rank_within(keys[listed] // C) < inventory.standbys]]
     number = np.bincount(standby // C, minlength=inventory.T)
     if np.any(number[inventory.logged] != inventory.standbys):
         return None
