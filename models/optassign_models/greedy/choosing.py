@@ -70,42 +70,32 @@ class Network:
         return slice(self._arcs - len(tail), self._arcs)
 
     def fill(self, *, by_cost: bool) -> tuple[IntArray, bool]:
-        """Return units (arcs,) within the bounds that hold, and whether the whole supply was routed."""
-        filling = _Filling(np.concatenate(self._supply), np.concatenate(self._blocks, axis=1), by_cost)
-        is_filled = filling.run()
-        return filling.flow, is_filled
+        """Return units (arcs,) within the bounds that hold, and whether the whole supply was routed.
 
-
-class _Filling:
-    """The residual network: arc i < m forwards, and arc i + m backwards."""
-
-    def __init__(self, supply: IntArray, table: IntArray, by_cost: bool) -> None:
-        self.supply, self.m = supply, table.shape[1]
-        tail, head, self.flow, self.low, self.high, cost, self.weight = table
-        self.source, self.target = np.concatenate([tail, head]), np.concatenate([head, tail])
+        If it cannot be, bounds become wider, weight by weight.
+        """
+        tail, head, self.flow, low, high, cost, weights = np.concatenate(self._blocks, axis=1)
+        # The residual network has arc i < m forwards, and arc i + m backwards.
+        self.m, self.source, self.target = self._arcs, np.concatenate([tail, head]), np.concatenate([head, tail])
         cost = np.concatenate([cost, -cost])
-        self.by_cost, self.is_strict = by_cost, not self.weight.any()
-        self.length = cost * (4 * len(supply)) + 1 if by_cost else np.ones_like(cost)
+        self.by_cost, self.is_strict = by_cost, not weights.any()
+        self.length = cost * (4 * self._nodes) + 1 if by_cost else np.ones_like(cost)
         later = np.arange(self.m)  # among equals the last leaves a node first: clients keep their smallest tasks
         self.order = np.lexsort((np.append(later, -later), cost, self.source))
-        self.starts = np.searchsorted(self.source[self.order], np.arange(len(supply) + 1))
-
-    def run(self) -> bool:
-        """Route the supply, widening bounds weight by weight if necessary. Return whether all supply was routed."""
-        for weight in np.unique(self.weight):
+        self.starts = np.searchsorted(self.source[self.order], np.arange(self._nodes + 1))
+        for weight in np.unique(weights):
             for width in (0, *WIDTHS, FAR) if weight else (0,):
-                gives_way = (self.weight > 0) & (self.weight <= weight)
-                low = np.where(gives_way, 0, self.low)
-                high = self.high + np.where(gives_way, np.where(self.weight < weight, FAR, width), 0)
-                if self._fill(low, high):
-                    return True
+                gives_way = (weights > 0) & (weights <= weight)
+                most = high + np.where(gives_way, np.where(weights < weight, FAR, width), 0)
+                if self._fill(np.where(gives_way, 0, low), most):
+                    return self.flow, True
                 self.by_cost, self.length = False, np.ones_like(self.length)  # wider bounds open cycles of negative cost
-        return False
+        return self.flow, False
 
     def _fill(self, low: IntArray, high: IntArray) -> bool:
         """Route the supply within these bounds. Return whether all supply was routed."""
         self.flow = np.clip(self.flow, low, high)
-        spare = self.supply.copy()
+        spare = np.concatenate(self._supply)
         np.subtract.at(spare, self.source[: self.m], self.flow)
         np.add.at(spare, self.target[: self.m], self.flow)
         while spare.any() and self._bring_nearer(spare, low, high):
