@@ -14,7 +14,7 @@ import numpy as np
 
 from optassign_models.problem import IntArray
 from optassign_models.target.arrays import FAR, Matrix
-from optassign_models.target.cp_sat import write_model
+from optassign_models.target.backends import write_model
 from optassign_models.target.solver import LinearForm
 from optassign_models.target.variables import TargetVariables
 

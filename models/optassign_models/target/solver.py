@@ -30,9 +30,8 @@ from optassign_models.policy.constants import (
 from optassign_models.problem import FloatArray, IntArray
 from optassign_models.results import Deadline, ProvedBy
 from optassign_models.target.arrays import Matrix, is_whole
+from optassign_models.target.backends import EXACT, MOST, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
-from optassign_models.target.cp_sat import EXACT, MOST, decide
-from optassign_models.target.highs import fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
 
@@ -168,7 +167,7 @@ def minimise_in_order(
 ) -> Optimum:
     """Find whole values that are best in the objectives, in their order.
 
-    None are looked for where the program has not enough steps for its solution. `hint`: as for `cp_sat.decide`.
+    None are looked for where the program has not enough steps for its solution. `hint`: as for `backends.decide`.
     """
     if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=ProvedBy.RULES)

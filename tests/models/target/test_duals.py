@@ -9,7 +9,7 @@ import pytest
 
 from optassign_models.results import Deadline
 from optassign_models.target.arrays import Matrix, Program
-from optassign_models.target.highs import fix_to_optima, prove_bound, relax, search
+from optassign_models.target.backends import fix_to_optima, prove_bound, relax, search
 
 NO_DEADLINE = Deadline.after(None)
 

@@ -21,9 +21,9 @@ from optassign_models.problem import Problem
 from optassign_models.results import Deadline
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import variables
+from optassign_models.target.backends import is_infeasible, search
 from optassign_models.target.constraints import TargetProgram, state_target
 from optassign_models.target.deal import deal_places
-from optassign_models.target.highs import is_infeasible, search
 from optassign_models.target.question import Question, list_in_order
 from optassign_models.target.solver import price
 from optassign_models.target.variables import Scope
