@@ -27,7 +27,7 @@ class FoundBy(StrEnum):
 
 
 class ProvedBy(StrEnum):
-    """The prover of a bound: a solver, a flow, or the rules."""
+    """The prover of bounds: a solver, a flow, or the rules."""
 
     CP_SAT = "cp-sat"
     HIGHS = "highs"
@@ -49,7 +49,6 @@ class Found:
     bounds: dict[str, int] = field(default_factory=dict)
     """Goal → a number that its value cannot be below, given the goals before it; not above, where a goal is to be great."""
     proved_by: ProvedBy = ProvedBy.FLOW
-    """The prover of the bounds."""
     found_by: str = FoundBy.FLOW
     limited: bool = False
     """A limit ended the search."""

@@ -64,12 +64,10 @@ def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], t
 
 @dataclass(frozen=True, eq=False)
 class ShareBounds:
-    """Least and greatest count, both of one shape."""
+    """Least and greatest number of copies, both (C,) or (G, C)."""
 
     low: IntArray
-    """(C,) or (G, C) lower bounds, copies."""
     high: IntArray
-    """(C,) or (G, C) upper bounds, copies."""
 
     def holds(self, count: IntArray) -> bool:
         """Return whether every count (of the shape of `low`) is inside."""

@@ -160,12 +160,10 @@ def _list_leaving(order: IntArray, starts: IntArray, nodes: IntArray) -> IntArra
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Bounds of the number of pairs of some subtopologies on each client. Each level includes the level before."""
+    """Bounds (C,) of the number of pairs of some subtopologies (G,) on each client. Each level includes the level before."""
 
     bounds: ShareBounds
-    """(C,)"""
     counted: BoolArray
-    """(G,) subtopologies that count."""
     weight: int
     """The weight of the bounds, as in `Network.add_arcs`."""
 

@@ -34,11 +34,10 @@ from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement,
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """The copies that weigh something: the active copies, task by task, then the standbys where these weigh something."""
+    """The n copies that weigh something: the active copies, task by task, then the standbys where these weigh something."""
 
     loads: LoadArrays
     task: IntArray
-    """(n,)"""
     weight: FloatArray
     """(n,) in even spreads."""
     is_oversized: BoolArray

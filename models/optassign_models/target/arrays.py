@@ -22,12 +22,10 @@ _Bounds = npt.NDArray[Any] | int
 
 @dataclass
 class Program:
-    """Variables and rows, added in blocks. Of two bounds one may be the same for all."""
+    """Variables and rows, added in blocks (2, n) of bounds. Of two bounds one may be the same for all."""
 
     _variables: list[IntArray] = field(default_factory=list)
-    """(2, n) bounds of each block."""
     _rows: list[IntArray] = field(default_factory=list)
-    """(2, m) bounds of each block."""
     _entries: list[tuple[IntArray, IntArray, IntArray]] = field(default_factory=list)
     variables: int = 0
     rows: int = 0
@@ -58,16 +56,14 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A program in arrays: bounds of variables (n,) and of rows (m,), and entries (k,), which are sorted by (row, variable)."""
+    """A program in arrays: bounds of variables (n,) and of rows (m,), and entries (k,), sorted by (row, variable)."""
 
     low: IntArray
     high: IntArray
     row_low: IntArray
     row_high: IntArray
     row: IntArray
-    """(k,) row of each entry."""
     variable: IntArray
-    """(k,) variable of each entry."""
     coefficient: IntArray
 
     @property

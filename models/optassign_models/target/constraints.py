@@ -227,12 +227,11 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
 
 @dataclass(frozen=True, eq=False)
 class ImbalanceStep:
-    """The `number`-th copies beyond some shares of one family."""
+    """Variables (k,) of the `number`-th copies beyond some shares of one family."""
 
     family: int
     number: int
     variables: IntArray
-    """(k,)"""
     index: IntArray
     """(k,) which share of the family; empty for pools of merged places."""
     is_last: IntArray

@@ -41,7 +41,6 @@ class TargetAnswer:
     is_cut_short: bool = False
     """The deadline came first."""
     proved_by: ProvedBy = ProvedBy.HIGHS
-    """The solver of the bounds."""
 
     @property
     def is_proven(self) -> bool:

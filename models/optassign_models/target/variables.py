@@ -169,35 +169,27 @@ class TargetVariables:
 
     scope: Scope
     y_column: IntArray
-    """(n,) candidates of logged tasks."""
     y: IntArray
-    """(n,) copies on them."""
+    """(n,) copies on the candidates `y_column` of logged tasks."""
     p_task: IntArray
-    """(k,) logged tasks with a pool,"""
     p_pool: IntArray
-    """(k,) and the pool, subtopology × Z + zone."""
     p: IntArray
-    """(k,) copies in it."""
+    """(k,) copies of logged tasks `p_task` in their pools `p_pool`, subtopology × Z + zone."""
     q_cell: IntArray
-    """(j,) subtopology × C + client of the places of logged tasks that are told apart."""
     q: IntArray
-    """(j,) pooled copies there."""
+    """(j,) pooled copies on the places `q_cell` of logged tasks that are told apart, subtopology × C + client."""
     m: MergedPlaces
     """Merged places of pooled copies."""
     a_column: IntArray
-    """(n + N,) candidates that may be active: those of `y_column`, then those of tasks without changelog."""
     a: IntArray
-    """(n + N,) actives on them."""
+    """(n + N,) actives on candidates: those of `y_column`, then those of tasks without changelog."""
     pa_task: IntArray
-    """(k + K,) tasks whose active may be in a pool: those of `p_task`, then those without changelog;"""
     pa_pool: IntArray
-    """(k + K,) which pool."""
     pa: IntArray
-    """(k + K,) the active is there."""
+    """(k + K,) actives in pools: of the tasks `p_task`, then of tasks without changelog."""
     qa_cell: IntArray
-    """(j + J,) places of pooled actives that are told apart: first those of `q_cell`."""
     qa: IntArray
-    """(j + J,) pooled actives there."""
+    """(j + J,) pooled actives on places that are told apart: those of `q_cell`, then others."""
     ma: tuple[MergedPlaces, ...]
     """Pooled actives: of logged tasks, in the places of `m`, then of each other kind."""
 
