@@ -198,10 +198,13 @@ class Neighbourhoods:
 
     def improve(self, deadline: Deadline) -> IntArray:
         """Return the actives (T,) after some neighbourhoods, which cost no more than the start."""
-        loads, failures = self._loads, np.zeros(self._loads.C, dtype=np.int64)
+        problem, loads, failures = self._problem, self._loads, np.zeros(self._loads.C, dtype=np.int64)
         for turn in range(NEIGHBOURHOODS):
-            column, loss = self._find_cheaper()
-            lost = np.bincount(self._problem.col_client[column], weights=loss, minlength=loads.C)
+            now = self._price_of(np.arange(problem.T) * problem.C + self._active)
+            loss = np.where(loads.size[problem.col_client] > 0, now[problem.col_task] - self._price.columns, 0)
+            column = np.flatnonzero(loss > 0)  # on which a task is cheaper than on its client
+            loss = loss[column]
+            lost = np.bincount(problem.col_client[column], weights=loss, minlength=loads.C)
             centres = np.flatnonzero((lost > 0) & (failures < NEIGHBOURHOOD_TRIES))
             if not len(centres) or not deadline.left:
                 break
@@ -219,14 +222,6 @@ class Neighbourhoods:
     def _price_of(self, keys: IntArray) -> IntArray:
         """Return (n,) the prices of actives on pairs (n,) of task × C + client."""
         return self._problem.look_up(keys, self._price.columns, self._price.pools[keys // self._problem.C])
-
-    def _find_cheaper(self) -> tuple[IntArray, IntArray]:
-        """Return (m,) columns on which a task is cheaper than on its client, and (m,) how much cheaper."""
-        problem = self._problem
-        now = self._price_of(np.arange(problem.T) * problem.C + self._active)
-        loss = np.where(self._loads.size[problem.col_client] > 0, now[problem.col_task] - self._price.columns, 0)
-        column = np.flatnonzero(loss > 0)
-        return column, loss[column]
 
     def _choose_clients(self, centre: int, column: IntArray, loss: IntArray) -> IntArray:
         """Return the centre and clients that have tasks it lacks, are cheap for its tasks, or have room; ascending."""
