@@ -29,8 +29,6 @@ from optassign_models.target.arrays import Decided, Matrix
 
 MOST = 1 << 61
 """A sum of costs must be below this: CP-SAT calculates with 64 bits, and reserves one."""
-EXACT = 1 << 50
-"""Below this, a sum of costs ends at the optimum. CP-SAT compares value and bound as doubles: units of others stay open."""
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 """HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).
 

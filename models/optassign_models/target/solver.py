@@ -30,11 +30,13 @@ from optassign_models.policy.constants import (
 from optassign_models.problem import FloatArray, IntArray
 from optassign_models.results import Deadline, ProvedBy
 from optassign_models.target.arrays import Matrix, is_whole
-from optassign_models.target.backends import EXACT, MOST, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
+from optassign_models.target.backends import MOST, Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
 
+_EXACT = 1 << 50
+"""Below this, a sum of costs ends at the optimum. CP-SAT compares value and bound as doubles: units of others stay open."""
 _GREATEST_WEIGHT = 1 << 30
 """The greatest cost of objectives that HiGHS minimises together. Its tolerances are absolute: the least must not vanish."""
 _EXACT_COST = 1 << 45
@@ -195,7 +197,7 @@ def _decide_in_order(
     left = [_coarsen(form, _measure(matrix, form.each), MOST) for form in forms]
     is_open = False
     while left or values is None:
-        weights = _weigh_in_order(matrix, left, EXACT)
+        weights = _weigh_in_order(matrix, left, _EXACT)
         together, left = left[: len(weights)], left[len(weights) :]
         cost = _add_up(program, together, weights)
         begin = hint if values is None else values
@@ -257,7 +259,7 @@ def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> l
         for form, before in zip(reversed(forms[1:number]), reversed(forms[: number - 1]), strict=True):
             most_after += weights[0] * exact_sum(np.abs(form.each), room)
             weights.insert(0, most_after + 1)
-            greatest = _measure(matrix, before.each) if most == EXACT else int(np.abs(before.each).max())
+            greatest = _measure(matrix, before.each) if most == _EXACT else int(np.abs(before.each).max())
             if weights[0] * greatest + most_after > most:
                 break
         else:
@@ -278,15 +280,18 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
             continue
         step = _relax_together(program, matrix, left, effort.deadline)
         if step is None:
-            step = _relax_one(program, matrix, form.each, effort, is_last=len(left) == 1)
-        if step is None:
-            is_impossible = solved is None and is_infeasible(matrix, effort.deadline)
-            return Optimum(None, tuple(bounds), is_impossible=is_impossible)
-        matrix, solved = step.matrix, step.values
-        bounds += [each.total(bound) for each, bound in zip(left, step.bounds, strict=False)]
-        if step.longer is not None:
-            return Optimum(None, tuple(bounds), step.longer)
-        left = left[len(step.bounds) :]
+            relaxed = relax(matrix, form.each, effort.deadline)
+            if relaxed is None:
+                is_impossible = solved is None and is_infeasible(matrix, effort.deadline)
+                return Optimum(None, tuple(bounds), is_impossible=is_impossible)
+            proof = prove_best_bound(matrix, form.each, relaxed[1])
+            longer = program.find_longer_steps(relaxed[0], form.each)
+            if longer is not None:  # no use in whole values: the program will be built with more steps
+                return Optimum(None, (*bounds, form.total(proof.bound)), longer)
+            step = _keep_bound(program, matrix, form.each, relaxed[0], proof, effort, is_last=len(left) == 1)
+        matrix, solved, reached = step
+        bounds += [each.total(bound) for each, bound in zip(left, reached, strict=False)]
+        left = left[len(reached) :]
     if solved is None:
         found = relax(matrix, np.zeros_like(matrix.low), effort.deadline)
         if found is None:
@@ -299,17 +304,8 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
     return Optimum(whole, tuple(bounds))
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """One objective minimised, or several together."""
-
-    matrix: Matrix
-    """The matrix that is left for the objectives after it."""
-    values: FloatArray
-    bounds: tuple[int, ...]
-    """Bounds of the objectives, in the units of their forms."""
-    longer: StepNumbers | None = None
-    """The steps that the program needs for the solution; None where it has enough of them."""
+_Step = tuple[Matrix, FloatArray, tuple[int, ...]]
+"""The matrix that is left after one or several objectives; values (variables,), and bounds in the units of the forms."""
 
 
 def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[LinearForm], deadline: Deadline) -> _Step | None:
@@ -332,29 +328,24 @@ def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[Line
         return None
     reached = tuple(int(form.each @ whole) for form in together)
     if proof.is_tight:
-        return _Step(fix_to_optima(matrix, proof), values, reached)
+        return fix_to_optima(matrix, proof), values, reached
     for form, value in zip(together, reached, strict=True):
         matrix = matrix.with_row(form.each, value)
-    return _Step(matrix, values, reached)
+    return matrix, values, reached
 
 
-def _relax_one(program: TargetProgram, matrix: Matrix, cost: IntArray, effort: Effort, *, is_last: bool) -> _Step | None:
-    """Minimise one objective by the relaxation. None if nothing is left, or found in time."""
-    relaxed = relax(matrix, cost, effort.deadline)
-    if relaxed is None:
-        return None
-    values, duals = relaxed
-    proof = prove_best_bound(matrix, cost, duals)
-    bound, longer = proof.bound, program.find_longer_steps(values, cost)
-    if longer is not None:  # no use in whole values: the program will be built with more steps
-        return _Step(matrix, values, (bound,), longer)
+def _keep_bound(
+    program: TargetProgram, matrix: Matrix, cost: IntArray, values: FloatArray, proof: Proof, effort: Effort, *, is_last: bool
+) -> _Step:
+    """Return the step that keeps an objective at its proven bound, or at the least whole value that was found."""
+    bound = proof.bound
     if abs(float(cost @ values) - bound) < max(WHOLE_TOLERANCE, 1e-9 * abs(bound)):
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, bound)
         if not is_last or is_whole(values).all():
-            return _Step(face, values, (bound,))
+            return face, values, (bound,)
         whole = _search_face(program, face, values, effort)
         if whole is not None:
-            return _Step(face, whole.astype(np.float64), (bound,))
+            return face, whole.astype(np.float64), (bound,)
     return _search_whole(program, matrix, cost, values, bound, effort)
 
 
@@ -394,10 +385,10 @@ def _search_whole(
     found = found if found is not None else _search(matrix, cost, effort, hint)
     if found is None:
         most = int(np.ceil(float(cost @ solved) - 1e-6))
-        return _Step(matrix.with_row(cost, most), solved, (bound,))
+        return matrix.with_row(cost, most), solved, (bound,)
     values, proven = found
     least = exact_sum(cost, values)
-    return _Step(matrix.with_row(cost, least), values.astype(np.float64), (min(max(bound, proven), least),))
+    return matrix.with_row(cost, least), values.astype(np.float64), (min(max(bound, proven), least),)
 
 
 def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> tuple[IntArray, int] | None:
