@@ -29,81 +29,33 @@ from optassign_models.policy.constants import (
     SEED,
     TRADE_TRIES,
 )
-from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 
 
-@dataclass(frozen=True, eq=False)
-class Copies:
-    """The n copies that weigh something: the active copies, task by task, then the standbys where these weigh something."""
-
-    loads: LoadArrays
-    task: IntArray
-    weight: FloatArray
-    """(n,) in even spreads."""
-    is_oversized: BoolArray
-    """(n,) active copies of oversized tasks."""
-
-    @classmethod
-    def of(cls, problem: Problem, loads: LoadArrays) -> Copies:
-        """Return the copies of a problem."""
-        if loads.standby is None:
-            return cls.of_actives(loads)
-        standby_task = np.repeat(np.flatnonzero(problem.logged), problem.standbys)
-        task = np.concatenate([np.arange(loads.T), standby_task])
-        weight = np.concatenate([loads.weight, loads.standby[standby_task]])
-        return cls(loads, task, weight, np.concatenate([loads.is_oversized, np.zeros(len(standby_task), dtype=np.bool_)]))
-
-    @classmethod
-    def of_actives(cls, loads: LoadArrays) -> Copies:
-        """Return the active copies alone."""
-        return cls(loads, np.arange(loads.T), loads.weight, loads.is_oversized)
-
-    @property
-    def is_active(self) -> BoolArray:
-        """(n,) whether a copy is an active one."""
-        return np.arange(len(self.task)) < self.loads.T
-
-    def locate(self, placed: Placement) -> IntArray:
-        """Return (n,) the client of each copy in a placement."""
-        return np.concatenate([placed.active, placed.standby_client])[: len(self.task)]
-
-    def read(self, client: IntArray) -> Placement:
-        """Return the placement with copies on these clients (n,)."""
-        T, C = self.loads.T, self.loads.C
-        return make_placement(client[:T], self.task[T:] * C + client[T:], C)
-
-    def sum_up(self, client: IntArray) -> FloatArray:
-        """Return (C,) the weight on each client, for copies on clients (n,), −1 for none; of standbys 0 on draining clients."""
-        loads, T = self.loads, self.loads.T
-        at = np.flatnonzero(client[T:] >= 0) + T
-        weight = np.where(loads.size[client[at]] > 0, self.weight[at], 0.0)
-        return loads.sum_up(client[:T]) + np.bincount(client[at], weights=weight, minlength=loads.C)
-
-
-def deal(copies: Copies, client: IntArray) -> IntArray:
+def deal(loads: LoadArrays, client: IntArray) -> IntArray:
     """Return (n,) the clients after copies without one (−1) were dealt, each to a client without another copy of its task.
 
     An oversized task goes to a thread that is fast enough. Among equals a copy goes to the client of least index. Clients that
     would be left without a task for each thread get the lightest of the active copies dealt.
     """
-    loads, client = copies.loads, client.copy()
-    sums, is_active = copies.sum_up(client), copies.is_active
+    client, task, weights, is_active = client.copy(), loads.copy_task, loads.copy_weight, loads.is_active
+    sums, is_oversized = loads.sum_up_copies(client), loads.is_oversized[task] & is_active
     open_, size = loads.size > 0, np.where(loads.size > 0, loads.size, 1e-9)  # draining clients come last
     missing = np.maximum(loads.least_number - np.bincount(client[: loads.T][client[: loads.T] >= 0], minlength=loads.C), 0)
     lacking, left = int(missing.sum()), int(np.sum(client[: loads.T] < 0))
     holders: dict[int, list[int]] = {}
     if len(client) > loads.T:
         for at in np.flatnonzero(client >= 0).tolist():
-            holders.setdefault(int(copies.task[at]), []).append(int(client[at]))
+            holders.setdefault(int(task[at]), []).append(int(client[at]))
     waiting = np.flatnonzero(client < 0)
-    order = np.lexsort((copies.task[waiting], ~is_active[waiting], -copies.weight[waiting], ~copies.is_oversized[waiting]))
+    order = np.lexsort((task[waiting], ~is_active[waiting], -weights[waiting], ~is_oversized[waiting]))
     for at in waiting[order].tolist():
-        weight = float(copies.weight[at])
-        added = np.maximum(weight, loads.capacity) if copies.is_oversized[at] else np.full(loads.C, weight)
+        weight = float(weights[at])
+        added = np.maximum(weight, loads.capacity) if is_oversized[at] else np.full(loads.C, weight)
         ends = (sums + added) / size
         if not loads.has_equal_threads:
             ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends
-        ends[holders.get(int(copies.task[at]), [])] = np.inf
+        ends[holders.get(int(task[at]), [])] = np.inf
         if is_active[at]:
             ends[~open_] = np.inf
             if lacking and left <= lacking and np.any((missing > 0) & np.isfinite(ends)):
@@ -113,40 +65,39 @@ def deal(copies: Copies, client: IntArray) -> IntArray:
         client[at] = there
         sums[there] += added[there]
         if len(client) > loads.T:
-            holders.setdefault(int(copies.task[at]), []).append(there)
+            holders.setdefault(int(task[at]), []).append(there)
         if is_active[at] and missing[there]:
             missing[there] -= 1
             lacking -= 1
     return client
 
 
-def even_out(copies: Copies, client: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
+def even_out(loads: LoadArrays, client: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
     """Return (n,) the clients after trades of movable copies (n,), from `client` (n,), until the greatest load is `stop_at`.
 
     The greatest load never rises.
     """
-    return _Trades(copies, client, movable).run(stop_at)
+    return _Trades(loads, client, movable).run(stop_at)
 
 
 class _Trades:
     """Copies on clients, changed in place, with the sums of each client's small subsets."""
 
-    def __init__(self, copies: Copies, client: IntArray, movable: BoolArray) -> None:
-        loads = copies.loads
-        self._copies, self._loads, self._client = copies, loads, client.copy()
-        self._sums = copies.sum_up(client)
+    def __init__(self, loads: LoadArrays, client: IntArray, movable: BoolArray) -> None:
+        self._loads, self._client, self._task = loads, client.copy(), loads.copy_task
+        self._sums = loads.sum_up_copies(client)
         self._size = np.where(loads.size > 0, loads.size, 1.0)
-        movable = movable & ~copies.is_oversized & (client >= 0)
+        movable = movable & ~(loads.is_oversized[self._task] & loads.is_active) & (client >= 0)
         movable &= loads.size[client] > 0
         on = np.flatnonzero(movable)
         order = on[np.argsort(client[on], kind="stable")]
         ends = np.cumsum(np.bincount(client[on], minlength=loads.C))
         self._on = [part.tolist() for part in np.split(order, ends[:-1])]
         self._number = np.bincount(client[: loads.T][client[: loads.T] >= 0], minlength=loads.C)
-        self._weight = np.append(copies.weight, 0.0)  # −1 is no copy
-        self._is_active = np.append(copies.is_active, False)
+        self._weight = np.append(loads.copy_weight, 0.0)  # −1 is no copy
+        self._is_active = np.append(loads.is_active, False)
         has_standbys = len(client) > loads.T
-        self._held = {*zip(copies.task.tolist(), client.tolist(), strict=True)} if has_standbys else set()
+        self._held = {*zip(self._task.tolist(), client.tolist(), strict=True)} if has_standbys else set()
         self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
         self._random = np.random.default_rng(SEED)
 
@@ -243,8 +194,8 @@ class _Trades:
         """Return whether a client may get copies, once others have left it."""
         if not self._held:
             return True
-        tasks = [int(self._copies.task[at]) for at in moving if at >= 0]
-        gone = {int(self._copies.task[at]) for at in leaving if at >= 0}
+        tasks = [int(self._task[at]) for at in moving if at >= 0]
+        gone = {int(self._task[at]) for at in leaving if at >= 0}
         return len({*tasks}) == len(tasks) and all((task, there) not in self._held or task in gone for task in tasks)
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
@@ -282,8 +233,8 @@ class _Trades:
                 self._sums[there] += self._weight[at]
         if self._held:
             moves = [(given, giver, partner), (taken, partner, giver)]
-            self._held -= {(int(self._copies.task[at]), here) for moving, here, _ in moves for at in moving if at >= 0}
-            self._held |= {(int(self._copies.task[at]), there) for moving, _, there in moves for at in moving if at >= 0}
+            self._held -= {(int(self._task[at]), here) for moving, here, _ in moves for at in moving if at >= 0}
+            self._held |= {(int(self._task[at]), there) for moving, _, there in moves for at in moving if at >= 0}
         self._subsets.pop(giver, None)
         self._subsets.pop(partner, None)
 
@@ -293,7 +244,6 @@ class LoadTarget:
     """The greatest load to allow, and a placement that keeps it. No thread may be idle while another has two tasks."""
 
     loads: LoadArrays
-    copies: Copies
     least: float
     """A bound of the greatest load, in even spreads."""
     most: float
@@ -307,16 +257,16 @@ class LoadTarget:
     def of(cls, problem: Problem, tolerance: float) -> LoadTarget:
         """Return the demand that loads are within the tolerance of the bound, or no greater than dealing reaches."""
         loads = read_loads(problem)
-        copies, least = Copies.of(problem, loads), bound_greatest_load(loads)
-        every, most = np.ones(len(copies.task), dtype=np.bool_), least * (1 + tolerance)
-        client = deal(copies, np.full(len(copies.task), -1, dtype=np.int64))
+        least, number = bound_greatest_load(loads), len(loads.copy_task)
+        every, most = np.ones(number, dtype=np.bool_), least * (1 + tolerance)
+        client = deal(loads, np.full(number, -1, dtype=np.int64))
         for stop_at in (most, least):
-            client = even_out(copies, client, every, stop_at)
-            dealt = copies.read(client)
+            client = even_out(loads, client, every, stop_at)
+            dealt = loads.read(client)
             greatest, idle = loads.greatest_of(dealt), loads.count_idle(dealt.active)
             if greatest <= most * (1 + ROUNDING) and not idle:
                 break
-        return cls(loads, copies, least, max(most, greatest), idle, dealt)
+        return cls(loads, least, max(most, greatest), idle, dealt)
 
     @property
     def most_of_actives(self) -> float:

@@ -18,13 +18,13 @@ with θ = 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, SPLITS, THRESHOLDS
-from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement
 
 LOAD_NAME = "load"
 """The name of the goal, by which a problem has its data."""
@@ -60,6 +60,8 @@ class LoadArrays:
     """(T,) what each standby weighs, in the same even spreads; None where standbys weigh nothing."""
     standbys: int = 0
     """The standbys of each task with such a weight, on clients that stay."""
+    standby_task: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """(S,) the task of each standby that weighs something. The copies (n,) are the active ones, task by task, then these."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -104,7 +106,36 @@ class LoadArrays:
     @property
     def actives_alone(self) -> LoadArrays:
         """The same without the weights of standbys."""
-        return replace(self, standby=None, standbys=0)
+        return replace(self, standby=None, standbys=0, standby_task=self.standby_task[:0])
+
+    @cached_property
+    def copy_task(self) -> IntArray:
+        """(n,) task of each copy."""
+        return np.concatenate([np.arange(self.T), self.standby_task])
+
+    @cached_property
+    def copy_weight(self) -> FloatArray:
+        """(n,) of each copy, in even spreads."""
+        return self.weight if self.standby is None else np.concatenate([self.weight, self.standby[self.standby_task]])
+
+    @property
+    def is_active(self) -> BoolArray:
+        """(n,) whether a copy is an active one."""
+        return np.arange(len(self.copy_task)) < self.T
+
+    def locate(self, placed: Placement) -> IntArray:
+        """Return (n,) the client of each copy in a placement."""
+        return np.concatenate([placed.active, placed.standby_client])[: len(self.copy_task)]
+
+    def read(self, client: IntArray) -> Placement:
+        """Return the placement with copies on these clients (n,)."""
+        return make_placement(client[: self.T], self.standby_task * self.C + client[self.T :], self.C)
+
+    def sum_up_copies(self, client: IntArray) -> FloatArray:
+        """Return (C,) the weight on each client, for copies on clients (n,), −1 for none; of standbys 0 on draining clients."""
+        at = np.flatnonzero(client[self.T :] >= 0) + self.T
+        weight = np.where(self.size[client[at]] > 0, self.copy_weight[at], 0.0)
+        return self.sum_up(client[: self.T]) + np.bincount(client[at], weights=weight, minlength=self.C)
 
     def greatest_of(self, placed: Placement) -> float:
         """Return the greatest load of any client, standbys included; those on draining clients weigh nothing."""
@@ -162,7 +193,10 @@ def read_loads(problem: Problem) -> LoadArrays:
     copies = raw * (1 + standbys * beside) if standbys else raw
     oversized, even, oversized_weight = _set_oversized_apart(raw, copies, threads[open_], capacity[open_])
     weight = np.where(oversized, oversized_weight, raw / even)
-    return LoadArrays(weight, oversized, size, capacity, threads, weight * beside if standbys else None, standbys)
+    if not standbys:
+        return LoadArrays(weight, oversized, size, capacity, threads)
+    standby_task = np.repeat(np.flatnonzero(problem.logged), problem.standbys)
+    return LoadArrays(weight, oversized, size, capacity, threads, weight * beside, standbys, standby_task)
 
 
 def _set_oversized_apart(

@@ -17,7 +17,7 @@ import numpy as np
 from optassign_models.forced import Forced
 from optassign_models.goals.default_order import price_active_migrations
 from optassign_models.goals.goal import PairCosts
-from optassign_models.load.dealing import Copies, deal, even_out
+from optassign_models.load.dealing import deal, even_out
 from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
 from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement, rank_within
@@ -55,7 +55,7 @@ def place_actives(
 
     preferred: (T,) clients to begin with, −1 for tasks to be dealt; None: each task's best client.
     """
-    copies, task, client = Copies.of_actives(loads), problem.col_task, problem.col_client
+    alone, task, client = loads.actives_alone, problem.col_task, problem.col_client
     price = price_actives(problem, forced)
     dearest = np.zeros(problem.T, dtype=np.int64)
     np.maximum.at(dearest, task, price.columns)
@@ -70,7 +70,7 @@ def place_actives(
     best = np.setdiff1d(best, big[rank_within(client[big]) >= loads.threads[client[big]]])
     active[task[best]], lost[task[best]] = client[best], saved[best]
     active = _spare_for_idle(loads, active if preferred is None else preferred, lost)
-    active = even_out(copies, deal(copies, active), active < 0, level)
+    active = even_out(alone, deal(alone, active), active < 0, level)
     room = loads.measure_room(level)
     for _ in range(PLACING_ROUNDS):
         before, sums = active, loads.sum_up(active)
@@ -80,9 +80,9 @@ def place_actives(
         if np.array_equal(active, before):
             break
     if loads.greatest(active) > level * (1 + ROUNDING):
-        active = even_out(copies, active, np.ones(problem.T, dtype=np.bool_), level)
+        active = even_out(alone, active, np.ones(problem.T, dtype=np.bool_), level)
     saves_nothing = problem.look_up(np.arange(problem.T) * problem.C + active, saved, 0) <= 0
-    return even_out(copies, active, saves_nothing, EVEN_LOAD)
+    return even_out(alone, active, saves_nothing, EVEN_LOAD)
 
 
 def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, active: IntArray, giver: int) -> IntArray:
@@ -181,7 +181,7 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
     room = np.full(C, np.inf)
     if loads.standby is None:
         one, none = problem.logged.astype(np.float64), np.zeros(problem.T, dtype=np.bool_)
-        loads = replace(loads, weight=one, is_oversized=none, standby=one)
+        loads = replace(loads, weight=one, is_oversized=none, standby=one, standby_task=np.repeat(logged, n))
     else:
         room = loads.measure_room(level) - loads.sum_up(active)
     assert loads.standby is not None
@@ -192,11 +192,10 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
     keys = (client, problem.col_lag, ~problem.col_standby, cost, task, -weight)
     column = column[np.lexsort(tuple(key[column] for key in keys))]
     kept = column[_keep(problem, column, weight[column], room)]
-    copies = Copies.of(problem, loads)
     placed = np.concatenate([active, np.full(len(logged) * n, -1, dtype=np.int64)])
     first = problem.T + (np.cumsum(problem.logged) - 1) * n
     placed[first[task[kept]] + rank_within(task[kept])] = client[kept]
-    return copies.read(deal(copies, placed))
+    return loads.read(deal(loads, placed))
 
 
 def choose_least_loaded(

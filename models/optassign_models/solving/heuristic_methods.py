@@ -175,14 +175,14 @@ def _add_standbys(case: Case, load: LoadTarget, active: IntArray) -> Placement:
 
     If standbys have weight, copies are traded; if loads are too great then, all copies are dealt anew.
     """
-    problem, copies = case.problem, load.copies
-    placed = place_standbys(problem, case.forced, load.loads, active, load.most)
-    if load.loads.standby is None:
+    problem, loads = case.problem, load.loads
+    placed = place_standbys(problem, case.forced, loads, active, load.most)
+    if loads.standby is None:
         return placed
-    client = copies.locate(placed)
-    is_cold = problem.find(copies.task * problem.C + client) < 0
-    client = even_out(copies, client, is_cold & ~copies.is_active, load.least * EVEN_LOAD)
-    for movable in (~copies.is_active, np.ones(len(client), dtype=np.bool_)):
-        client = even_out(copies, client, movable, load.most)
-    placed = copies.read(client)
+    client = loads.locate(placed)
+    is_cold = problem.find(loads.copy_task * problem.C + client) < 0
+    client = even_out(loads, client, is_cold & ~loads.is_active, load.least * EVEN_LOAD)
+    for movable in (~loads.is_active, np.ones(len(client), dtype=np.bool_)):
+        client = even_out(loads, client, movable, load.most)
+    placed = loads.read(client)
     return placed if load.holds(placed) else load.dealt

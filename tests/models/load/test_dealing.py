@@ -11,7 +11,7 @@ from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate, find_goals
-from optassign_models.load.dealing import Copies, deal, even_out
+from optassign_models.load.dealing import deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import Neighbourhoods, make_question_under_load, relax_under_load
@@ -39,10 +39,9 @@ def test_no_deal_is_below_the_bound_and_trading_never_makes_it_worse(seed: int) 
     rng = np.random.default_rng(seed)
     weight = rng.choice([1.0, 3.0, 7.0, 20.0], 7) if seed % 2 else rng.uniform(1.0, 3.0, 7)
     loads = make_loads(weight.tolist(), rng.integers(1, 4, 3).tolist())
-    copies = Copies.of_actives(loads)
     least = min(loads.greatest(np.array(choice)) for choice in itertools.product(range(3), repeat=7))
-    dealt = deal(copies, np.full(7, -1))
-    traded = even_out(copies, dealt, np.ones(7, dtype=np.bool_), 0.0)
+    dealt = deal(loads, np.full(7, -1))
+    traded = even_out(loads, dealt, np.ones(7, dtype=np.bool_), 0.0)
     assert bound_greatest_load(loads) <= least * (1 + 1e-9), f"{weight}"
     assert loads.greatest(traded) <= loads.greatest(dealt) + 1e-12
     assert loads.greatest(traded) >= least * (1 - 1e-9)
@@ -52,24 +51,23 @@ def test_no_deal_is_below_the_bound_and_trading_never_makes_it_worse(seed: int) 
 @pytest.mark.parametrize("seed", range(10))
 def test_trades_of_copies_keep_each_task_on_different_clients(seed: int, standbys: int) -> None:
     problem, _, loads = make_problem(seed, standbys, 0.5)
-    copies = Copies.of(problem, loads)
-    client = deal(copies, np.full(len(copies.task), -1))
-    traded = even_out(copies, client, np.ones(len(client), dtype=np.bool_), 0.0)
-    dealt, placed = copies.read(client), copies.read(traded)
-    keys = copies.task * problem.C + traded
+    client = deal(loads, np.full(len(loads.copy_task), -1))
+    traded = even_out(loads, client, np.ones(len(client), dtype=np.bool_), 0.0)
+    dealt, placed = loads.read(client), loads.read(traded)
+    keys = loads.copy_task * problem.C + traded
     assert len(np.unique(keys)) == len(keys)
-    assert np.array_equal(copies.locate(placed)[: problem.T], placed.active)
+    assert np.array_equal(loads.locate(placed)[: problem.T], placed.active)
     assert loads.greatest_of(placed) <= loads.greatest_of(dealt) + 1e-12
     assert loads.standby is not None
     of_standbys = np.bincount(placed.standby_client, loads.standby[placed.standby_task], problem.C)
-    assert np.allclose(copies.sum_up(traded), loads.sum_up(placed.active) + of_standbys)
+    assert np.allclose(loads.sum_up_copies(traded), loads.sum_up(placed.active) + of_standbys)
 
 
 @pytest.mark.parametrize("standbys", [0, 1])
 @pytest.mark.parametrize("seed", range(6))
 def test_neighbourhoods_cost_less_within_the_same_loads(seed: int, standbys: int) -> None:
     problem, forced, loads = make_problem(seed, standbys, 0.0)
-    start = deal(Copies.of_actives(loads), np.full(problem.T, -1))
+    start = deal(loads.actives_alone, np.full(problem.T, -1))
     level = loads.greatest(start) * 1.3
     found = Neighbourhoods(problem, forced, loads, level, start).improve(Deadline.after(None))
     least = measure_least_work(problem, forced)
