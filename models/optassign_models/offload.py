@@ -1,9 +1,6 @@
 """Offload: tasks that are active elsewhere for a while, on the way to the plan, where load is missing
 (docs/reference/rules.md, "Temporary offload").
 
-It changes who is active, never who has a copy: stateless tasks may go anywhere, logged ones to a caught-up standby, with
-which they change roles. So nothing is restored for it, and R3 to R5 stay as they are.
-
 `find_greedy_offload` moves tasks without a solver, from clients with too many to those with room, the cheapest moves first:
 
 1. stateless tasks back to owners, which is no extra move;

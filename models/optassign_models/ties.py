@@ -1,12 +1,8 @@
 """Differences between plans that are the same to every goal: where lost tasks restore, and where tasks go on after a death.
 
-Tasks without any state on a client are down until it is restored, so a plan spreads them over clients (docs/reference/rules.md,
-"Lost tasks"). Such a task exchanges places with another lost one of its subtopology, or with a planned active that is not there
-yet either, but runs on another client until then.
-
-Standbys are placed so that the tasks of a client that dies go on on many others, not all on one (docs/reference/rules.md,
-"Failover"). Clients that differ in no known way from a task's pool are the same to every goal as places of a standby, so two
-such standbys of one subtopology exchange places.
+Lost tasks exchange places with each other, or with a planned active that is not there yet either (docs/reference/rules.md,
+"Lost tasks"). Clients that differ in no known way from a task's pool are the same to every goal as places of a standby, so two
+such standbys of one subtopology exchange places ("Failover").
 
 Each count of each client and every cost stay the same.
 """

@@ -1,8 +1,4 @@
-"""Racks: goals (a) `rack_traffic` and `rack_cost` (KIP-925).
-
-`rack_traffic` counts pairs of a copy and a partition that it reads without a replica in its rack. `rack_cost` is traffic cost ×
-these pairs + non-overlap cost × copies that are not where they were.
-"""
+"""Racks: goals (a) `rack_traffic` and `rack_cost` (KIP-925; docs/reference/rules.md, "Configured goals")."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The weight of copies on clients: copies as items, clients as bins of different sizes, oversized tasks set apart.
 
-Loads are in *even spreads*: 1.0 is a client's load per thread × capacity if all balanceable weight is spread evenly over the
-clients that do not drain. A task is *oversized* if it is heavier than an even spread of the weight without it and all heavier
-tasks. No client can balance it, so it counts as one busy thread, and the rest is balanced over the remaining threads.
+Loads are in *even spreads*, and an *oversized* task counts as one busy thread (docs/reference/rules.md, "Balanced under load").
 
 `bound_greatest_load` is a lower bound of the greatest load of any client, for every way to deal: no model, no solver, and never
 the planner's own value. A level L is impossible where any of these fails, for a threshold θ and the clients with a thread that
