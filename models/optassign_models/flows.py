@@ -151,7 +151,7 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
     """Find actives (T,) of least imbalance, summed over the three families of active shares, and among these of fewest moves;
     with the least imbalance.
 
-    `columns`: (A,) those that may be used; each task has one.
+    `columns`: (A,) columns that may be used; each task has one.
     """
     if not problem.T:
         return np.zeros(0, dtype=np.int64), 0

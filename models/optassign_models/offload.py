@@ -102,8 +102,8 @@ def find_offload_options(
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
     """Return (A,) which caught-up standbys may become active.
 
-    They may if the task's owner is active in the answer and caught up. Of a task that `goes_home` (T,), which was offloaded
-    before, the owner may stay active.
+    They may if the task's owner is active in the answer and caught up. The owner of a task that `goes_home` (T,), which was
+    offloaded before, may stay active.
     """
     ready = forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)

@@ -43,9 +43,9 @@ def rebalance(
     planned_active = plan.active[problem.col_task] == problem.col_client
     planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
 
-    # Goals (i) to (iv) do not tell among these. Under any leader (i) and (ii) can be the same: either all leaders must hold
-    # copies anyway, or all copies are on tied clients, and then a leader that the plan does not want takes a place that no
-    # client of the plan could fill.
+    # Goals (i) to (iv) do not tell among these: under any leader (i) and (ii) can be the same. Either all leaders must hold
+    # copies anyway, or all copies are on tied clients. Then a leader that the plan does not want takes a place that no client
+    # of the plan could fill.
     open_actives = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
     open_actives = _narrow(problem, open_actives, forced.leading & planned_active)
     if np.any(hold):

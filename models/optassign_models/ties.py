@@ -40,8 +40,7 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
         return plan
     speed = np.ones(C) if rates is None else rates.astype(np.float64)
     number = np.bincount(plan.active[lost], minlength=C)
-    # No exchange gains if lost tasks are of one size and either there are no others to exchange places with, or clients are of
-    # one speed and their numbers of lost tasks differ by at most one.
+    # Lost tasks of one size gain nothing among themselves. Others help only if lost tasks are not spread evenly, by speed too.
     is_spread = np.ptp(speed) == 0 and np.ptp(number) <= 1
     if np.ptp(problem.end[lost]) == 0 and (is_spread or not (is_cold & ~lost).any()):
         return plan

@@ -1,6 +1,6 @@
 """The default order, goals (b) to (f) (docs/reference/rules.md, "The target"), and `active_moves`, which counts owned tasks.
 
-A task without owner whose planned active is cold counts as a migration: it starts now on a client that is caught up, and pauses
+A task without owner whose planned active is cold counts as a migration. It starts now on a client that is caught up, and pauses
 once more when its planned active has caught up. Tasks without a previous holder have new standbys, which do not count.
 """
 

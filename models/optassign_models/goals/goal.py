@@ -27,8 +27,8 @@ class EvaluatedPlan:
 
     @cached_property
     def paid(self) -> tuple[IntArray, IntArray]:
-        """(n,) keys of copies that cost what they cost on their clients: neither mandatory nor on cold tied clients; and (T,)
-        copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
+        """(n,) keys of copies that cost what they cost on their clients, neither mandatory nor on cold tied clients. The second
+        value has (T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
         problem, forced, keys = self.problem, self.forced, self.copy_keys
         task = keys // problem.C
         is_tied = problem.look_up(keys, forced.tied, forced.pool_tied[task]) & forced.tie_not_caught_up[task]

@@ -99,7 +99,7 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamili
 
 
 def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, None]:
-    """Choose actives (T,) of little imbalance and few moves on these columns (A,), of which each task has one; no bound."""
+    """Choose actives (T,) of little imbalance and few moves on these columns (A,); each task has one. There is no bound."""
     shares = shares._replace(copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
     return _choose_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), _TOGETHER), None
 

@@ -201,7 +201,7 @@ class _Trades:
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
         """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
 
-        Of more than `PAIRED_TASKS` copies, as many are combined, evenly spaced by weight. Threes are for few copies and few
+        At most `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more. Threes are for few copies and few
         clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
         """
         found = self._subsets.get(client)

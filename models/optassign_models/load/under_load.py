@@ -78,7 +78,7 @@ def make_question_under_load(
 
 
 def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline: Deadline) -> LoadTarget:
-    """Return the target whose load is within the tolerance of the least one, by bisection, as far as CP-SAT decides soon."""
+    """Return the target whose load is within the tolerance of the least one, by bisection, while CP-SAT decides soon."""
     unreached = load.least
     while math.isfinite(load.most) and load.most > unreached * (1 + max(tolerance, ROUNDING)) * (1 + ROUNDING):
         level = max(unreached * (1 + tolerance), math.sqrt(unreached * load.most))

@@ -22,7 +22,7 @@ _Bounds = npt.NDArray[Any] | int
 
 @dataclass
 class Program:
-    """Variables and rows, added in blocks (2, n) of bounds. Of two bounds one may be the same for all."""
+    """Variables and rows, added in blocks (2, n) of bounds. One of two bounds may be the same for all."""
 
     _variables: list[IntArray] = field(default_factory=list)
     _rows: list[IntArray] = field(default_factory=list)

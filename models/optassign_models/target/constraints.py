@@ -62,7 +62,7 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """Add variables (j,) that count copies of tasks (j,) on cold tied clients beyond those that R3 to R5 force; return both."""
+    """Add variables (j,) for the copies of tasks (j,) on cold tied clients beyond what R3 to R5 force; return both."""
     problem, forced = v.scope.problem, v.scope.question.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)

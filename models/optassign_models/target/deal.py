@@ -26,8 +26,8 @@ from optassign_models.target.variables import MergedPlaces, TargetVariables
 def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None, IntArray, IntArray]:
     """Return the placement of whole values (variables,); None if copies cannot be told apart on the places that there are.
 
-    The others are (k,) subtopology × C + client of merged places that have not the room for what the program counts there, and
-    (k,) tasks whose pooled copies could not be dealt.
+    The second value has (k,) merged places that have not the room for what the program counts there. The third has (k,) tasks
+    whose pooled copies could not be dealt.
     """
     problem, C = v.scope.problem, v.scope.problem.C
     counts, without_room = _tell_apart(v, values)

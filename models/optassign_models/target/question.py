@@ -136,7 +136,7 @@ def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
 
 
 def explain_excess(problem: Problem, weights: tuple[int, int, int]) -> str | None:
-    """Return why the weights are refused, since sums of so many copies would not be exact. None if all sums are exact.
+    """Return why the weights are refused, since sums of all copies would not be exact. None if all sums are exact.
 
     problem: with restore costs in hundredths (`express_in_changelogs`).
     """

@@ -1,7 +1,7 @@
 """The optimum of a program in its objectives, in their order, by the solver that is asked for. Each is a linear form.
 
-A row, or the optimal face, keeps what an objective has reached. Several objectives are one sum while 50 bits hold a weight for
-each that is above all that those after it can cost (docs/explanation/model.md, "One program, two solvers").
+A row, or the optimal face, keeps what an objective has reached. Several objectives are one sum while 50 bits hold weights,
+each above all that the next ones can cost (docs/explanation/model.md, "One program, two solvers").
 """
 
 from __future__ import annotations
