@@ -33,6 +33,10 @@ def test_answers_agree_with_all_placements() -> None:
     assert find_causes(range(1, 151)) == {}
 
 
+def test_a_group_under_load_with_costs_near_62_bits_agrees() -> None:
+    assert find_causes(range(9_072, 9_073)) == {}
+
+
 @pytest.mark.long
 def test_five_thousand_answers_agree_with_all_placements() -> None:
     assert find_causes(range(1, 5_001)) == {}

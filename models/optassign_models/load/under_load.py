@@ -40,7 +40,7 @@ from optassign_models.problem import FloatArray, IntArray, Placement, Problem
 from optassign_models.results import Deadline, ProvedBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, Program
-from optassign_models.target.backends import decide, prove_best_bound, relax
+from optassign_models.target.backends import MOST, decide, prove_best_bound, relax
 from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question, list_in_order
@@ -114,10 +114,11 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
         return None
     bound = form.total(prove_best_bound(program.matrix, form.each >> spare, relaxed[1]).bound << spare)
     proved_by, values = ProvedBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
-    decided = decide(program.matrix, form.each, None, POOLED_WORK, effort.deadline, presolves=True)
+    spare = (exact_sum(np.abs(form.each), program.matrix.high) // MOST).bit_length()
+    decided = decide(program.matrix, form.each >> spare, None, POOLED_WORK, effort.deadline, presolves=True)
     values = values if decided.values is None else decided.values
-    if decided.bound is not None and form.total(decided.bound) > bound:
-        bound, proved_by = form.total(decided.bound), ProvedBy.CP_SAT
+    if decided.bound is not None and form.total(decided.bound << spare) > bound:
+        bound, proved_by = form.total(decided.bound << spare), ProvedBy.CP_SAT
     column = program.v.a_column[values[program.v.a] > 0.5]
     active = np.full(problem.T, -1, dtype=np.int64)
     active[problem.col_task[column]] = problem.col_client[column]
@@ -268,6 +269,8 @@ class Neighbourhoods:
         program.add_entries(program.add_rows(-FAR, most)[client], a, weight)
         program.add_entries(program.add_rows(least, len(tasks))[client], a, 1)
         cost = self._price_of(tasks[task] * loads.C + clients[client])
+        if exact_sum(np.abs(cost), np.ones_like(cost)) >= MOST:
+            return False, False  # CP-SAT has no room for the sum
         less = program.finish().with_row(cost, exact_sum(cost, now) - 1)
         found = decide(less, cost, now, NEIGHBOURHOOD_WORK, deadline, presolves=True)
         if found.values is None:
