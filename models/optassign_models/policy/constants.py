@@ -51,12 +51,14 @@ nothing. [ms]"""
 AGREES = 1.5
 """The factor by which two measurements of a client's rate differ at most for the rate to be steady. Lags as old as a heartbeat
 and changes of load differ by more; measurements of one disk at rest differ by less. [times]"""
-TRUSTED_MS = 10_000
-"""The time over which a steady rate must have been measured for a wait to be longer than copies have been under way. Two slow
-starts in a row agree. From 12 s on, two slots and copies of a minute take twice as many rebalances. [ms]"""
+RATE_WINDOW_MS = 25_000
+"""The time over which agreeing measurements of a client's rate count. Waits trust a steady rate that was measured for that
+long. Slow starts agree, and a busy machine's rate changes within 10 s. From 40 s on, two slots and copies of a minute take a
+fifth more rebalances. [ms]"""
 LOOK_AGAIN = 0.7
-"""The share of the time for which the copies of a client have been under way that a wait takes at most without a steady rate. A
-wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and waits for the next. [share]"""
+"""The share of the time for which the copies of a client have been under way that a wait takes at most, unless the rate is
+trusted. A wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and a busy group's
+copies begin 3 s late. [share]"""
 OUTWAITED = 0.125
 """The share of awaited copies that a wait may exceed the time under way of. One unsure client of 25 had a group of 1,000 tasks
 look every 7 s: 232 rebalances in a scale-out, 40 with this. Groups of 100 tasks keep theirs. [share]"""

@@ -24,7 +24,6 @@ from optassign_models.policy.constants import (
     NO_PROGRESS_LOOK_MS,
     OUTWAITED,
     REBALANCE_MS,
-    TRUSTED_MS,
 )
 from optassign_models.problem import IntArray, Placement, Problem, sort_unique
 from optassign_models.results import Note, Reason, Step
@@ -108,18 +107,17 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
 
 
 def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
-    """Return the longest wait in ms: the time for which each client's copies have been under way, less if its rate is unsure.
+    """Return the longest wait in ms: a share of the time for which each client's copies have been under way.
 
     The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is. A
-    steady rate that was measured for long sets no limit. In a large group a few copies may be waited for longer: there one
-    of many clients is nearly always unsure, and the whole group would rebalance for it.
+    steady rate that was measured for the whole window sets no limit. In a large group a few copies may be waited for longer:
+    there one of many clients is nearly always unsure, and the whole group would rebalance for it.
     """
     if progress is None:
         return np.inf
     client = relevant % problem.C
-    longest = np.where(pace.is_steady & (pace.ms >= TRUSTED_MS), np.inf, 0.0)
-    share = np.where(pace.is_steady, 1.0, LOOK_AGAIN)[client]
-    np.maximum.at(longest, client, share * progress.find_under_way(relevant))
+    longest = np.where(pace.is_trusted, np.inf, 0.0)
+    np.maximum.at(longest, client, LOOK_AGAIN * progress.find_under_way(relevant))
     return max(float(FIRST_LOOK_MS), float(np.sort(longest[client])[int(OUTWAITED * len(client))]))
 
 

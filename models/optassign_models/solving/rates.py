@@ -2,9 +2,9 @@
 
 Two snapshots and the lags in them tell how much a client restored between them. A member reports its lags when it joins the
 rebalance, up to a heartbeat before the assignment, so the time in which it restored them is known only within bounds: the
-faster of the rates that agree with them counts, because a look that comes too early costs least. Older measurements count half
-as much each time. If a client had finished by then, the rate is only a lower bound. Times are the snapshots', never the
-clock's (R9).
+faster of the rates that agree with them counts, because a look that comes too early costs least. Agreeing measurements of the
+last `RATE_WINDOW_MS` count; if one disagrees, the earlier ones count half. If a client had finished by then, the rate is only a
+lower bound. Times are the snapshots', never the clock's (R9).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from optassign_models.policy.constants import (
     LAG_AGE_MS,
     LEAST_INTERVAL_MS,
     MOST_DOUBLINGS,
+    RATE_WINDOW_MS,
     REBALANCE_MS,
     SOON_MS,
     START_MS,
@@ -99,9 +100,9 @@ class ClientRates:
         return min(self.interval_ms, FIRST_LOOK_MS << min(self.looks, MOST_DOUBLINGS))
 
     @property
-    def is_steady(self) -> BoolArray:
-        """(C,) whether the last two measurements of each client agree."""
-        return self.evidence == Evidence.STEADY
+    def is_trusted(self) -> BoolArray:
+        """(C,) whether agreeing measurements of each client's rate took the whole window."""
+        return (self.evidence == Evidence.STEADY) & (self.ms >= RATE_WINDOW_MS)
 
     def rates(self) -> IntArray | None:
         """Return (C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
@@ -180,8 +181,10 @@ def _update_rate(known: Rate, measured: Measurement) -> Rate:
         ms = max(ms - measured.age_ms, ms // 2)
         if known.evidence < Evidence.ONCE:
             return _shorten(offsets, ms, Evidence.ONCE)
-        evidence = Evidence.STEADY if known.agrees(offsets, ms) else Evidence.ONCE
-        return _shorten(known.offsets // 2 + offsets, known.ms // 2 + ms, evidence)
+        is_steady = known.agrees(offsets, ms)
+        kept = max(0, min(known.ms, RATE_WINDOW_MS - ms)) if is_steady else known.ms // 2
+        evidence = Evidence.STEADY if is_steady else Evidence.ONCE
+        return _shorten(known.offsets * kept // max(1, known.ms) + offsets, kept + ms, evidence)
     if known.evidence == Evidence.NONE:
         return _shorten(int(offsets * BELIEVED_FIRST), ms, Evidence.BOUND)
     if known.is_slower(offsets, ms):

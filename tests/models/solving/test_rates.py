@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optassign_models.policy.constants import BELIEVED_FIRST, BELIEVED_MEASURED, BELIEVED_MORE
+from optassign_models.policy.constants import BELIEVED_FIRST, BELIEVED_MEASURED, BELIEVED_MORE, RATE_WINDOW_MS
 from optassign_models.solving.rates import ClientRates, Evidence, Measurement, Rate, _update_rate
 
 UNKNOWN = Rate(0, 0, Evidence.NONE)
 ONCE = Rate(10_000, 5_000, Evidence.ONCE)
+LONG = Rate(40_000, 20_000, Evidence.STEADY)
 
 
 def measure(offsets: int, *, is_start: bool = False, is_done: bool = False) -> Measurement:
@@ -21,7 +22,8 @@ def measure(offsets: int, *, is_start: bool = False, is_done: bool = False) -> M
     ("known", "measured", "found"),
     [
         pytest.param(UNKNOWN, measure(7_000), Rate(7_000, 7_000, Evidence.ONCE), id="the faster of the rates that lags allow"),
-        pytest.param(ONCE, measure(14_000), Rate(19_000, 9_500, Evidence.STEADY), id="alike; the older counts half"),
+        pytest.param(ONCE, measure(14_000), Rate(24_000, 12_000, Evidence.STEADY), id="alike: both count"),
+        pytest.param(LONG, measure(14_000), Rate(50_000, 25_000, Evidence.STEADY), id="alike: 18 of 20 s are in the window"),
         pytest.param(ONCE, measure(70_000), Rate(75_000, 9_500, Evidence.ONCE), id="five times as fast: not steady"),
         pytest.param(ONCE, measure(10, is_start=True), ONCE, id="a slow start teaches nothing"),
         pytest.param(
@@ -79,6 +81,7 @@ def test_looks_without_a_rate_back_off_up_to_the_interval() -> None:
     assert not tell([9], [9], by_interval=True).is_timed
 
 
-def test_only_rates_measured_twice_as_equal_are_steady() -> None:
-    found = tell([1, 1], [1, 1], evidence=np.array([int(Evidence.ONCE), int(Evidence.STEADY)]))
-    assert found.is_steady.tolist() == [False, True]
+def test_only_rates_measured_as_equal_for_the_whole_window_are_trusted() -> None:
+    evidence = np.array([int(Evidence.ONCE), int(Evidence.STEADY), int(Evidence.STEADY)])
+    found = tell([1, 1, 1], [RATE_WINDOW_MS, RATE_WINDOW_MS - 1, RATE_WINDOW_MS], evidence=evidence)
+    assert found.is_trusted.tolist() == [False, False, True]

@@ -43,11 +43,16 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
         if (known.evidence().compareTo(Evidence.ONCE) < 0) {
             return shorten(offsets, busyMs, Evidence.ONCE);
         }
-        Evidence evidence = agrees(known, busyMs) ? Evidence.STEADY : Evidence.ONCE;
+        boolean isSteady = agrees(known, busyMs);
+        long keptMs =
+                isSteady ? Math.max(0, Math.min(known.ms(), FollowupPolicy.RATE_WINDOW_MS - busyMs)) : known.ms() / 2;
+        long kept = multiply(known.offsets(), keptMs)
+                .divide(BigInteger.valueOf(Math.max(1, known.ms())))
+                .longValueExact();
         return shorten(
-                RestoreWork.addCapped(known.offsets() / 2, offsets),
-                RestoreWork.addCapped(known.ms() / 2, busyMs),
-                evidence);
+                RestoreWork.addCapped(kept, offsets),
+                RestoreWork.addCapped(keptMs, busyMs),
+                isSteady ? Evidence.STEADY : Evidence.ONCE);
     }
 
     private boolean isFasterThan(Pace.Restored known) {

@@ -20,8 +20,9 @@ import java.util.stream.IntStream;
  *
  * <p>A member reports its lags when it joins the rebalance, up to a heartbeat before the assignment, so the time in
  * which it restored them is known only within bounds. The faster of the rates that agree with them counts, because a
- * look that comes too early costs least. Older measurements count half as much each time. Times are those of the
- * snapshots; clocks that go back teach nothing.
+ * look that comes too early costs least. Agreeing measurements of the last {@link FollowupPolicy#RATE_WINDOW_MS} count.
+ * If a measurement disagrees, earlier ones count half. Times are those of the snapshots; clocks that go back teach
+ * nothing.
  */
 public final class Rates {
     private static final Pace.Restored UNKNOWN = new Pace.Restored(0, 0, Evidence.NONE);
@@ -137,9 +138,9 @@ public final class Rates {
                         .doubleValue();
     }
 
-    /** Returns whether two measurements in a row of a client's rate agree and took at least this time together. */
-    public boolean isSteady(int client, long leastMs) {
-        return rates[client].evidence() == Evidence.STEADY && rates[client].ms() >= leastMs;
+    /** Returns whether agreeing measurements of a client's rate took the whole window. */
+    public boolean isTrusted(int client) {
+        return rates[client].evidence() == Evidence.STEADY && rates[client].ms() >= FollowupPolicy.RATE_WINDOW_MS;
     }
 
     /** Returns the milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */

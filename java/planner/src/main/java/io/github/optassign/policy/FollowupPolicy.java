@@ -46,13 +46,13 @@ public final class FollowupPolicy {
     /** The factor by which two measurements of a client's rate differ at most for the rate to be steady. [times] */
     public static final double AGREES = 1.5;
     /**
-     * The time over which a steady rate must have been measured for a wait to be longer than copies have been under
-     * way. [ms]
+     * The time over which agreeing measurements of a client's rate count. Waits trust a steady rate that was measured
+     * for that long. [ms]
      */
-    public static final long TRUSTED_MS = 10_000;
+    public static final long RATE_WINDOW_MS = 25_000;
     /**
-     * The share of the time for which the copies of a client have been under way that a wait takes at most without a
-     * steady rate. [share]
+     * The share of the time for which the copies of a client have been under way that a wait takes at most, unless the
+     * rate is trusted. [share]
      */
     public static final double LOOK_AGAIN = 0.7;
     /** The share of awaited copies that a wait may exceed the time under way of. [share] */

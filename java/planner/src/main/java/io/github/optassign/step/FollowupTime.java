@@ -119,18 +119,17 @@ public final class FollowupTime {
     }
 
     /**
-     * Returns the longest wait in ms: the time for which each client's copies have been under way, less if its rate is
-     * unsure. Such looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is. A
-     * steady rate that was measured for long sets no limit. In a large group a few copies may be waited for longer:
+     * Returns the longest wait in ms: a share of the time for which each client's copies have been under way. Such
+     * looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is. A steady rate
+     * that was measured for the whole window sets no limit. In a large group a few copies may be waited for longer:
      * there one of many clients is nearly always unsure, and the whole group would rebalance for it.
      */
     private double boundWait(List<Copy> copies) {
         Map<Integer, Double> longest = new HashMap<>();
         List<Copy> awaited = copies.stream().filter(Copy::isAwaited).toList();
         awaited.forEach(copy -> {
-            double share = rates.isSteady(copy.client, 0) ? 1 : FollowupPolicy.LOOK_AGAIN;
-            boolean isTrusted = rates.isSteady(copy.client, FollowupPolicy.TRUSTED_MS);
-            double longestHere = isTrusted ? Double.POSITIVE_INFINITY : share * copy.underWayMs;
+            boolean isTrusted = rates.isTrusted(copy.client);
+            double longestHere = isTrusted ? Double.POSITIVE_INFINITY : FollowupPolicy.LOOK_AGAIN * copy.underWayMs;
             longest.merge(copy.client, longestHere, Math::max);
         });
         double[] limits = awaited.stream()
