@@ -20,7 +20,7 @@ from ortools.graph.python import min_cost_flow
 from optassign_models.forced import exact_sum
 from optassign_models.goals.default_order import price_active_moves
 from optassign_models.goals.goal import PairCosts
-from optassign_models.offload import OffloadOptions, Price
+from optassign_models.offload import OffloadOptions
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, rank_within
 from optassign_models.shares import ShareBounds, ShareFamilies
 from optassign_models.target.deal import deal_pool
@@ -161,15 +161,15 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
     return active, bound + sum(each.imbalance(0 * each.low) for each in (shares.active, shares.stateful, shares.group_active))
 
 
-def find_offload(options: OffloadOptions, shares: ShareFamilies, plan_active: IntArray, price: Price) -> tuple[IntArray, int]:
+def find_offload(options: OffloadOptions) -> tuple[IntArray, int]:
     """Return the actives (T,) of least value, and a bound of the value.
 
-    Ties go to most actives where the plan (T,) has them, then to fewest moves, then to least imbalance.
+    Ties go to most actives where the plan has them, then to fewest moves, then to least imbalance.
     """
     problem = options.problem
-    off_target = (plan_active[problem.col_task] != problem.col_client).astype(np.int64)
+    off_target = (options.planned[problem.col_task] != problem.col_client).astype(np.int64)
     costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), price_active_moves(problem), None)
-    return _find_actives(problem, shares, options.columns, options.pools, costs, price.imbalance)
+    return _find_actives(problem, options.shares, options.columns, options.pools, costs, options.too_many)
 
 
 def _find_actives(

@@ -18,28 +18,22 @@ import numpy as np
 from optassign_models.forced import Forced, prepare
 from optassign_models.goals.goal import PairCosts
 from optassign_models.limits import Kind, PlacementLimit
+from optassign_models.policy.constants import OFF_S
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import ShareFamilies
 
 OFFLOAD = "offload"
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The price of a surplus active task on a client, and of a move beyond the plan's: in seconds."""
-
-    imbalance: int
-    """The time to balance: so long a task too many is likely to stay."""
-    stateless: int
-    logged: int
-
-
 @dataclass(frozen=True, eq=False)
 class OffloadOptions:
-    """The clients where each task may be active, and the costs."""
+    """The clients where each task may be active, and the costs in seconds."""
 
     problem: Problem
     """With a column for each pair that differs from its pool."""
+    shares: ShareFamilies
+    too_many: int
+    """The cost of an active task beyond its client's share: the time to balance, for which it is likely to stay."""
     columns: BoolArray
     """(A,) columns that may be used."""
     pools: BoolArray
@@ -48,13 +42,13 @@ class OffloadOptions:
     """Prices of the moves that the plan does not need."""
     start: IntArray
     """(T,) actives without offload."""
+    planned: IntArray
+    """(T,) actives of the plan."""
 
-    def evaluate(self, shares: ShareFamilies, price: Price, active: IntArray) -> int:
-        """Return the cost of actives (T,) in seconds: `price.imbalance` for each active above a share, and the price of each
-        move that the plan does not need.
-        """
-        paid = int(self.price(active).sum())
-        return price.imbalance * count_too_many(shares, np.bincount(active, minlength=self.problem.C)) + paid
+    def evaluate(self, active: IntArray) -> int:
+        """Return the cost of actives (T,): of each beyond a share, and the price of each move that the plan does not need."""
+        count = np.bincount(active, minlength=self.problem.C)
+        return self.too_many * count_too_many(self.shares, count) + int(self.price(active).sum())
 
     def price(self, active: IntArray) -> IntArray:
         """Return (T,) the prices of the moves of actives (T,) that the plan does not need."""
@@ -74,11 +68,15 @@ def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
 
 
 def find_offload_options(
-    problem: Problem, plan: Placement, answer: Placement, price: Price, *, may_stay: bool
+    problem: Problem, shares: ShareFamilies, plan: Placement, answer: Placement, too_many: int, prices: tuple[int, int]
 ) -> OffloadOptions:
     """Return the options of offload for an answer without offload.
 
-    `may_stay`: actives that the answer returns to their planned clients may stay where they are.
+    If moves are not too dear, actives that the answer returns to their planned clients may stay where they are.
+
+    Args:
+        too_many: the cost of an active task beyond its client's share.
+        prices: of a move beyond the plan's, of a stateless and of a logged task.
     """
     T, C = problem.T, problem.C
     task = np.arange(T)
@@ -87,16 +85,18 @@ def find_offload_options(
     problem, forced = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
     stateless = problem.kind[problem.group] == STATELESS
     stays = problem.col_keys == here[problem.col_task]
+    may_stay = prices[1] < OFF_S and count_too_many(shares, np.bincount(answer.active, minlength=C)) > 0
     goes_home = may_stay & (here == planned)
     columns = stays | stateless[problem.col_task] | _find_swaps(problem, forced, standby_keys, here, goes_home)
 
     is_planned = problem.col_keys == planned[problem.col_task]
     moves = (problem.has_owner[problem.col_task] & ~problem.col_owner).astype(np.int64) + ~is_planned
     needed = problem.has_owner & ~problem.flag_of(planned, problem.col_owner)
-    each = np.where(stateless, price.stateless, price.logged)
+    each = np.where(stateless, *prices)
     on_columns = (moves - needed[problem.col_task]) * each[problem.col_task]
     in_pools = (problem.has_owner.astype(np.int64) + 1 - needed) * each
-    return OffloadOptions(problem, columns, stateless, PairCosts(on_columns, in_pools), answer.active)
+    cost = PairCosts(on_columns, in_pools)
+    return OffloadOptions(problem, shares, too_many, columns, stateless, cost, answer.active, plan.active)
 
 
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
@@ -142,11 +142,11 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
     return replace(options, columns=columns, pools=pools)
 
 
-def find_greedy_offload(options: OffloadOptions, shares: ShareFamilies, price: Price) -> IntArray:
-    """Return actives (T,) of no greater value than those without offload."""
+def find_greedy_offload(options: OffloadOptions) -> tuple[IntArray, None]:
+    """Return actives (T,) of no greater value than those without offload, chosen task by task; no bound is proven."""
     problem, start = options.problem, options.start
     active, paid = start.copy(), options.price(start)
-    room = shares.active.high - np.bincount(active, minlength=problem.C)
+    room = options.shares.active.high - np.bincount(active, minlength=problem.C)
     stateless = options.pools[problem.col_task]
     back, swaps = np.flatnonzero(options.columns & stateless & problem.col_owner), np.flatnonzero(options.columns & ~stateless)
     pooled = np.flatnonzero(options.pools)[::-1]
@@ -156,8 +156,8 @@ def find_greedy_offload(options: OffloadOptions, shares: ShareFamilies, price: P
         extra = cost - paid[task]
         for k in np.lexsort((room[active[task]], extra)).tolist():
             t, c = int(task[k]), int(client[k]) if client[k] >= 0 else int(np.argmax(room))
-            if extra[k] < price.imbalance and room[active[t]] < 0 < room[c] and active[t] == start[t]:
+            if extra[k] < options.too_many and room[active[t]] < 0 < room[c] and active[t] == start[t]:
                 room[active[t]] += 1
                 room[c] -= 1
                 active[t] = c
-    return active
+    return active, None

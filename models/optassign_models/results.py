@@ -192,3 +192,21 @@ class Deadline:
     def left(self) -> float:
         """Seconds left, not below 0."""
         return max(0.0, self.at - time.monotonic())
+
+
+class Solver(StrEnum):
+    """The solver of a target."""
+
+    AUTO = "auto"
+    CP_SAT = "cp-sat"
+    HIGHS = "highs"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The solver of a search, and its deadline."""
+
+    solver: Solver
+    deadline: Deadline
+    is_first_try: bool = True
+    """Under `auto`, CP-SAT may decide small programs; otherwise the relaxation goes first."""

@@ -13,6 +13,8 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
 from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
 from optassign_models.results import Deadline
+from optassign_models.solving.method import make_case
+from optassign_models.solving.solver_methods import make_question
 from optassign_models.target.search import has_few_pairs, state_in_full
 from optassign_models.target.solver import price
 
@@ -68,9 +70,7 @@ def export_model(
         raise ExportError("path", repr(str(path)), f"an end of {', '.join(FORMATS)}")
     situation = read_situation(state)
     effort = choose_effort(situation, Deadline.after(time_limit))
-    method = choose_method(situation, effort)
-    case = method.make_case(situation.problem, situation.requests.limits)
-    question = method.make_question(case)
+    question = make_question(make_case(choose_method(situation, effort), situation.problem, situation.requests.limits))
     if question is None:
         raise ExportError("state", "a large group with weights of tasks, which has no one model", f"{SMALL_PAIRS:,} pairs")
     names = [objective.name for objective in question.objectives]

@@ -16,10 +16,10 @@ from optassign.measuring.load import balances_load
 from optassign.translating.snapshot import read_situation
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
-from optassign_models.results import Deadline
+from optassign_models.results import Deadline, Effort
+from optassign_models.solving.method import make_case
 from optassign_models.target.question import Objective, Question, list_in_order
 from optassign_models.target.search import find_best
-from optassign_models.target.solver import Effort
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
         raise ExportError("state", "tasks of unlike weight, whose load is balanced", "tasks of equal weight")
     situation = read_situation(state)
     effort = choose_effort(situation, Deadline.after(time_limit))
-    case = choose_method(situation, effort).make_case(situation.problem, situation.requests.limits)
+    case = make_case(choose_method(situation, effort), situation.problem, situation.requests.limits)
     question = Question(case.problem, case.forced, case.shares, (), shares_bind=False, limits=case.limits.placements)
     ends = _find(question, [(1, 0), (0, 1)], effort), _find(question, [(0, 1), (1, 0)], effort)
     found = [point for point in ends if point is not None]

@@ -18,11 +18,11 @@ from optassign.translating.snapshot import read_plan, read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
-from optassign_models.results import Deadline, Reason
+from optassign_models.results import Deadline, Effort, Reason, Solver
+from optassign_models.solving.method import Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
-from optassign_models.solving.solver_methods import SolvedLoadMethod, TargetMethod, expect_seconds_without_solver
-from optassign_models.target.solver import Effort, Solver
+from optassign_models.solving.solver_methods import expect_seconds_without_solver, make_solved_load_method, make_target_method
 
 LEAST_SECONDS = 0.01
 """The time limit below which greedy answers: no flow ends within it (tests/solving/test_fallbacks.py)."""
@@ -87,12 +87,12 @@ def choose_effort(situation: Situation, deadline: Deadline, solver: SolverName |
     return Effort(Solver(solver if solver is not None else situation.requests.solver), deadline)
 
 
-def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> TargetMethod | SolvedLoadMethod:
+def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> Method:
     """Return the method for the goals that a snapshot requests. `start`: a target with which the search begins."""
     requests, order = situation.requests, situation.requests.order
     if requests.balances_load:
-        return SolvedLoadMethod(order, requests.load_tolerance, requests.min_gain, effort)
-    return TargetMethod(order, effort, start)
+        return make_solved_load_method(order, requests.load_tolerance, effort)
+    return make_target_method(order, effort, start)
 
 
 def _answer_without_solver(state: ApplicationState, situation: Situation) -> TaskAssignment:

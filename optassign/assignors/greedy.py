@@ -13,8 +13,7 @@ from optassign.translating.answer import write_answer
 from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
-from optassign_models.solving.heuristic_methods import GreedyMethod, LoadMethod
-from optassign_models.solving.method import Method
+from optassign_models.solving.heuristic_methods import make_greedy_method, make_load_method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 
@@ -41,7 +40,8 @@ class GreedyAssignor:
 def answer_greedily(state: ApplicationState, situation: Situation) -> TaskAssignment:
     """Return the answer to a snapshot whose situation has been read."""
     requests = situation.requests
-    method: Method = GreedyMethod(requests.order)
     if requests.balances_load:
-        method = LoadMethod(requests.order, requests.load_tolerance, requests.min_gain)
+        method = make_load_method(requests.order, requests.load_tolerance)
+    else:
+        method = make_greedy_method(requests.order)
     return write_answer(state, situation, solve(situation, method), "greedy")

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.answer import report_pace
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_offload
-from optassign_models.offload import Price, count_too_many, find_offload_options
+from optassign_models.offload import count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
 from optassign_models.results import Note, Reason, Step, Warmups
 from optassign_models.shares import compute_shares
@@ -139,13 +139,12 @@ def test_the_planner_offloads_as_the_service_does(cases: list[Case]) -> None:
         if np.any(np.bincount(plan.active, minlength=problem.C) > high):
             assert answer.clients == without.clients, f"{where}: numbers say nothing of load"
             continue
-        price = Price(answer.report.to_balance_ms // 1000, 60, 300)
         crowded = bool(np.any(np.bincount(before.answer.active, minlength=problem.C) > high))
-        options = find_offload_options(problem, plan, before.answer, price, may_stay=crowded)
-        found = find_offload(options, shares, plan.active, price)
+        options = find_offload_options(problem, shares, plan, before.answer, answer.report.to_balance_ms // 1000, (60, 300))
+        found = find_offload(options)
         assert found is not None
-        least, value = found[1], options.evaluate(shares, price, offloaded.answer.active)
-        none = options.evaluate(shares, price, before.answer.active)
+        least, value = found[1], options.evaluate(offloaded.answer.active)
+        none = options.evaluate(before.answer.active)
         assert value == least, f"{where}: {none} without offload, {value} with the fallback's, {least} with the service's"
         compared["offloaded" if value < none else "crowded" if crowded else "nobody has too many"] += 1
         compared["changed roles"] += bool(np.any((offloaded.answer.active != before.answer.active)[problem.logged]))

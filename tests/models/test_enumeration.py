@@ -19,7 +19,8 @@ from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_move
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import ShareFamilies, compute_shares
-from optassign_models.solving.solver_methods import TargetMethod
+from optassign_models.solving.method import make_case
+from optassign_models.solving.solver_methods import make_target_method
 
 SEEDS = take_few(range(400), 100)
 
@@ -45,7 +46,7 @@ def test_an_immediately_balanced_answer_has_the_fewest_moves(seed: int) -> None:
     best = tiny.find_best_now()
     order = read_situation(tiny.state).requests.order
     found = find_answer_now(
-        TargetMethod(order, make_effort()).prepare_case(problem), (ACTIVE_MOVES,), make_effort(choose_solver(seed))
+        make_case(make_target_method(order, make_effort()), problem), (ACTIVE_MOVES,), make_effort(choose_solver(seed))
     )
     if best is None:
         assert found.placement is None

@@ -12,14 +12,15 @@ from tiny_placements import to_placement
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.shares import ShareBounds, count_copies
-from optassign_models.solving.solver_methods import TargetMethod, find_least_imbalance
+from optassign_models.solving.method import make_case
+from optassign_models.solving.solver_methods import find_least_imbalance, make_target_method
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_least_imbalance_family_by_family(seed: int) -> None:
     tiny = Tiny(draw_tiny_state(seed, most=400))
-    method = TargetMethod(read_situation(tiny.state).requests.order, make_effort(choose_solver(seed // 2)))
-    case = method.prepare_case(read_situation(tiny.state).problem)
+    method = make_target_method(read_situation(tiny.state).requests.order, make_effort(choose_solver(seed // 2)))
+    case = make_case(method, read_situation(tiny.state).problem)
     problem, within = case.problem, case.shares
     # No assignment keeps these shares: each client has to have one active task more.
     shut = within._replace(active=ShareBounds(within.active.high + 1, within.active.high + 1))

@@ -11,6 +11,7 @@ import pytest
 from tiny import draw_tiny_state
 
 from optassign.assignor import assign
+from optassign.assignors import cp_sat
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
@@ -18,8 +19,9 @@ from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign_models.flows import FlowError, Network
 from optassign_models.problem import IntArray
-from optassign_models.results import Found
+from optassign_models.results import Effort, Found
 from optassign_models.solving import heuristic_methods, solver_methods
+from optassign_models.solving.method import Case, Method
 from optassign_models.target import search, solver
 from optassign_models.target.arrays import Decided
 from optassign_models.target.question import Question
@@ -118,15 +120,20 @@ def test_an_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyP
 def test_a_balanced_answer_that_breaks_a_rule_never_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     state = generate("scale-in", 24, 5, 1, seed=3)
     greedy = assign(state, "greedy")
-    honest = solver_methods.TargetMethod.find_balanced_now
+    honest = cp_sat.choose_method
 
-    def lies(*arguments: Any) -> Found:
-        found = honest(*arguments)
-        assert found.placement is not None
-        broken = replace(found.placement, active=np.zeros_like(found.placement.active))
-        return replace(found, placement=broken)
+    def choose(*arguments: Any) -> Method:
+        method = honest(*arguments)
 
-    monkeypatch.setattr(solver_methods.TargetMethod, "find_balanced_now", lies)
+        def lies(case: Case) -> Found:
+            found = method.find_balanced_now(case)
+            assert found.placement is not None
+            broken = replace(found.placement, active=np.zeros_like(found.placement.active))
+            return replace(found, placement=broken)
+
+        return replace(method, find_balanced_now=lies)
+
+    monkeypatch.setattr(cp_sat, "choose_method", choose)
     given = assign(state, "cp-sat")
     assert validate(state, given) == []
     assert the_same_copies(given, greedy)
@@ -175,15 +182,16 @@ def test_the_least_imbalance_is_enough_if_no_answer_is_balanced(assignor: str, m
     impossible = Found(None, impossible=True)
     honest = search.find_best
 
-    def find(question: Question, effort: solver.Effort) -> TargetAnswer:
+    def find(question: Question, effort: Effort) -> TargetAnswer:
         return honest(question, effort) if not question.shares_bind else TargetAnswer(None, (), is_impossible=True)
 
     state = generate("scale-out", 16, 4, 1, seed=3)
     if assignor == "cp-sat":
         monkeypatch.setattr(solver_methods, "find_best", find)
     else:
-        monkeypatch.setattr(heuristic_methods.GreedyMethod, "find_balanced_now", lambda *_: impossible)
-        monkeypatch.setattr(heuristic_methods.GreedyMethod, "find_plan", lambda *_: impossible)
+        made = heuristic_methods.make_greedy_method
+        nothing: dict[str, Any] = dict.fromkeys(("find_balanced_now", "search_plan"), lambda _: impossible)
+        monkeypatch.setattr("optassign.assignors.greedy.make_greedy_method", lambda order: replace(made(order), **nothing))
     given = assign(state, assignor)
     assert validate(state, given) == []
     assert any("least imbalance" in note for note in given.report.notes)

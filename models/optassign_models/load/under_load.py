@@ -37,14 +37,14 @@ from optassign_models.policy.constants import (
     ROUNDING,
 )
 from optassign_models.problem import FloatArray, IntArray, Placement, Problem
-from optassign_models.results import Deadline, ProvedBy
+from optassign_models.results import Deadline, Effort, ProvedBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, Program
 from optassign_models.target.backends import MOST, decide, prove_best_bound, relax
 from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question, list_in_order
-from optassign_models.target.solver import Effort, price
+from optassign_models.target.solver import price
 from optassign_models.target.variables import Scope, TargetVariables
 
 _PARTS, _PARTS_RELAXED = 1 << 44, 1 << 24

@@ -12,144 +12,137 @@ from optassign_models.goals import evaluate
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
-from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
+from optassign_models.greedy.plan import find_greedy_answer_now, find_greedy_plan
 from optassign_models.load.dealing import LoadTarget, even_out
-from optassign_models.load.placing import choose_least_loaded, place_actives, place_standbys
-from optassign_models.offload import OffloadOptions, Price, find_greedy_offload
+from optassign_models.load.placing import place_actives, place_standbys
+from optassign_models.offload import find_greedy_offload
 from optassign_models.policy.constants import EVEN_LOAD
-from optassign_models.problem import IntArray, Placement, Problem
-from optassign_models.rebalance import ChooseActives
+from optassign_models.problem import IntArray, Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.method import Case, Method, explain_unserved
+from optassign_models.solving.method import Case, Method, explain_unserved, find_rebalance, keep_by_default_order
 from optassign_models.zones import spread_zones
 
 
-class GreedyMethod(Method):
-    """Goals (b) to (f) in their default order, for any order asked for; then zones and racks, by trades of two."""
-
-    def find_balanced_now(self, case: Case) -> Found:
-        """Return an assignment balanced now if the heuristic finds one; moves may be more than the fewest."""
-        answer = find_greedy_answer_now(case.problem, case.forced, case.target)
-        if answer is not None:
-            answer = spread_zones(case.problem, case.target, answer, now=True)
-        return Found(answer, found_by=FoundBy.GREEDY)
-
-    def search_plan(self, case: Case) -> Found:
-        """Return the greedy plan or, if its copies reach more zones, the answer balanced now with standbys swapped.
-
-        Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
-        """
-        plans = [plan for plan in (self.search_least_imbalance(case).whole,) if case.reaches_target(plan)]
-        if not plans or self._count_missing_zones(case, plans[0]) > self._least_missing_zones(case):
-            now = case.search_now().placement
-            swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
-            plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
-        best = min(plans, key=partial(self._count_missing_zones, case), default=None)
-        return Found(best, found_by=FoundBy.GREEDY)
-
-    def search_least_imbalance(self, case: Case) -> Found:
-        """Return the greedy plan, with the imbalance that it has."""
-        plan = find_greedy_plan(case.problem, case.forced, case.target)
-        return Found(spread_zones(case.problem, case.target, plan, now=False), found_by=FoundBy.GREEDY)
-
-    def search_limited_plan(self, case: Case, free: Found) -> Found:
-        """Search again from the plan; keep the result if it is balanced."""
-        placed = self.find_least_imbalance(case).whole
-        return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
-
-    def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Return the greedy choice; it proves no bound of the imbalance."""
-        return choose_greedy_actives
-
-    def find_offload(
-        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
-    ) -> tuple[IntArray, int | None] | None:
-        """Return actives (T,), chosen task by task; no bound is proven."""
-        return find_greedy_offload(options, case.shares, price), None
-
-    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """Return whether to keep the remembered plan: if it has copies in more zones, or in as many and by the default order.
-
-        A missed deadline must not cost a zone.
-        """
-        mine, theirs = (self._count_missing_zones(case, plan) for plan in (own, found))
-        return mine < theirs or (mine == theirs and super().keeps_remembered(case, own, found))
-
-    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
-        """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
-        missing, others = self._count_missing_zones(case, now), [case.problem.remembered_plan]
-        if missing > self._least_missing_zones(case):
-            others.append(case.search_plan().placement)
-        return {} if all(missing <= self._count_missing_zones(case, each) for each in others if each is not None) else None
-
-    def _count_missing_zones(self, case: Case, plan: Placement) -> int:
-        """Return the unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
-        if TAG_SPREAD.name not in self.order.names:
-            return 0
-        return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
-
-    def _least_missing_zones(self, case: Case) -> int:
-        """Return a lower bound of missing zones from the numbers of copies and zones alone."""
-        return bound_by_numbers(case.problem) if TAG_SPREAD.name in self.order.names else 0
-
-    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """List the requests beyond the default order; for tags and racks it says what greedy does."""
-        then = {TAG_SPREAD.name: "it swaps standbys", RACK_TRAFFIC.name: "tasks trade places"}
-        return explain_unserved(self.order.asked_for, "greedy knows goals (b) to (f) in their default order", then)
+def make_greedy_method(order: RequestedOrder) -> Method:
+    """Return the method of goals (b) to (f) in their default order, for any order; then zones and racks, by trades of two."""
+    return Method(
+        order,
+        find_balanced_now=_find_greedy_answer_now,
+        place=_place_greedily,
+        find_unserved=_find_unserved_by_greedy,
+        search_plan=_search_greedy_plan,
+        search_limited_plan=_search_again,
+        find_offload=find_greedy_offload,
+        keeps_remembered=_keep_by_zones,
+        bound_configured=_bound_zones,
+    )
 
 
-class LoadMethod(Method):
-    """Load within its tolerance, then goals (b) to (f) by what copies restore, then zones and racks by swaps of standbys."""
+def _find_greedy_answer_now(case: Case) -> Found:
+    """Return an assignment balanced now if the heuristic finds one; moves may be more than the fewest."""
+    answer = find_greedy_answer_now(case.problem, case.forced, case.target)
+    if answer is not None:
+        answer = spread_zones(case.problem, case.target, answer, now=True)
+    return Found(answer, found_by=FoundBy.GREEDY)
 
-    def __init__(self, order: RequestedOrder, tolerance: float, min_gain: float) -> None:
-        """Make a method whose greatest load has a tolerance, as a share. A fall of `min_gain` even spreads is worth moves."""
-        super().__init__(order)
-        self._tolerance, self._min_gain = tolerance, min_gain
 
-    def prepare_case(self, problem: Problem) -> Case:
-        """Return the case of the problem whose target is a greatest load instead of shares."""
-        case = super().prepare_case(problem)
-        return replace(case, target=allow_any_counts(problem), load=LoadTarget.of(case.problem, self._tolerance))
+def _place_greedily(case: Case) -> Found:
+    """Return the greedy plan, with the imbalance that it has."""
+    plan = find_greedy_plan(case.problem, case.forced, case.target)
+    return Found(spread_zones(case.problem, case.target, plan, now=False), found_by=FoundBy.GREEDY)
 
-    def find_balanced_now(self, case: Case) -> Found:
-        """Return the answer on the way to a plan that is found without a solver, if it is balanced already."""
-        answer = self.find_rebalance(case, place_under_load(case), hold=False).whole
-        return Found(answer if case.reaches_target(answer) else None, found_by=FoundBy.GREEDY)
 
-    def search_plan(self, case: Case) -> Found:
-        """Return the plan within the tolerance, if one was found."""
-        found = self.search_least_imbalance(case)
-        return found if case.reaches_target(found.whole) else Found(None, found_by=found.found_by, limited=found.limited)
+def _search_greedy_plan(case: Case) -> Found:
+    """Return the greedy plan or, if its copies reach more zones, the answer balanced now with standbys swapped.
 
-    def search_least_imbalance(self, case: Case) -> Found:
-        """Return the plan even if its load is beyond the tolerance."""
-        return case.search_once("placed", self.place)
+    Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
+    """
+    plans = [plan for plan in (case.place().whole,) if case.reaches_target(plan)]
+    if not plans or _count_missing_zones(case, plans[0]) > _least_missing_zones(case):
+        now = case.search_now().placement
+        swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
+        plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
+    return Found(min(plans, key=partial(_count_missing_zones, case), default=None), found_by=FoundBy.GREEDY)
 
-    def place(self, case: Case) -> Found:
-        """Return a plan of little restore work, within the tolerance where that was found; its bounds."""
-        return Found(place_under_load(case), found_by=FoundBy.GREEDY)
 
-    def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Choose the client of least load: counts prove no bound."""
-        return partial(choose_least_loaded, get_load(case).loads)
+def _search_again(case: Case, free: Found) -> Found:
+    """Return the plan of little imbalance that keeps the limits, if it is balanced."""
+    placed = case.search_least_imbalance().whole
+    return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
-    def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
-        """Return whether a new plan lowers the greatest load of the previous assignment by less than `min_gain`."""
-        load = get_load(case)
-        greatest, idle = load.measure(previous)
-        return idle <= load.idle and greatest - load.loads.greatest_of(case.search_least_imbalance().whole) < self._min_gain
 
-    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Return the goals asked for in addition to load and the default order → why this method does not serve them."""
-        known = "the load, then goals (b) to (f) in their default order"
-        then = dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped")
-        return explain_unserved([goal for goal in self.order.asked_for if goal != LOAD.name], known, then)
+def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
+    """Return whether to keep the remembered plan: if it has copies in more zones, or in as many and by the default order.
+
+    A missed deadline must not cost a zone.
+    """
+    mine, theirs = (_count_missing_zones(case, plan) for plan in (own, found))
+    return mine < theirs or (mine == theirs and keep_by_default_order(case, own, found))
+
+
+def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
+    """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
+    missing, others = _count_missing_zones(case, now), [case.problem.remembered_plan]
+    if missing > _least_missing_zones(case):
+        others.append(case.search_plan().placement)
+    return {} if all(missing <= _count_missing_zones(case, each) for each in others if each is not None) else None
+
+
+def _count_missing_zones(case: Case, plan: Placement) -> int:
+    """Return the unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
+    if TAG_SPREAD.name not in case.method.order.names:
+        return 0
+    return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
+
+
+def _least_missing_zones(case: Case) -> int:
+    """Return a lower bound of missing zones from the numbers of copies and zones alone."""
+    return bound_by_numbers(case.problem) if TAG_SPREAD.name in case.method.order.names else 0
+
+
+def _find_unserved_by_greedy(case: Case, placed: Placement) -> Mapping[str, str]:
+    """List the requests beyond the default order; for tags and racks it says what greedy does."""
+    then = {TAG_SPREAD.name: "it swaps standbys", RACK_TRAFFIC.name: "tasks trade places"}
+    return explain_unserved(case.method.order.asked_for, "greedy knows goals (b) to (f) in their default order", then)
+
+
+def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
+    """Return the method of load within a tolerance, as a share; then goals (b) to (f) by what copies restore, then zones and
+    racks by swaps of standbys.
+    """
+    return Method(
+        order,
+        find_balanced_now=answer_under_load,
+        place=lambda case: Found(place_under_load(case), found_by=FoundBy.GREEDY),
+        find_unserved=find_unserved_under_load,
+        pose=partial(demand_load, tolerance),
+    )
+
+
+def demand_load(tolerance: float, case: Case) -> Case:
+    """Return the case with a greatest load as its target instead of shares."""
+    return replace(case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance))
+
+
+def answer_under_load(case: Case) -> Found:
+    """Return the answer on the way to a plan that is found without a solver, if it is balanced already."""
+    answer = find_rebalance(case, place_under_load(case)).whole
+    return Found(answer if case.reaches_target(answer) else None, found_by=FoundBy.GREEDY)
+
+
+def find_unserved_under_load(case: Case, placed: Placement) -> Mapping[str, str]:
+    """Return the goals asked for in addition to load and the default order → why a method without a solver does not serve
+    them.
+    """
+    known = "the load, then goals (b) to (f) in their default order"
+    then = dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped")
+    return explain_unserved([goal for goal in case.method.order.asked_for if goal != LOAD.name], known, then)
 
 
 def get_load(case: Case) -> LoadTarget:
-    """Return the target of a case of `LoadMethod`."""
+    """Return the target of a case under load."""
     assert case.load is not None
     return case.load
 

@@ -1,24 +1,25 @@
-"""How the stages of a rebalance are solved: the case that they share, and what a method finds, with defaults for the rest."""
+"""How the stages of a rebalance are solved: the case that they share, and the functions of a method, with defaults for most."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from functools import partial
 
 import numpy as np
 
 from optassign_models.forced import Forced, find_forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import evaluate
 from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK, find_active_moves
+from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.load.dealing import LoadTarget
-from optassign_models.offload import OffloadOptions, Price
+from optassign_models.load.placing import choose_least_loaded
+from optassign_models.offload import OffloadOptions
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 from optassign_models.rebalance import ChooseActives, rebalance
-from optassign_models.results import Found, FoundBy
+from optassign_models.results import Effort, Found, FoundBy
 from optassign_models.shares import ShareFamilies, compute_imbalance, compute_shares, count_copies
 from optassign_models.solving.inputs import RequestedLimits, RequestedOrder
 
@@ -34,30 +35,40 @@ class Case:
     """The shares of balance, by the rules."""
     target: ShareFamilies
     """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
+    method: Method
     load: LoadTarget | None = field(default=None, kw_only=True)
     """The target in place of shares, which demand nothing then; None unless load is balanced."""
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
     to R5 decide where copies are."""
-    method: Method = field(kw_only=True)
     limited: bool = field(default=False, kw_only=True)
     """A limit ended a search that chose among the limits."""
     searched: dict[str, Found] = field(default_factory=dict, init=False)
     """Name of a search → its result, for searches that were made."""
 
+    @property
+    def effort(self) -> Effort:
+        """The effort of a method with a solver."""
+        assert self.method.effort is not None
+        return self.method.effort
+
     def search_now(self) -> Found:
         """Return the assignment balanced now that the method finds."""
-        return self.search_once("now", self.method.find_balanced_now)
+        return self._search_once("now", self.method.find_balanced_now)
 
     def search_plan(self) -> Found:
         """Return the plan that the method finds."""
-        return self.search_once("plan", self.method.find_plan)
+        return self._search_once("plan", find_plan)
 
     def search_least_imbalance(self) -> Found:
-        """Return the placement of little imbalance that the method finds."""
-        return self.search_once("least imbalance", self.method.find_least_imbalance)
+        """Return the placement of little imbalance that the method finds and that keeps the limits."""
+        return self._search_once("least imbalance", self.method.find_least_imbalance)
 
-    def search_once(self, name: str, search: Callable[[Self], Found]) -> Found:
+    def place(self) -> Found:
+        """Return the placement of little imbalance that the method finds, whatever the limits say."""
+        return self._search_once("placed", self.method.place)
+
+    def _search_once(self, name: str, search: Callable[[Case], Found]) -> Found:
         """Return the result of a search, which is made the first time that this name is asked for."""
         if name not in self.searched:
             self.searched[name] = search(self)
@@ -125,13 +136,14 @@ class Case:
         moved, free = self.find_moves(answer)
         return int(moved.sum()) <= self.limits.most_moves or not free.any()
 
-    def allows_offload(self, options: OffloadOptions, active: IntArray) -> bool:
-        """Return whether offload to these actives (T,) keeps the limit on moves, or moves no more than R3 forces."""
-        most = self.limits.most_moves
-        if most is None:
-            return True
-        forced, moved = (int(find_active_moves(self.problem, each).sum()) for each in (options.start, active))
-        return moved <= max(most, forced)
+    def bound_optimum(self, answer: Placement) -> dict[str, int] | None:
+        """Return a bound of each goal (a) if the assignment is at their optimum and keeps the limits; otherwise None.
+
+        At the optimum probing may stop.
+        """
+        if not (self.keeps_limits(answer) and self.has_few_moves(answer)):
+            return None
+        return self.method.bound_configured(self, answer)
 
     def find_moves(self, answer: Placement) -> tuple[BoolArray, BoolArray]:
         """Return (T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
@@ -150,150 +162,135 @@ def explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, st
     return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
-class Method(ABC):
-    """Finds what `solve.solve` asks for. One object serves one rebalance."""
+def find_plan(case: Case) -> Found:
+    """Return a plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
 
-    def __init__(self, order: RequestedOrder) -> None:
-        self.order = order
+    Limits only take plans away: the best plan without them is the best with them, where it keeps them.
+    """
+    found = case.method.search_plan(case)
+    if found.placement is None or case.keeps_limits(found.placement):
+        return found
+    limited = case.method.search_limited_plan(case, found)
+    return replace(limited, limited=found.limited or limited.limited, default_reason=found.default_reason)
 
-    def make_case(self, problem: Problem, limits: RequestedLimits | None = None) -> Case:
-        """Return the case of the problem, with those of an operator's limits that hold together: the last named give way."""
-        case, limits = self.prepare_case(problem), limits if limits is not None else RequestedLimits()
-        if not limits.placements or not case.problem.T:
-            return replace(case, limits=replace(limits, placements=()))
-        found = self.search_least_imbalance(case)
-        start = found.whole
 
-        def is_possible(some: Sequence[PlacementLimit]) -> bool:
-            return self.can_hold(case, some, start) is True
+def take_balanced(case: Case) -> Found:
+    """Return the method's placement of little imbalance, if it is inside the target."""
+    found = case.place()
+    return found if case.reaches_target(found.whole) else replace(found, placement=None)
 
-        kept = choose_compatible(limits.placements, is_possible)
-        words, given_way = limits.words or {}, {}
-        for limit in limits.placements:
-            if any(limit is one for one in kept):
-                continue
-            conflict = find_conflict([*kept, limit], is_possible)
-            others = " and ".join(words[other.name] for other in conflict if other is not limit)
-            if self.can_hold(case, conflict, start) is not False:
-                why = "no placement was found that keeps it" + (f" together with {others}" if others else "")
-            else:
-                why = f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
-            given_way[limit.name] = why
-        return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=found.limited)
 
-    def prepare_case(self, problem: Problem) -> Case:
-        """Return the case, with as many pairs of the pools written out as columns as the method wants."""
-        problem, forced = prepare(problem)
-        shares = compute_shares(problem)
-        return Case(problem, forced, shares, shares, method=self)
+def mend_plan(case: Case, free: Found) -> Found:
+    """Return the plan with few copies moved so that it keeps the limits, if it does and is inside the target then."""
+    mended = mend(case.problem, case.target, case.limits.placements, free.whole)
+    return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
-    @abstractmethod
-    def find_balanced_now(self, case: Case) -> Found:
-        """Return an assignment that keeps R1 to R5 and the target now, with few active moves; nothing if the plan decides."""
 
-    def find_plan(self, case: Case) -> Found:
-        """Return a plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
+def mend_least_imbalance(case: Case) -> Found:
+    """Return a plan of little imbalance that keeps the limits, found by single moves, for groups without a balanced one.
 
-        Limits only take plans away: the best plan without them is the best with them, where it keeps them.
-        """
-        found = self.search_plan(case)
-        if found.placement is None or case.keeps_limits(found.placement):
-            return found
-        limited = self.search_limited_plan(case, found)
-        return replace(limited, limited=found.limited or limited.limited, default_reason=found.default_reason)
+    Under limits, what later rebalances would find is taken at once while it gets better. Otherwise a group could come to
+    rest by a poor plan and find a better one at the next request.
+    """
+    best, limited = None, False
+    for _ in range(1 + MENDING_ROUNDS if case.limits.placements else 1):
+        found = (case if best is None else case.as_restored(best)).place()
+        limited |= found.limited
+        mended = mend(case.problem, case.target, case.limits.placements, found.whole)
+        if best is not None and not case.has_fewer_faults(mended, best):
+            break
+        best = mended
+    return Found(best, found_by=FoundBy.GREEDY, limited=limited)
 
-    @abstractmethod
-    def search_plan(self, case: Case) -> Found:
-        """Return a plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
 
-    def search_limited_plan(self, case: Case, free: Found) -> Found:
-        """Return a plan that keeps the limits, too; `free`: one that does not."""
-        mended = self.mend(case, free.whole)
-        return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
+def keep_by_default_order(case: Case, own: Placement, found: Placement) -> bool:
+    """Return whether a remembered plan stays (R11) although the plan found is better, because it is so only by a little.
 
-    def find_least_imbalance(self, case: Case) -> Found:
-        """Return a plan of little imbalance that keeps the limits, found by single moves, for groups without a balanced one.
+    Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
+    lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
+    """
+    mine, theirs = (evaluate(case.problem, case.forced, plan) for plan in (own, found))
+    more = max(0, theirs[ACTIVE_MIGRATIONS.name] - mine[ACTIVE_MIGRATIONS.name])
+    logged = case.problem.end[case.problem.logged]
+    changelog = int(logged.sum()) // max(1, len(logged))
+    for goal, one in ((RESTORE_WORK, changelog), (COPIES_NOT_CAUGHT_UP, 1)):
+        saved = mine[goal.name] - theirs[goal.name]
+        if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
+            return False
+    return True
 
-        Under limits, what later rebalances would find is taken at once while it gets better. Otherwise a group could come to
-        rest by a poor plan and find a better one at the next request.
-        """
-        found = self.search_least_imbalance(case)
-        best, limited = self.mend(case, found.whole), found.limited
-        for _ in range(MENDING_ROUNDS if case.limits.placements else 0):
-            again = self.search_least_imbalance(case.as_restored(best))
-            limited |= again.limited
-            mended = self.mend(case, again.whole)
-            if not case.has_fewer_faults(mended, best):
-                break
-            best = mended
-        return Found(best, found_by=FoundBy.GREEDY, limited=limited)
 
-    @abstractmethod
-    def search_least_imbalance(self, case: Case) -> Found:
-        """Return a placement of little imbalance, whatever the limits say."""
+@dataclass(frozen=True, eq=False)
+class Method:
+    """How one method solves the stages of a rebalance: functions of its case. One object serves one rebalance."""
 
-    def mend(self, case: Case, placed: Placement) -> Placement:
-        """Return the placement, with few copies moved so that it keeps the limits."""
-        return mend(case.problem, case.target, case.limits.placements, placed)
+    order: RequestedOrder
+    find_balanced_now: Callable[[Case], Found]
+    """Returns an assignment that keeps R1 to R5 and the target now, with few active moves; nothing if the plan decides."""
+    place: Callable[[Case], Found]
+    """Returns a placement of little imbalance that keeps R1, R2 and R4, whatever the limits say."""
+    find_unserved: Callable[[Case, Placement], Mapping[str, str]]
+    """Returns the requests of the snapshot (`RequestedOrder.asked_for`) that this plan does not serve → why."""
+    effort: Effort | None = None
+    """None for a method without a solver."""
+    start: Placement | None = None
+    """A plan to begin with. If it is allowed, a solver finds no worse one."""
+    pose: Callable[[Case], Case] = lambda case: case
+    """Returns the case with the method's own target in place of the shares of balance."""
+    search_plan: Callable[[Case], Found] = take_balanced
+    """Returns a plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
+    search_limited_plan: Callable[[Case, Found], Found] = mend_plan
+    """Returns a plan that keeps the limits, too, given one that does not."""
+    find_least_imbalance: Callable[[Case], Found] = mend_least_imbalance
+    """Returns a plan of little imbalance that keeps the limits."""
+    can_hold: Callable[[Case, Sequence[PlacementLimit]], bool | None] = lambda case, limits: None
+    """Returns whether some placement keeps these limits; None where that was not found out."""
+    choose_actives: ChooseActives = choose_greedy_actives
+    """Chooses the actives that the plan and R3 to R5 leave open in this rebalance, unless load is balanced."""
+    find_offload: Callable[[OffloadOptions], tuple[IntArray, int | None]] | None = None
+    """Returns actives (T,) with fewer beyond clients' shares, and a bound of the goal's value; None if it is not served."""
+    keeps_remembered: Callable[[Case, Placement, Placement], bool] = keep_by_default_order
+    """Returns whether a remembered plan stays (R11) although the plan found is better."""
+    bound_configured: Callable[[Case, Placement], dict[str, int] | None] = lambda case, now: {}
+    """Returns a bound of each goal (a), without regard to limits; None if these goals, or the weighted sum, could be better."""
 
-    def can_hold(self, case: Case, limits: Sequence[PlacementLimit], start: Placement) -> bool | None:
-        """Return whether some placement keeps these limits; None where none was found from `start`, which proves nothing."""
-        return None if list_broken(limits, mend(case.problem, case.target, limits, start)) else True
 
-    def find_rebalance(self, case: Case, plan: Placement, *, hold: bool | BoolArray) -> Found:
-        """Return the answer on the way to a plan: task by task, then all actives that this leaves open.
+def make_case(method: Method, problem: Problem, limits: RequestedLimits | None = None) -> Case:
+    """Return the case of the problem, with those of an operator's limits that hold together: the last named give way."""
+    problem, forced = prepare(problem)
+    shares = compute_shares(problem)
+    case, limits = method.pose(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
+    if not limits.placements or not problem.T:
+        return replace(case, limits=replace(limits, placements=()))
+    start = case.place()
 
-        `hold`: owners that may keep their tasks do, of all or these (T,).
-        """
-        return rebalance(case.problem, case.shares, plan, self.choose_open_actives(case), hold)
+    def can_hold(some: Sequence[PlacementLimit]) -> bool | None:
+        """Return whether some placement keeps these limits; None where that was not found out."""
+        mended = mend(problem, case.target, some, start.whole)
+        return method.can_hold(case, some) if list_broken(some, mended) else True
 
-    @abstractmethod
-    def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Return the function that chooses the actives which the plan and R3 to R5 leave open in this rebalance."""
+    def is_possible(some: Sequence[PlacementLimit]) -> bool:
+        return can_hold(some) is True
 
-    def find_offload(
-        self, case: Case, options: OffloadOptions, plan: Placement, price: Price
-    ) -> tuple[IntArray, int | None] | None:
-        """Return actives (T,) with fewer beyond clients' shares, and a bound of the goal's value. None if it is not served."""
-        return None
+    kept = choose_compatible(limits.placements, is_possible)
+    words, given_way = limits.words or {}, {}
+    for limit in limits.placements:
+        if any(limit is one for one in kept):
+            continue
+        conflict = find_conflict([*kept, limit], is_possible)
+        others = " and ".join(words[other.name] for other in conflict if other is not limit)
+        if can_hold(conflict) is not False:
+            why = "no placement was found that keeps it" + (f" together with {others}" if others else "")
+        else:
+            why = f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
+        given_way[limit.name] = why
+    return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=start.limited)
 
-    def bound_weighted(self, case: Case) -> tuple[bool, int | None]:
-        """Return whether the plan is one of least weighted sum, and a bound of all plans in the unit of the weights."""
-        return False, None
 
-    def keeps_remembered(self, case: Case, own: Placement, found: Placement) -> bool:
-        """Return whether a remembered plan stays (R11) although the plan found is better, because it is so only by a little.
+def find_rebalance(case: Case, plan: Placement, *, hold: bool | BoolArray = False) -> Found:
+    """Return the answer on the way to a plan: task by task, then all actives that this leaves open.
 
-        Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
-        lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
-        """
-        mine, theirs = (evaluate(case.problem, case.forced, plan) for plan in (own, found))
-        more = max(0, theirs[ACTIVE_MIGRATIONS.name] - mine[ACTIVE_MIGRATIONS.name])
-        logged = case.problem.end[case.problem.logged]
-        changelog = int(logged.sum()) // max(1, len(logged))
-        for goal, one in ((RESTORE_WORK, changelog), (COPIES_NOT_CAUGHT_UP, 1)):
-            saved = mine[goal.name] - theirs[goal.name]
-            if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
-                return False
-        return True
-
-    def bound_optimum(self, case: Case, answer: Placement) -> dict[str, int] | None:
-        """Return a bound of each goal (a) if the assignment is at their optimum and keeps the limits; otherwise None.
-
-        At the optimum probing may stop.
-        """
-        if not (case.keeps_limits(answer) and case.has_few_moves(answer)):
-            return None
-        return self.bound_configured(case, answer)
-
-    def bound_configured(self, case: Case, now: Placement) -> dict[str, int] | None:
-        """Return these bounds without regard to limits; None if goals (a), or the weighted sum, could be better."""
-        return {}
-
-    def is_not_worth_moving(self, case: Case, previous: Placement) -> bool:
-        """Return whether an assignment that keeps R3 to R5 stays although it is not balanced, as too little would be gained."""
-        return False
-
-    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Return the requests of the snapshot (`RequestedOrder.asked_for`) that this plan does not serve → why."""
-        return {}
+    `hold`: owners that may keep their tasks do, of all or these (T,).
+    """
+    choose = case.method.choose_actives if case.load is None else partial(choose_least_loaded, case.load.loads)
+    return rebalance(case.problem, case.shares, plan, choose, hold)

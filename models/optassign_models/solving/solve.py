@@ -11,16 +11,17 @@ from dataclasses import replace
 from optassign_models.policy.constants import MENDING_ROUNDS
 from optassign_models.problem import Placement
 from optassign_models.results import Clock, Found, FoundBy, Note, Step
-from optassign_models.solving.method import Case, Method
+from optassign_models.solving.method import Case, Method, make_case
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
+from optassign_models.target.question import WEIGHTED_COST
 
 
 def solve(situation: Situation, method: Method) -> Step:
     """Solve one rebalance, stage by stage. The answer keeps R1 to R6 and R8 to R11, provided the method's contract holds."""
     clock = Clock()
     with clock.stage("prepare"):
-        case = method.make_case(situation.problem, situation.requests.limits)
+        case = make_case(method, situation.problem, situation.requests.limits)
     given_way = case.limits.given_way if case.limits.words is not None else None
     if situation.requests.is_paused:
         with clock.stage("now"):
@@ -41,7 +42,8 @@ def solve(situation: Situation, method: Method) -> Step:
     why = next(
         (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
     )
-    weighs, weighted_bound = method.bound_weighted(case)
+    weighs = method.order.is_weighted and method.effort is not None and case.search_plan().default_reason is None
+    weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
     measured = {} if case.load is None else case.load.bounds
     return replace(
         step,

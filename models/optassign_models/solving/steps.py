@@ -12,18 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign_models.goals.default_order import RESTORE_WORK, count_active_moves
+from optassign_models.goals.default_order import RESTORE_WORK, count_active_moves, find_active_moves
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD, Tags
 from optassign_models.limits import list_broken
-from optassign_models.offload import OFFLOAD, Price, count_too_many, find_offload_options, restrict_offload, swap_roles
-from optassign_models.policy.constants import OFF_S, PATIENCE, REBALANCE_MS
+from optassign_models.offload import OFFLOAD, count_too_many, find_offload_options, restrict_offload, swap_roles
+from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.rebalance import COPIES_ON_TARGET
 from optassign_models.results import Clock, Found, FoundBy, Note, Proofs, Reason, Step, Warmups
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
-from optassign_models.solving.method import Case
+from optassign_models.solving.method import Case, find_rebalance
 from optassign_models.solving.situation import Situation
 from optassign_models.ties import spread_failover, spread_lost
 from optassign_models.warmups import Progress, RestorePace, Room, admit, measure_room, queue_warmups
@@ -47,7 +47,7 @@ def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
         or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
     ):
         return None
-    settled = case.reaches_target(remembered) and case.method.bound_optimum(case, remembered) is not None
+    settled = case.reaches_target(remembered) and case.bound_optimum(remembered) is not None
     has_plan = not settled and not situation.requests.forgets_plan
     return Step(
         answer=remembered,
@@ -97,9 +97,18 @@ def keep_at_rest(situation: Situation, case: Case) -> Step | None:
     if np.any(problem.draining & (held.active + held.copies > 0)) or not case.keeps_r3_to_r5(previous):
         return None
     on_its_way = memory.plan_differs and memory.plan is not None
-    is_good = case.reaches_target(previous) or (not on_its_way and case.method.is_not_worth_moving(case, previous))
-    bounds = case.method.bound_optimum(case, previous) if is_good else None
+    is_good = case.reaches_target(previous) or (not on_its_way and _is_not_worth_moving(situation, case, previous))
+    bounds = case.bound_optimum(previous) if is_good else None
     return None if bounds is None else _as_own_plan(case, previous, Reason.REST, bounds=bounds)
+
+
+def _is_not_worth_moving(situation: Situation, case: Case, previous: Placement) -> bool:
+    """Return whether a new plan lowers the greatest load of the previous assignment by too little to be worth the moves."""
+    if case.load is None:
+        return False
+    greatest, idle = case.load.measure(previous)
+    gain = greatest - case.load.loads.greatest_of(case.place().whole)
+    return idle <= case.load.idle and gain < situation.requests.min_gain
 
 
 def answer_at_once(situation: Situation, case: Case) -> Step | None:
@@ -112,10 +121,10 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
     may_be_own = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
-    if own is not None and may_be_own and case.method.bound_optimum(case, own) is not None:
+    if own is not None and may_be_own and case.bound_optimum(own) is not None:
         moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
         answer = own if moves[0] >= moves[-1] else answer
-    bounds = None if answer is None else case.method.bound_optimum(case, answer)
+    bounds = None if answer is None else case.bound_optimum(answer)
     if answer is None or bounds is None:
         return None
     same = found.placement is not None and answer.same_as(found.placement)
@@ -138,7 +147,7 @@ def hold_still(situation: Situation, case: Case) -> Step:
     wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
     if case.keeps_r3_to_r5(wanted):
         return _as_own_plan(case, wanted, Reason.HELD)
-    return _as_own_plan(case, case.method.find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
+    return _as_own_plan(case, find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
 
 def _as_own_plan(
@@ -242,7 +251,7 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
         limited=target.limited,
         notes=(Note.HELD,) if held else (),
     )
-    bounds = case.method.bound_optimum(case, answer) if case.reaches_target(answer) else None
+    bounds = case.bound_optimum(answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
         proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by={"now": target.proved_by})
@@ -275,7 +284,7 @@ def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found
 
 def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Found:
     """Find the answer on the way to a plan, with as many moves as the limit allows, and the moves that R3 forces."""
-    found = case.method.find_rebalance(case, plan, hold=hold)
+    found = find_rebalance(case, plan, hold=hold)
     most = case.limits.most_moves
     if most is None:
         return found
@@ -290,7 +299,7 @@ def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Fou
     order = tasks[np.lexsort((tasks, plan.active[tasks] != found.whole.active[tasks], leaves))]
     held = np.broadcast_to(hold, problem.T).copy()
     held[order[max(0, most - int((moved & ~free).sum())) :]] = True
-    return replace(case.method.find_rebalance(case, plan, hold=held), bounds={})
+    return replace(find_rebalance(case, plan, hold=held), bounds={})
 
 
 def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
@@ -363,19 +372,17 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
     to_balance_ms = estimate_to_balance(case.problem, situation.pace, step)
     if to_balance_ms is None:
         return step
-    price = Price(to_balance_ms // 1000, *situation.requests.offload)
-    is_over_share = count_too_many(case.shares, np.bincount(answer.active, minlength=case.problem.C)) > 0
-    may_stay = is_over_share and price.logged < OFF_S
-    options = find_offload_options(case.problem, plan, answer, price, may_stay=may_stay)
-    value = options.evaluate(case.shares, price, answer.active)
+    options = find_offload_options(case.problem, case.shares, plan, answer, to_balance_ms // 1000, situation.requests.offload)
+    value = options.evaluate(answer.active)
     bound: int | None = options.bound_moves()
     bounds = step.proofs.bounds["rebalance"]
     if value != bound:
-        found = case.method.find_offload(case, restrict_offload(options, case.limits.placements), plan, price)
-        if found is None:
+        if case.method.find_offload is None:
             return step
-        active, bound = found if case.allows_offload(options, found[0]) else (options.start, None)
-        if options.evaluate(case.shares, price, active) < value:
+        active, bound = case.method.find_offload(restrict_offload(options, case.limits.placements))
+        if not _may_move(case, answer.active, active):
+            active, bound = answer.active, None
+        if options.evaluate(active) < value:
             answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
             bounds = {}  # those of the goals after this one were of the answer without offload
     if bound is not None:
@@ -387,6 +394,13 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
         to_balance_ms=to_balance_ms,
         proofs=replace(step.proofs, bounds={**step.proofs.bounds, "rebalance": bounds}),
     )
+
+
+def _may_move(case: Case, start: IntArray, active: IntArray) -> bool:
+    """Return whether offload from actives (T,) to others keeps the limit on moves, or moves no more than R3 forces."""
+    most = case.limits.most_moves
+    forced, moved = (int(find_active_moves(case.problem, each).sum()) for each in (start, active))
+    return most is None or moved <= max(most, forced)
 
 
 def update_progress(situation: Situation) -> Progress:

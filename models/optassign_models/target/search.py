@@ -18,11 +18,11 @@ from optassign_models.policy.constants import (
     TOLD_APART_ROUNDS,
 )
 from optassign_models.problem import Placement, Problem
-from optassign_models.results import ProvedBy
+from optassign_models.results import Effort, ProvedBy, Solver
 from optassign_models.target.constraints import TargetProgram, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question
-from optassign_models.target.solver import Effort, Optimum, Solver, minimise_in_order
+from optassign_models.target.solver import Optimum, minimise_in_order
 from optassign_models.target.variables import Scope, hint_copies
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import takewhile
 
 import numpy as np
@@ -28,7 +27,7 @@ from optassign_models.policy.constants import (
     WHOLE_TOLERANCE,
 )
 from optassign_models.problem import FloatArray, IntArray
-from optassign_models.results import Deadline, ProvedBy
+from optassign_models.results import Deadline, Effort, ProvedBy, Solver
 from optassign_models.target.arrays import Matrix, is_whole
 from optassign_models.target.backends import MOST, Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
@@ -41,24 +40,6 @@ _GREATEST_WEIGHT = 1 << 30
 """The greatest cost of objectives that HiGHS minimises together. Its tolerances are absolute: the least must not vanish."""
 _EXACT_COST = 1 << 45
 """A cost for HiGHS is below this: the proof multiplies it by twelve, and sums a few of them, in int64."""
-
-
-class Solver(StrEnum):
-    """The solver of a target."""
-
-    AUTO = "auto"
-    CP_SAT = "cp-sat"
-    HIGHS = "highs"
-
-
-@dataclass(frozen=True)
-class Effort:
-    """The solver of a search, and its deadline."""
-
-    solver: Solver
-    deadline: Deadline
-    is_first_try: bool = True
-    """Under `auto`, CP-SAT may decide small programs; otherwise the relaxation goes first."""
 
 
 @dataclass(frozen=True, eq=False)

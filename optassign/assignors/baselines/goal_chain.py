@@ -20,7 +20,7 @@ Translated:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,8 +51,8 @@ from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.goals.default_order import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.constants import TIME_LIMIT
-from optassign_models.problem import Placement, Problem
-from optassign_models.rebalance import ChooseActives, rebalance
+from optassign_models.problem import Problem
+from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.inputs import RequestedLimits
@@ -85,7 +85,7 @@ class GoalChainAssignor:
         situation = read_situation(state)
         # It serves no limits; the report says so.
         situation = replace(situation, requests=replace(situation.requests, limits=RequestedLimits()))
-        return write_answer(state, situation, solve(situation, GoalChainMethod(situation)), NAME)
+        return write_answer(state, situation, solve(situation, make_chain_method(situation)), NAME)
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
@@ -93,11 +93,17 @@ class GoalChainAssignor:
         """Do nothing: the assignor keeps no state between calls."""
 
 
-class GoalChainMethod(Method):
-    """The stages, solved by the chain. Nothing is proven, so there are no bounds."""
+def make_chain_method(situation: Situation) -> Method:
+    """Return the method that solves the stages by the chain. Nothing is proven, so there are no bounds."""
+    order, chain = situation.requests.order, Chain(situation)
+    unknown = {goal: f"{NAME} does not know it" for goal in order.asked_for if goal not in _KNOWN}
+    return Method(order, chain.find_balanced_now, chain.place, find_unserved=lambda case, placed: unknown)
+
+
+class Chain:
+    """The chain, with the placement that its next search starts from."""
 
     def __init__(self, situation: Situation) -> None:
-        super().__init__(situation.requests.order)
         own = situation.problem.remembered_plan
         self._start = own if own is not None else find_surviving(situation)
         self._searched: ShareFamilies | None = None
@@ -122,12 +128,7 @@ class GoalChainMethod(Method):
         optimise((*chain, ActiveMovesGoal(costs, draft)), draft)
         return Found(draft.placement(), found_by=NAME)
 
-    def search_plan(self, case: Case) -> Found:
-        """Return Cruise Control's proposal, if it is balanced."""
-        placed = self.search_least_imbalance(case).whole
-        return Found(placed if case.reaches_target(placed) else None, found_by=NAME)
-
-    def search_least_imbalance(self, case: Case) -> Found:
+    def place(self, case: Case) -> Found:
         """Return Cruise Control's proposal, balanced or not. A search with other shares starts from it."""
         problem, forced, shares = case.problem, case.forced, case.target
         if shares is self._searched:
@@ -142,14 +143,6 @@ class GoalChainMethod(Method):
                 break
         self._searched, self._start = shares, draft.placement()
         return Found(self._start, found_by=NAME)
-
-    def choose_open_actives(self, case: Case) -> ChooseActives:
-        """Return the greedy choice: the chain has no goal for the moves towards a proposal."""
-        return choose_greedy_actives
-
-    def find_unserved(self, case: Case, placed: Placement) -> Mapping[str, str]:
-        """Return goals (a) and the weighted sum, with the reason."""
-        return {goal: f"{NAME} does not know it" for goal in self.order.asked_for if goal not in self._goals}
 
 
 def optimise(chain: Sequence[ChainGoal], draft: Draft, *, until_missed: bool = False) -> bool:

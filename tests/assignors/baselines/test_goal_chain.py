@@ -20,7 +20,7 @@ from optassign.assignors.baselines.chain_goals import (
     OneCopyPerClientGoal,
     RestoreWorkGoal,
 )
-from optassign.assignors.baselines.goal_chain import GoalChainMethod, make_balance_goals, make_plan_goals
+from optassign.assignors.baselines.goal_chain import make_balance_goals, make_chain_method, make_plan_goals
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.simulation.convergence import converge
@@ -31,6 +31,7 @@ from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.shares import ShareFamilies, compute_shares, count_copies
+from optassign_models.solving.method import make_case
 
 NAME = "goal-chain"
 LOG = 1_000
@@ -229,11 +230,11 @@ def test_the_chain_starts_from_its_last_result() -> None:
     for seed in range(10):
         state = generate("partial", 40, 6, 1, threads=(1, 4), seed=seed)
         situation = read_situation(state)
-        method = GoalChainMethod(situation)
-        case = method.make_case(situation.problem)
-        found = method.find_least_imbalance(case).whole
-        assert method.find_least_imbalance(case).whole is found, "nothing is searched twice"
-        assert method.find_least_imbalance(method.make_case(situation.problem)).whole.same_as(found), f"seed {seed}"
+        method = make_chain_method(situation)
+        case = make_case(method, situation.problem)
+        found = case.search_least_imbalance().whole
+        assert case.search_least_imbalance().whole is found, "nothing is searched twice"
+        assert make_case(method, situation.problem).search_least_imbalance().whole.same_as(found), f"seed {seed}"
 
 
 # ------------------------------------------------------------------------------------------------------------ the assignor
@@ -296,9 +297,9 @@ def test_the_goals_come_in_the_order_of_the_snapshot(goals: tuple[str, ...], pla
     }
     state = make_snapshot({"0_0": LOG, "0_1": LOG}, clients, options={"goals": goals})
     situation = read_situation(state)
-    method = GoalChainMethod(situation)
-    case = method.make_case(situation.problem)
-    plan = method.find_least_imbalance(case).whole
+    method = make_chain_method(situation)
+    case = make_case(method, situation.problem)
+    plan = case.search_least_imbalance().whole
     assert plan.active.tolist() == planned
 
 

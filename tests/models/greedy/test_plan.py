@@ -26,7 +26,8 @@ from optassign_models.problem import Placement, Problem
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares, count_copies
-from optassign_models.solving.solver_methods import TargetMethod
+from optassign_models.solving import method
+from optassign_models.solving.solver_methods import make_target_method
 
 SEEDS = range(300)
 BATCH = 30
@@ -91,7 +92,7 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
         impossible=solved.is_impossible,
         bounds=dict(zip((goal.name for goal in DEFAULT_ORDER), solved.bounds, strict=False)),
     )
-    case = TargetMethod(read_situation(state).requests.order, make_effort()).prepare_case(problem)
+    case = method.make_case(make_target_method(read_situation(state).requests.order, make_effort()), problem)
     now = find_answer_now(case, (ACTIVE_MOVES,))
     if pools:
         written, forced = prepare(problem)

@@ -16,8 +16,7 @@ from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_lo
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import Neighbourhoods, make_question_under_load, relax_under_load
 from optassign_models.problem import IntArray, Problem, make_placement
-from optassign_models.results import Deadline
-from optassign_models.target.solver import Effort, Solver
+from optassign_models.results import Deadline, Effort, Solver
 
 
 def make_loads(weight: list[float], threads: list[int]) -> LoadArrays:

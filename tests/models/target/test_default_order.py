@@ -15,10 +15,10 @@ from optassign.translating.snapshot import read_situation
 from optassign_benchmarks.grid import GRID, Spec, small_specs
 from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
+from optassign_models.results import Solver
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import solver, variables
 from optassign_models.target.search import TargetAnswer
-from optassign_models.target.solver import Solver
 
 
 def find(state: ApplicationState, which: Solver = Solver.AUTO, seconds: float | None = None) -> TargetAnswer:

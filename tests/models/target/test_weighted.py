@@ -22,10 +22,10 @@ from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import Problem
+from optassign_models.results import Solver
 from optassign_models.shares import compute_shares
 from optassign_models.target import variables
 from optassign_models.target.search import TargetAnswer
-from optassign_models.target.solver import Solver
 
 Weights = tuple[int, int, int]
 DEFAULT: Weights = (1_000, 100, 1)

@@ -10,12 +10,11 @@ from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER, GoalModel
 from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
-from optassign_models.results import Deadline
+from optassign_models.results import Deadline, Effort, Solver
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.method import Case
 from optassign_models.target.question import Question, express_in_changelogs, list_in_order, weigh
 from optassign_models.target.search import TargetAnswer, find_best
-from optassign_models.target.solver import Effort, Solver
 
 
 def assert_rules_kept(problem: Problem, placed: Placement) -> None:
