@@ -29,10 +29,6 @@ _LARGEST_COST = 1 << 61
 """Costs of paths, and the solver's own multiples of costs, have to stay below this to fit into int64."""
 
 
-class FlowError(RuntimeError):
-    """The solver gave something that is not an optimal flow, though the network is feasible."""
-
-
 class Network:
     """A network to which nodes and arcs are added in blocks."""
 
@@ -97,7 +93,7 @@ class Network:
 def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, supply: IntArray) -> IntArray | None:
     """Return (arcs,) the flow of least cost up to `high` that meets the supplies (nodes,) exactly; None if there is none.
 
-    FlowError if the solver ends in any other way.
+    RuntimeError if the solver ends in any other way.
     """
     if supply.sum() != 0:
         return None
@@ -115,14 +111,14 @@ def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: 
     if status == solver.INFEASIBLE:
         return None
     if status != solver.OPTIMAL:
-        raise FlowError(f"min-cost flow ended with {status}")
+        raise RuntimeError(f"min-cost flow ended with {status}")
     return solver.flows(np.arange(len(tail)))
 
 
 def _reduce_costs(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, flow: IntArray, nodes: int) -> IntArray:
     """Return (arcs,) the reduced costs by potentials that prove a flow optimal.
 
-    The potentials are shortest distances in the residual network, by the labels of Bellman and Ford. FlowError if they show
+    The potentials are shortest distances in the residual network, by the labels of Bellman and Ford. RuntimeError if they show
     that the flow is not optimal.
     """
     forward, backward = np.flatnonzero(flow < high), np.flatnonzero(flow > 0)
@@ -143,7 +139,7 @@ def _reduce_costs(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray
             break
         distance[reached[better]] = best[better]
     else:
-        raise FlowError("the flow is not optimal: a residual cycle has negative cost")
+        raise RuntimeError("the flow is not optimal: a residual cycle has negative cost")
     return cost + distance[tail] - distance[head]
 
 

@@ -50,14 +50,9 @@ class Progress:
         return np.where(self.keys[at] == keys, column[at], 0)
 
 
-@dataclass(frozen=True, eq=False)
-class Queue:
-    """The copies that want a warm-up slot."""
-
-    keys: IntArray
-    """(n,) task × C + client, in the order in which they are served."""
-    served: int
-    """How many of them, from the first on, have a slot in this rebalance."""
+Queue = tuple[IntArray, int]
+"""(n,) keys of the copies that want a warm-up slot, in the order in which they are served, and how many of them, from the first
+on, have one in this rebalance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +74,7 @@ def queue_warmups(
     progress: Progress,
     pace: RestorePace,
     *,
-    no_room: IntArray | None = None,
+    room: IntArray | None = None,
 ) -> Queue:
     """Return the plan's copies that this answer does not hold, in the order in which they get slots.
 
@@ -92,11 +87,11 @@ def queue_warmups(
     Args:
         under_way: keys of the warm-ups of the remembered answer, sorted.
         progress: of the copies waited for.
-        no_room: keys of copies that get no slot now; they come last.
+        room: (C,) offsets; copies that have no room even alone come last, unless they are under way.
     """
     C, rates, is_timed = problem.C, pace.rates, pace.is_timed
     keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
-    last = keys[:0] if no_room is None else np.intersect1d(keys, no_room)
+    last = keys[:0] if room is None else np.setdiff1d(keys[problem.end[keys // C] > room[keys % C]], under_way)
     keys = np.setdiff1d(keys, last, assume_unique=True) if len(last) else keys
     task, client = keys // C, keys % C
     lag, caught_up = problem.lag_of(keys), problem.rank_of(keys) == 0
@@ -128,7 +123,7 @@ def queue_warmups(
         here = order[places]
         spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served)
         order[places] = here[spread]
-    return Queue(np.concatenate([keys[order], last]), served)
+    return np.concatenate([keys[order], last]), served
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
@@ -199,36 +194,14 @@ def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> i
     return int(fits[np.argmax(left[fits])])
 
 
-@dataclass(frozen=True, eq=False)
-class Room:
-    """The room of each client in addition to its kept copies, by limits that count warm-ups and that the plan keeps."""
-
-    limits: Sequence[PlacementLimit]
-    left: IntArray
-    """(C,) offsets, by the strictest of the limits; less than 0 where there is too much already."""
-
-    def find_too_large(self, problem: Problem, keys: IntArray) -> IntArray:
-        """Return the keys among `keys` (n,) of copies that have no room even alone."""
-        return keys[problem.end[keys // problem.C] > self.left[keys % problem.C]]
-
-    def list_limits_of(self, client: IntArray) -> list[PlacementLimit]:
-        """Return the limits that are about some of these clients `client` (n,)."""
-        return [limit for limit in self.limits if limit.clients[client].any()]
-
-
-def measure_room(limits: Sequence[PlacementLimit], plan: Placement, answer: Placement) -> Room | None:
-    """Return the offsets that the answer leaves free on each client under the limits that count warm-ups and that the plan
-    keeps; None if there is no such limit.
-    """
-    binding = [limit for limit in limits if limit.counts_warmups and limit.is_kept(plan)]
-    if not binding:
-        return None
+def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArray:
+    """Return (C,) the offsets that the answer leaves free by the strictest of some limits; less than 0 beyond one of them."""
     most = np.iinfo(np.int64).max
-    return Room(binding, np.minimum.reduce([np.where(one.clients, one.most - one.weigh(answer), most) for one in binding]))
+    return np.minimum.reduce([np.where(limit.clients, limit.most - limit.weigh(answer), most) for limit in limits])
 
 
 def admit(
-    problem: Problem, line: Queue, room: Room, under_way: IntArray, progress: Progress, *, is_restoring: bool
+    problem: Problem, line: Queue, room: IntArray, under_way: IntArray, progress: Progress, *, is_restoring: bool
 ) -> tuple[Queue, IntArray, IntArray]:
     """Return the queue with slots only for copies that there is room for, as many as the queue serves.
 
@@ -236,19 +209,21 @@ def admit(
     restores either, room will never come: then the copy goes first that exceeds a limit by least.
 
     Args:
+        room: (C,) offsets.
         under_way: (n,) task × C + client of the warm-ups under way.
         is_restoring: copies in their places restore; after that, others may leave.
 
     Returns:
         The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of those without room yet.
     """
-    size, client = problem.end[line.keys // problem.C].tolist(), (line.keys % problem.C).tolist()
-    going = np.isin(line.keys, under_way).tolist()
-    is_stuck, is_caught_up = progress.find_idle_answers(line.keys) >= PATIENCE, problem.rank_of(line.keys) == 0
-    left = {c: int(room.left[c]) for c in set(client)}
+    keys, served = line
+    size, client = problem.end[keys // problem.C].tolist(), (keys % problem.C).tolist()
+    going = np.isin(keys, under_way).tolist()
+    is_stuck, is_caught_up = progress.find_idle_answers(keys) >= PATIENCE, problem.rank_of(keys) == 0
+    left = {c: int(room[c]) for c in set(client)}
     taken: list[int] = []
     for k, c in enumerate(client):
-        if len(taken) < line.served and (going[k] or size[k] <= left[c]):
+        if len(taken) < served and (going[k] or size[k] <= left[c]):
             taken.append(k)
             left[c] -= size[k]
     beyond: list[int] = []
@@ -258,5 +233,4 @@ def admit(
         taken = [*beyond, *taken][: problem.max_warmups]
     rest = sorted(set(range(len(client))).difference(taken))
     kept_back = [k for k in rest if size[k] > left[client[k]]]
-    keys = line.keys
-    return Queue(keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back]
+    return (keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.racks import RACK_TRAFFIC, Racks
-from optassign_models.goals.tags import TAG_SPREAD, Tags
+from optassign_models.goals.tags import list_tag_values
 from optassign_models.policy.constants import COMPARED_PAIRS, EARLIER_TAG, WEIGHED_TAGS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import ShareFamilies, count_copies
@@ -25,8 +25,9 @@ def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, 
 
     With `now`, copies change places only between clients of one rank, so that R3 and R5 are kept.
     """
-    tags, racks = problem.data_of(TAG_SPREAD.name, Tags), problem.data_of(RACK_TRAFFIC.name, Racks)
-    if (tags is None and racks is None) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
+    if (
+        not list_tag_values(problem) and problem.data_of(RACK_TRAFFIC.name, Racks) is None
+    ) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
     search = _Search(problem, shares, placed, now=now)
     while search.improve_all():
@@ -40,8 +41,7 @@ class _Search:
 
     def __init__(self, problem: Problem, shares: ShareFamilies, placed: Placement, *, now: bool) -> None:
         self._problem, self._shares, self._now, self._effort = problem, shares, now, COMPARED_PAIRS
-        tags, self._racks = problem.data_of(TAG_SPREAD.name, Tags), problem.data_of(RACK_TRAFFIC.name, Racks)
-        self._values = () if tags is None else tags.values
+        self._values, self._racks = list_tag_values(problem), problem.data_of(RACK_TRAFFIC.name, Racks)
         self._task = np.concatenate([np.arange(problem.T), placed.standby_task])
         self.client = np.concatenate([placed.active, placed.standby_client])
         self._is_active = np.arange(len(self._task)) < problem.T

@@ -24,7 +24,6 @@ from optassign.simulation.convergence import converge
 from optassign.translating.snapshot import read_situation
 from optassign_models.forced import find_forced
 from optassign_models.goals.disk import DISK, bound_state, even_out_state
-from optassign_models.goals.goal import EvaluatedPlan
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.shares import count_copies
 from optassign_models.target import search
@@ -40,7 +39,7 @@ GOALS: tuple[GoalName, ...] = (
 
 
 def count_state(problem: Problem, placed: Placement) -> int:
-    return DISK.evaluate(EvaluatedPlan(problem, find_forced(problem), placed))
+    return DISK.evaluate(problem, find_forced(problem), placed)
 
 
 def ask_for_disk(state: ApplicationState) -> ApplicationState:

@@ -109,14 +109,14 @@ def test_the_planners_slots_are_those_of_the_service(cases: list[Case]) -> None:
         step, problem = to_step(situation, answer), situation.problem
         assert step.plan is not None
         pace = situation.pace
-        queue = queue_warmups(
+        keys, served = queue_warmups(
             *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way, update_progress(situation)),
             RestorePace(pace.rates(), pace.is_timed),
         )
-        slots = np.sort(queue.keys[: queue.served])
+        slots = np.sort(keys[:served])
         assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
-        most = min(problem.max_warmups, len(queue.keys))
-        compared["all of them" if most == len(queue.keys) else "the first"] += 1
+        most = min(problem.max_warmups, len(keys))
+        compared["all of them" if most == len(keys) else "the first"] += 1
     assert min(compared[name] for name in ("all of them", "the first")) > 20, compared
 
 

@@ -46,10 +46,10 @@ def order(
     def placed(active: list[int]) -> Placement:
         return make_placement(np.array(active), NOTHING, problem.C)
 
-    keys = np.array(sorted(under_way), dtype=np.int64)
-    line = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), keys, progress, RestorePace())
-    assert line.served == min(len(line.keys), state.configs.max_warmup_replicas)
-    return [int(task) for task in line.keys // problem.C]
+    going = np.array(sorted(under_way), dtype=np.int64)
+    keys, served = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), going, progress, RestorePace())
+    assert served == min(len(keys), state.configs.max_warmup_replicas)
+    return [int(task) for task in keys // problem.C]
 
 
 def test_copies_under_way_come_first() -> None:
@@ -97,8 +97,8 @@ def test_state_at_risk_does_not_decide_if_it_is_soon_restored() -> None:
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
     for rate, second in ((100_000, 2), (1, 1)):
         rates = np.full(problem.C, rate)
-        line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace(rates))
-        assert (line.keys[:2] // problem.C).tolist() == [0, second]
+        keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace(rates))
+        assert (keys[:2] // problem.C).tolist() == [0, second]
 
 
 @pytest.mark.parametrize("is_timed", [True, False])
@@ -117,8 +117,8 @@ def test_state_at_risk_does_not_share_a_disk_if_follow_ups_are_timed(is_timed: b
     plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
     rates = np.full(problem.C, 10)
     shares = compute_shares(problem)
-    line = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, RestorePace(rates, is_timed=is_timed))
-    assert sorted((line.keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
+    keys, _ = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, RestorePace(rates, is_timed=is_timed))
+    assert sorted((keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
 
 
 def test_clients_restore_copies_that_end_together() -> None:
@@ -131,8 +131,8 @@ def test_clients_restore_copies_that_end_together() -> None:
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
     problem = read_situation(ApplicationState.model_validate(given)).problem
     plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
-    line = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace())
-    assert (line.keys[:2] // 4).tolist() == [0, 3]
+    keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace())
+    assert (keys[:2] // 4).tolist() == [0, 3]
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])

@@ -17,7 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
-from optassign_models.flows import FlowError, Network
+from optassign_models.flows import Network
 from optassign_models.problem import IntArray
 from optassign_models.results import Effort, Found
 from optassign_models.solving import heuristic_methods, solver_methods
@@ -48,7 +48,7 @@ def the_same_copies(one: TaskAssignment, other: TaskAssignment) -> bool:
 @pytest.mark.parametrize(
     "error",
     [
-        FlowError("not optimal"),
+        RuntimeError("not optimal"),
         ValueError("a negative supply"),
         RuntimeError("lost"),
         AssertionError("surprise"),
@@ -89,7 +89,7 @@ def test_greedy_answers_if_a_solver_fails(
 
 def test_greedy_calls_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*anything: object, **more: object) -> None:
-        raise FlowError("greedy asked a solver")
+        raise RuntimeError("greedy asked a solver")
 
     monkeypatch.setattr(Network, "solve", fails)
     monkeypatch.setattr(search, "minimise_in_order", fails)

@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 
 from optassign_models.forced import Forced
 from optassign_models.goals.default_order import DEFAULT_ORDER
-from optassign_models.goals.goal import EvaluatedPlan, GoalModel
+from optassign_models.goals.goal import GoalModel
 from optassign_models.problem import Placement, Problem
 
 __all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
@@ -20,8 +20,7 @@ __all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
 
 def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:
     """Return goal → value of a plan, in the order of `goals`. Less is better for all of them."""
-    placed = EvaluatedPlan(problem, forced, plan)
-    return {goal.name: goal.evaluate(placed) for goal in goals}
+    return {goal.name: goal.evaluate(problem, forced, plan) for goal in goals}
 
 
 def find_goals(names: Iterable[str]) -> tuple[GoalModel, ...]:

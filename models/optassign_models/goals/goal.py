@@ -4,36 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from optassign_models.forced import Forced, exact_sum
 from optassign_models.problem import IntArray, Placement, Problem
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluatedPlan:
-    """A plan, its problem and what R3 to R5 force in it. K is the number of active and standby copies of logged tasks."""
-
-    problem: Problem
-    forced: Forced
-    plan: Placement
-
-    @cached_property
-    def copy_keys(self) -> IntArray:
-        """(K,) task × C + client of each copy of a logged task, ascending."""
-        return self.plan.copy_keys(self.problem.C, self.problem.logged)
-
-    @cached_property
-    def paid(self) -> tuple[IntArray, IntArray]:
-        """(n,) keys of copies that cost what they cost on their clients, neither mandatory nor on cold tied clients. The second
-        value has (T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway."""
-        problem, forced, keys = self.problem, self.forced, self.copy_keys
-        task = keys // problem.C
-        is_tied = problem.look_up(keys, forced.tied, forced.pool_tied[task]) & forced.tie_not_caught_up[task]
-        beyond = np.maximum(np.bincount(task[is_tied], minlength=problem.T) - forced.choices, 0)
-        return keys[~problem.flag_of(keys, forced.mandatory) & ~is_tied], beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,23 +79,23 @@ class GoalModel:
     carries: Callable[[Problem], Carried | None] | None = None
     """The weights of copies, if the goal is a greatest sum; None where the snapshot does not say them."""
 
-    def evaluate(self, placed: EvaluatedPlan) -> int:
+    def evaluate(self, problem: Problem, forced: Forced, plan: Placement) -> int:
         """Return the goal's value of a plan, in whole units."""
-        value, problem = 0, placed.problem
+        value, copies = 0, plan.copy_keys(problem.C, problem.logged)
         if self.cost_per_copy is not None and self.forced_costs is not None:
-            (keys, beyond), (per_tie, paid) = placed.paid, self.forced_costs(placed.forced)
+            (keys, beyond), (per_tie, paid) = _find_paid(problem, forced, copies), self.forced_costs(forced)
             value += paid + exact_sum(self._price(problem, self.cost_per_copy, keys)) + exact_sum(per_tie, beyond)
         if self.cost_per_active is not None:
-            keys = np.arange(problem.T) * problem.C + placed.plan.active
+            keys = np.arange(problem.T) * problem.C + plan.active
             value += exact_sum(self._price(problem, self.cost_per_active, keys))
         if self.cost_per_standby is not None:
-            value += exact_sum(self._price(problem, self.cost_per_standby, placed.plan.standby_keys(problem.C)))
+            value += exact_sum(self._price(problem, self.cost_per_standby, plan.standby_keys(problem.C)))
         for of_client, gain in () if self.reaches is None else self.reaches(problem):
-            task, client = np.divmod(placed.copy_keys, problem.C)
+            task, client = np.divmod(copies, problem.C)
             reached = task * (problem.C + 1) + of_client[client]
             value -= gain * len(np.unique(reached[of_client[client] >= 0]))
         carried = None if self.carries is None else self.carries(problem)
-        return value if carried is None else value + carried.find_greatest(placed.plan, problem.C)
+        return value if carried is None else value + carried.find_greatest(plan, problem.C)
 
     def _price(self, problem: Problem, find_costs: Callable[[Problem], PairCosts], keys: IntArray) -> IntArray:
         """Return (n,) the cost of a copy on each pair `keys` (n,)."""
@@ -128,3 +103,15 @@ class GoalModel:
         if self.tells_apart is None or costs.pools.ndim == 1:
             return problem.look_up(keys, costs.columns, costs.pools[task])
         return problem.look_up(keys, costs.columns, costs.pools[task, self.tells_apart(problem)[client]])
+
+
+def _find_paid(problem: Problem, forced: Forced, keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return (n,) those of a plan's copies (K,) that cost what they cost on their clients: neither mandatory nor on cold tied
+    clients.
+
+    The second value has (T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway.
+    """
+    task = keys // problem.C
+    is_tied = problem.look_up(keys, forced.tied, forced.pool_tied[task]) & forced.tie_not_caught_up[task]
+    beyond = np.maximum(np.bincount(task[is_tied], minlength=problem.T) - forced.choices, 0)
+    return keys[~problem.flag_of(keys, forced.mandatory) & ~is_tied], beyond

@@ -6,8 +6,6 @@ of the second. So the goal is one number with a digit for each tag.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from optassign_models.goals.goal import GoalModel, Reached
@@ -15,19 +13,6 @@ from optassign_models.problem import IntArray, Problem
 
 _LARGEST = 1 << 60
 """Beyond, sums of a solver would leave int64."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tags:
-    """The goal's data from a snapshot."""
-
-    values: tuple[IntArray, ...]
-    """(C,) for each tag: the client's value, −1 for none."""
-
-    @property
-    def tell_apart(self) -> bool:
-        """Whether clients differ in the value of some tag. Tags of a single value place nothing."""
-        return any(bool(np.ptp(values)) for values in self.values)
 
 
 def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
@@ -43,9 +28,9 @@ def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
     return tuple(weights)
 
 
-def _list_values(problem: Problem) -> tuple[IntArray, ...]:
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    return () if tags is None else tags.values
+def list_tag_values(problem: Problem) -> tuple[IntArray, ...]:
+    """Return (C,) for each tag the client's value, −1 for none, as the snapshot's data for the goal have it."""
+    return problem.data_of(TAG_SPREAD.name, tuple) or ()
 
 
 def bound_by_numbers(problem: Problem) -> int:
@@ -58,10 +43,10 @@ def bound_by_numbers(problem: Problem) -> int:
 
 
 def _reaches(problem: Problem) -> tuple[Reached, ...]:
-    values = _list_values(problem)
+    values = list_tag_values(problem)
     weights = weigh_tags(int(problem.logged.sum()) * (problem.standbys + 1), len(values))
     return tuple(zip(values, weights, strict=True))
 
 
-TAG_SPREAD = GoalModel("tag_spread", tells_apart=lambda problem: problem.classify(_list_values(problem)), reaches=_reaches)
+TAG_SPREAD = GoalModel("tag_spread", tells_apart=lambda problem: problem.classify(list_tag_values(problem)), reaches=_reaches)
 GOALS = (TAG_SPREAD,)

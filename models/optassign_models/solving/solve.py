@@ -28,22 +28,15 @@ def solve(situation: Situation, method: Method) -> Step:
             held = hold_still(situation, case)
         return replace(held, seconds=clock.seconds, limited=_was_limited(case), given_way=given_way)
     with clock.stage("now"):
-        step = confirm_second_pass(situation, case) or keep_at_rest(situation, case) or answer_at_once(situation, case)
-    cases = [case]
+        step = confirm_second_pass(situation, case)
+    step, cases = step or _solve_within(situation, case, clock), [case]
     if step is None:
-        with clock.stage("plan"):
-            found = case.search_plan()
-        if found.placement is not None:
-            step = take_step(situation, case, choose_target(situation, case, found), clock)
-        else:
-            step, others = _solve_beyond_shares(situation, case, clock)
-            cases += others
+        step, others = _solve_beyond_shares(situation, case, clock)
+        cases += others
     placed = step.answer if step.plan is None else step.plan
-    why = next(
-        (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
-    )
-    weighs = method.order.is_weighted and method.effort is not None and case.search_plan().default_reason is None
-    weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
+    why = next((found.default_reason for each in cases for found in each.searched if found.default_reason is not None), None)
+    weighs = method.order.is_weighted and method.effort is not None and case.plan.default_reason is None
+    weighted_bound = case.plan.bounds.get(WEIGHTED_COST) if weighs else None
     measured = {} if case.load is None else case.load.bounds
     return replace(
         step,
@@ -58,7 +51,18 @@ def solve(situation: Situation, method: Method) -> Step:
 
 def _was_limited(case: Case) -> bool:
     """Return whether a limit ended some search for the case."""
-    return case.limited or any(found.limited for found in case.searched.values())
+    return case.limited or any(found.limited for found in case.searched)
+
+
+def _solve_within(situation: Situation, case: Case, clock: Clock) -> Step | None:
+    """Return the step by the stages from `now` on; None if no assignment was found inside the target of the case."""
+    with clock.stage("now"):
+        step = keep_at_rest(situation, case) or answer_at_once(situation, case)
+    if step is not None:
+        return step
+    with clock.stage("plan"):
+        found = case.plan
+    return None if found.placement is None else _go_to(situation, case, found, clock)
 
 
 def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tuple[Step, list[Case]]:
@@ -68,10 +72,12 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
     """
     with clock.stage("plan"):
         nearest = find_least_imbalance_plan(situation, case)
-    widened = case.widen_target_to(nearest)
-    cases, step = [widened], _solve_widened(situation, widened, nearest, clock)
-    for _ in range(MENDING_ROUNDS):
-        if step.plan is not None or step.followup:
+    cases: list[Case] = []
+    for rounds_left in range(MENDING_ROUNDS, -1, -1):
+        widened, found = case.widen_target_to(nearest), Found(nearest, found_by=FoundBy.GREEDY)
+        cases.append(widened)
+        step = _solve_within(situation, widened, clock) or _go_to(situation, widened, found, clock)
+        if step.plan is not None or step.followup or not rounds_left:
             break
         later = case.as_restored(step.answer)
         with clock.stage("plan"):
@@ -80,23 +86,13 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
         if better is None:
             break
         if case.may_be_plan(better):
-            found = Found(better, found_by=FoundBy.GREEDY)
-            return take_step(situation, case, choose_target(situation, case, found), clock), cases
-        widened = case.widen_target_to(better)
-        step = _solve_widened(situation, widened, better, clock)
-        cases.append(widened)
+            return _go_to(situation, case, Found(better, found_by=FoundBy.GREEDY), clock), cases
+        nearest = better
     return replace(step, notes=(Note.WIDENED, *step.notes)), cases
 
 
-def _solve_widened(situation: Situation, case: Case, nearest: Placement, clock: Clock) -> Step:
-    """Solve the stages from `now` on, in a case whose target is widened to the plan of least imbalance."""
-    with clock.stage("now"):
-        step = keep_at_rest(situation, case) or answer_at_once(situation, case)
-    if step is not None:
-        return step
-    with clock.stage("plan"):
-        found = case.search_plan()
-    found = found if found.placement is not None else Found(nearest, found_by=FoundBy.GREEDY)
+def _go_to(situation: Situation, case: Case, found: Found, clock: Clock) -> Step:
+    """Return the step to the plan that was found or to the remembered one (R11)."""
     return take_step(situation, case, choose_target(situation, case, found), clock)
 
 
@@ -115,7 +111,7 @@ def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
     Among equals the remembered plan comes first, then the assignment before. Otherwise placements of equal imbalance would take
     turns, each outside the shares that the other has widened.
     """
-    nearest = case.search_least_imbalance().whole
+    nearest = case.least_imbalance.whole
     for own in (case.problem.remembered_plan, situation.previous):
         if own is not None and case.breaks_no_more_limits(own, nearest) and case.has_no_more_imbalance(own, nearest):
             return own
@@ -127,11 +123,11 @@ def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
 
     later: the case of that rebalance.
     """
-    if not case.search_plan().impossible:
-        found = later.search_now().placement
+    if not case.plan.impossible:
+        found = later.balanced_now.placement
         if found is None or not case.may_be_plan(found):
-            found = later.search_plan().placement
+            found = later.plan.placement
         if found is not None and case.may_be_plan(found):
             return found
-    nearest = later.search_least_imbalance().whole
+    nearest = later.least_imbalance.whole
     return nearest if case.has_fewer_faults(nearest, answer) else None

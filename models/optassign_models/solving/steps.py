@@ -7,15 +7,15 @@ now, warm-ups, temporary offload, and the follow-up (R6, R8, R11).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from optassign_models.goals.default_order import RESTORE_WORK, count_active_moves, find_active_moves
 from optassign_models.goals.load import LOAD
-from optassign_models.goals.tags import TAG_SPREAD, Tags
-from optassign_models.limits import list_broken
+from optassign_models.goals.tags import TAG_SPREAD
+from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.offload import OFFLOAD, count_too_many, find_offload_options, restrict_offload, swap_roles
 from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
@@ -26,7 +26,7 @@ from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case, find_rebalance
 from optassign_models.solving.situation import Situation
 from optassign_models.ties import spread_failover, spread_lost
-from optassign_models.warmups import Progress, RestorePace, Room, admit, measure_room, queue_warmups
+from optassign_models.warmups import Progress, RestorePace, admit, measure_room, queue_warmups
 
 
 def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
@@ -107,7 +107,7 @@ def _is_not_worth_moving(situation: Situation, case: Case, previous: Placement) 
     if case.load is None:
         return False
     greatest, idle = case.load.measure(previous)
-    gain = greatest - case.load.loads.greatest_of(case.place().whole)
+    gain = greatest - case.load.loads.greatest_of(case.placed.whole)
     return idle <= case.load.idle and gain < situation.requests.min_gain
 
 
@@ -116,7 +116,7 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
     """
-    found = case.search_now()
+    found = case.balanced_now
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
@@ -221,8 +221,8 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
     Configured goals and limits may tell such copies apart: the placement is returned unchanged then.
     """
     problem, requests = situation.problem, situation.requests
-    tags = problem.data_of(TAG_SPREAD.name, Tags)
-    alike = set() if tags is None or tags.tell_apart else {TAG_SPREAD.name}
+    tags = problem.data_of(TAG_SPREAD.name, tuple)
+    alike = {TAG_SPREAD.name} if tags is not None and not any(map(np.ptp, tags)) else set()
     if set(requests.order.configured) - alike:
         return placed
     rates = situation.pace.rates()
@@ -311,22 +311,20 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     pace, limits = situation.pace, situation.requests.limits
     held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     restoring = held[problem.rank_of(held) > 0]
-    room = measure_room(limits.placements, plan, answer)
-    wanted = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
+    binding = [limit for limit in limits.placements if limit.counts_warmups and limit.is_kept(plan)]
+    room = measure_room(binding, answer) if binding else None
     is_timed = pace.is_timed and LOAD.name not in case.method.order.names
-    line = queue_warmups(
-        *(problem, case.shares, plan, answer, situation.under_way, progress),
-        RestorePace(pace.rates(), is_timed),
-        no_room=None if room is None else np.setdiff1d(room.find_too_large(problem, wanted), situation.under_way),
-    )
+    of_queue = problem, case.shares, plan, answer, situation.under_way, progress, RestorePace(pace.rates(), is_timed)
+    line = queue_warmups(*of_queue, room=room)
     kept_back = False
     notes: tuple[str, ...] = ()
     if room is not None:
         is_restoring = bool(np.any(progress.find_idle_answers(restoring) < PATIENCE))
         line, over_limit, without_room = admit(problem, line, room, situation.under_way, progress, is_restoring=is_restoring)
-        kept_back, notes = len(without_room) > 0, _note_room(situation, room, over_limit, without_room)
-    assigned = np.concatenate([line.keys[: line.served], restoring])
-    waiting = np.concatenate([assigned, line.keys[line.served :]])
+        kept_back, notes = len(without_room) > 0, _note_room(situation, binding, over_limit, without_room)
+    queue, served = line
+    assigned = np.concatenate([queue[:served], restoring])
+    waiting = np.concatenate([assigned, queue[served:]])
     idle = progress.find_idle_answers(waiting)
     # All had their turn, so that waiting is no use; or for so long nothing came nearer, whatever is still in the queue.
     given_up = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
@@ -334,9 +332,9 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
     keep = np.sort(waiting[np.isin(waiting, assigned) | (idle >= PATIENCE)])
     warmups = Warmups(
-        keys=np.sort(line.keys[: line.served]),
+        keys=np.sort(queue[:served]),
         waiting=waiting,
-        is_queue_left=line.served < len(line.keys),
+        is_queue_left=served < len(queue),
         waits_for_room=kept_back,
         stalled=stalled,
         progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep), progress.find_under_way(keep)),
@@ -345,12 +343,14 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     return replace(step, warmups=warmups, followup=followup, notes=(*step.notes, *notes))
 
 
-def _note_room(situation: Situation, room: Room, over_limit: IntArray, kept_back: IntArray) -> tuple[str, ...]:
+def _note_room(
+    situation: Situation, limits: Sequence[PlacementLimit], over_limit: IntArray, kept_back: IntArray
+) -> tuple[str, ...]:
     """Say which copies go beyond a limit on state, and how many wait for room (docs/reference/rules.md, "Limits")."""
     C, words, notes = situation.problem.C, situation.requests.limits.words or {}, []
 
     def name_limits(keys: IntArray) -> str:
-        return " and ".join(words[limit.name] for limit in room.list_limits_of(keys % C))
+        return " and ".join(words[limit.name] for limit in limits if limit.clients[keys % C].any())
 
     for key in over_limit.tolist():
         copy = f"{situation.inventory.tasks[key // C]} on {situation.inventory.clients[key % C]}"

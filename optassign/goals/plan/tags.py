@@ -10,14 +10,12 @@ from optassign.measuring.spread import count_tag_values, count_values_of_tags
 def _find_data(state: ApplicationState) -> object | None:
     import numpy as np  # only the model's data needs arrays
 
-    from optassign_models.goals.tags import Tags
-
     def number(values: list[str | None]) -> list[int]:
         place = {value: n for n, value in enumerate(sorted({value for value in values if value is not None}))}
         return [-1 if value is None else place[value] for value in values]
 
     tags = state.configs.rack_aware_assignment_tags
-    return Tags(tuple(np.array(number([c.tags.get(tag) for c in state.clients]), dtype=np.int64) for tag in tags))
+    return tuple(np.array(number([c.tags.get(tag) for c in state.clients]), dtype=np.int64) for tag in tags)
 
 
 def _bound_in_units(bound: Value, facts: Facts) -> Value:
