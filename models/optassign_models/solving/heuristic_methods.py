@@ -114,25 +114,25 @@ def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
     """
     return Method(
         order,
-        find_balanced_now=answer_under_load,
+        find_balanced_now=_answer_under_load,
         place=lambda case: Found(place_under_load(case), found_by=FoundBy.GREEDY),
-        find_unserved=find_unserved_under_load,
-        pose=partial(demand_load, tolerance),
+        find_unserved=_find_unserved_under_load,
+        pose=partial(_demand_load, tolerance),
     )
 
 
-def demand_load(tolerance: float, case: Case) -> Case:
+def _demand_load(tolerance: float, case: Case) -> Case:
     """Return the case with a greatest load as its target instead of shares."""
     return replace(case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance))
 
 
-def answer_under_load(case: Case) -> Found:
+def _answer_under_load(case: Case) -> Found:
     """Return the answer on the way to a plan that is found without a solver, if it is balanced already."""
     answer = find_rebalance(case, place_under_load(case)).whole
     return Found(answer if case.reaches_target(answer) else None, found_by=FoundBy.GREEDY)
 
 
-def find_unserved_under_load(case: Case, placed: Placement) -> Mapping[str, str]:
+def _find_unserved_under_load(case: Case, placed: Placement) -> Mapping[str, str]:
     """Return the goals asked for in addition to load and the default order → why a method without a solver does not serve
     them.
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from optassign_models.flows import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
@@ -26,14 +25,7 @@ from optassign_models.policy.constants import CP_SAT_VARIABLES, NEIGHBOURHOOD_CL
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.results import Deadline, Effort, Found, FoundBy, ProvedBy
 from optassign_models.shares import allow_any_counts
-from optassign_models.solving.heuristic_methods import (
-    answer_under_load,
-    demand_load,
-    find_unserved_under_load,
-    finish_under_load,
-    get_load,
-    place_under_load,
-)
+from optassign_models.solving.heuristic_methods import finish_under_load, get_load, make_load_method, place_under_load
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import (
     Case,
@@ -302,13 +294,14 @@ def expect_seconds_without_solver(problem: Problem) -> float:
 
 def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Effort) -> Method:
     """Return the method of load within a tolerance, then the goals that are asked for; of many pairs goals (b) to (f)."""
-    return Method(
-        order,
-        find_balanced_now=answer_under_load,
-        place=_place_by_solver,
-        find_unserved=_find_unserved_of_load,
+    method = make_load_method(order, tolerance)
+    return replace(
+        method,
         effort=effort,
-        pose=partial(_demand_lower_load, tolerance),
+        place=_place_by_solver,
+        # If pairs are few, one program serves all goals.
+        find_unserved=lambda case, placed: {} if has_few_pairs(case.problem) else method.find_unserved(case, placed),
+        pose=lambda case: _lower_load(method.pose(case), tolerance),
         search_limited_plan=_search_limited_load,
         find_least_imbalance=_find_any_that_keeps_limits,
         can_hold=_can_hold,
@@ -316,9 +309,8 @@ def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Eff
     )
 
 
-def _demand_lower_load(tolerance: float, case: Case) -> Case:
-    """Return the case with a greatest load as its target. In small groups CP-SAT lowers it where dealing leaves that open."""
-    case = demand_load(tolerance, case)
+def _lower_load(case: Case, tolerance: float) -> Case:
+    """Return the case; in small groups CP-SAT lowers the greatest load where dealing leaves that open."""
     if case.problem.T * case.problem.C > CP_SAT_VARIABLES:
         return case
     return replace(case, load=lower_target(case.problem, get_load(case), tolerance, case.effort.deadline))
@@ -417,11 +409,6 @@ def _bound_load(case: Case, now: Placement) -> dict[str, int] | None:
     if not goals or not has_few_pairs(case.problem):
         return {}
     return {} if _evaluate(case, now, goals) <= _evaluate(case, case.placed.whole, goals) else None
-
-
-def _find_unserved_of_load(case: Case, placed: Placement) -> Mapping[str, str]:
-    """Return nothing if pairs are few: one program serves all goals."""
-    return {} if has_few_pairs(case.problem) else find_unserved_under_load(case, placed)
 
 
 def _evaluate(case: Case, plan: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:
