@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from optassign_models.limits import PlacementLimit
 from optassign_models.policy.constants import PATIENCE, SOON_S, TOGETHER
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 from optassign_models.shares import ShareFamilies, count_copies
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
