@@ -64,6 +64,14 @@ def sort_unique(keys: IntArray) -> IntArray:
     return ordered[is_first]
 
 
+def find_sorted(ordered: IntArray, keys: IntArray) -> IntArray:
+    """Return (n,) the position of each key (n,) in an ascending array, or −1."""
+    if not len(ordered):
+        return np.full(len(keys), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+    return np.where(ordered[at] == keys, at, -1)
+
+
 def rank_within(group: IntArray) -> IntArray:
     """Return the number of earlier elements of the same group for each element (n,)."""
     order = np.argsort(group, kind="stable")
@@ -190,10 +198,7 @@ class Problem:
 
     def find(self, keys: IntArray) -> IntArray:
         """Return (n,) the column of each key (n,), or −1 for a client of the pool."""
-        if not len(self.col_keys):
-            return np.full(len(keys), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.col_keys, keys), len(self.col_keys) - 1)
-        return np.where(self.col_keys[at] == keys, at, -1)
+        return find_sorted(self.col_keys, keys)
 
     def look_up(self, keys: IntArray, of_columns: npt.NDArray[Any], of_pool: npt.NDArray[Any] | bool | int) -> npt.NDArray[Any]:
         """Return (n,) what is known of each pair `keys` (n,): `of_columns` (A,) or, for clients of the pool, `of_pool` (n,)."""

@@ -24,7 +24,16 @@ from optassign_models.policy.constants import (
     LOST_WORK,
     ROUNDS,
 )
-from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement, rank_within
+from optassign_models.problem import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Placement,
+    Problem,
+    find_sorted,
+    make_placement,
+    rank_within,
+)
 
 
 def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Placement:
@@ -119,10 +128,7 @@ class _LostTrades:
         """Return (n,) whether t and each of `others` would have no state and no standby in the other's place."""
         C = self._problem.C
         keys = np.concatenate([t * C + self.active[others], others * C + self.active[t]])
-        # Sorted, so that looking all of them up takes no longer where there are many.
-        at = np.minimum(np.searchsorted(self._standbys, keys), max(0, len(self._standbys) - 1))
-        has_standby = self._standbys[at] == keys if len(self._standbys) else np.zeros(len(keys), dtype=np.bool_)
-        is_free = (self._problem.find(keys) < 0) & ~has_standby
+        is_free = (self._problem.find(keys) < 0) & (find_sorted(self._standbys, keys) < 0)
         return np.asarray(is_free.reshape(2, -1).all(axis=0))
 
     def _apply(self, t: int, other: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from optassign_models.limits import PlacementLimit
 from optassign_models.policy.constants import PATIENCE, SOON_S, TOGETHER
-from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, find_sorted
 from optassign_models.shares import ShareFamilies, count_copies
 
 
@@ -34,17 +34,11 @@ class Progress:
 
     def find_idle_answers(self, keys: IntArray) -> IntArray:
         """Return (n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
-        return self._find(self.idle, keys)
+        return np.append(self.idle, 0)[find_sorted(self.keys, keys)]
 
     def find_under_way(self, keys: IntArray) -> IntArray:
         """Return (n,) `under_way_ms` of each key of `keys` (n,); 0 for copies that are assigned for the first time."""
-        return self._find(self.under_way_ms, keys)
-
-    def _find(self, column: IntArray, keys: IntArray) -> IntArray:
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, column[at], 0)
+        return np.append(self.under_way_ms, 0)[find_sorted(self.keys, keys)]
 
 
 Queue = tuple[IntArray, int]
