@@ -47,9 +47,12 @@ on, have one in this rebalance."""
 
 
 @dataclass(frozen=True, eq=False)
-class RestorePace:
-    """The rates at which clients restore, as far as they are known."""
+class Restoring:
+    """The copies that the plan waits for, and the rates at which clients restore, as far as they are known."""
 
+    under_way: IntArray
+    """(n,) task × C + client of the warm-ups of the remembered answer, sorted."""
+    progress: Progress
     rates: IntArray | None = None
     """(C,) offsets per second that clients restore; None where no rate is known."""
     is_timed: bool = False
@@ -61,10 +64,7 @@ def queue_warmups(
     shares: ShareFamilies,
     plan: Placement,
     answer: Placement,
-    under_way: IntArray,
-    progress: Progress,
-    pace: RestorePace,
-    *,
+    restoring: Restoring,
     room: IntArray | None = None,
 ) -> Queue:
     """Return the plan's copies that this answer does not hold, in the order in which they get slots.
@@ -75,12 +75,9 @@ def queue_warmups(
     restore, if that is more than its share, otherwise a copy that ends with the others; an active that offloads the client
     furthest above its share; least lag; least key.
 
-    Args:
-        under_way: keys of the warm-ups of the remembered answer, sorted.
-        progress: of the copies waited for.
-        room: (C,) offsets; copies that have no room even alone come last, unless they are under way.
+    `room`: (C,) offsets; copies that have no room even alone come last, unless they are under way.
     """
-    C, rates, is_timed = problem.C, pace.rates, pace.is_timed
+    C, under_way, rates, is_timed = problem.C, restoring.under_way, restoring.rates, restoring.is_timed
     keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
     last = keys[:0] if room is None else np.setdiff1d(keys[problem.end[keys // C] > room[keys % C]], under_way)
     keys = np.setdiff1d(keys, last, assume_unique=True) if len(last) else keys
@@ -90,7 +87,7 @@ def queue_warmups(
     counts = count_copies(problem, answer)
     over = np.maximum(counts.active - shares.active.high, 0) / problem.threads
     overload = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
-    stuck = progress.find_idle_answers(keys) >= PATIENCE
+    stuck = restoring.progress.find_idle_answers(keys) >= PATIENCE
     going = np.isin(keys, under_way)
     leaving = _find_leaving(problem, answer)[task]
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
@@ -192,7 +189,7 @@ def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArra
 
 
 def admit(
-    problem: Problem, line: Queue, room: IntArray, under_way: IntArray, progress: Progress, *, is_restoring: bool
+    problem: Problem, line: Queue, room: IntArray, restoring: Restoring, *, may_wait: bool
 ) -> tuple[Queue, IntArray, IntArray]:
     """Return the queue with slots only for copies that there is room for, as many as the queue serves.
 
@@ -201,16 +198,15 @@ def admit(
 
     Args:
         room: (C,) offsets.
-        under_way: (n,) task × C + client of the warm-ups under way.
-        is_restoring: copies in their places restore; after that, others may leave.
+        may_wait: copies in their places restore; after that, others may leave.
 
     Returns:
         The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of those without room yet.
     """
     keys, served = line
     size, client = problem.end[keys // problem.C].tolist(), (keys % problem.C).tolist()
-    going = np.isin(keys, under_way).tolist()
-    is_stuck, is_caught_up = progress.find_idle_answers(keys) >= PATIENCE, problem.rank_of(keys) == 0
+    going = np.isin(keys, restoring.under_way).tolist()
+    is_stuck, is_caught_up = restoring.progress.find_idle_answers(keys) >= PATIENCE, problem.rank_of(keys) == 0
     left = {c: int(room[c]) for c in set(client)}
     taken: list[int] = []
     for k, c in enumerate(client):
@@ -218,7 +214,7 @@ def admit(
             taken.append(k)
             left[c] -= size[k]
     beyond: list[int] = []
-    if problem.max_warmups and not is_restoring and (is_stuck | is_caught_up)[taken].all():
+    if problem.max_warmups and not may_wait and (is_stuck | is_caught_up)[taken].all():
         others = [k for k in sorted(set(range(len(client))).difference(taken)) if not is_stuck[k]]
         beyond = sorted(others, key=lambda k: (is_caught_up[k], size[k] - left[client[k]]))[:1]
         taken = [*beyond, *taken][: problem.max_warmups]

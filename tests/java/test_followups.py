@@ -24,7 +24,7 @@ from optassign_models.shares import compute_shares
 from optassign_models.solving.followups import choose_delay, estimate_to_balance
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.steps import update_progress
-from optassign_models.warmups import RestorePace, queue_warmups
+from optassign_models.warmups import Restoring, queue_warmups
 
 Given = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
@@ -109,10 +109,8 @@ def test_the_planners_slots_are_those_of_the_service(cases: list[Case]) -> None:
         step, problem = to_step(situation, answer), situation.problem
         assert step.plan is not None
         pace = situation.pace
-        keys, served = queue_warmups(
-            *(problem, compute_shares(problem), step.plan, step.answer, situation.under_way, update_progress(situation)),
-            RestorePace(pace.rates(), pace.is_timed),
-        )
+        restoring = Restoring(situation.under_way, update_progress(situation), pace.rates(), pace.is_timed)
+        keys, served = queue_warmups(problem, compute_shares(problem), step.plan, step.answer, restoring)
         slots = np.sort(keys[:served])
         assert step.warmups.keys.tolist() == slots.tolist(), f"{case.where}: the fallback's slots and the service's"
         most = min(problem.max_warmups, len(keys))

@@ -13,7 +13,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.policy.constants import PATIENCE
 from optassign_models.problem import Placement, make_placement
 from optassign_models.shares import compute_shares
-from optassign_models.warmups import Progress, RestorePace, queue_warmups
+from optassign_models.warmups import Progress, Restoring, queue_warmups
 
 NOTHING = np.zeros(0, dtype=np.int64)
 NO_PROGRESS = Progress(NOTHING, NOTHING, NOTHING, NOTHING)
@@ -47,7 +47,7 @@ def order(
         return make_placement(np.array(active), NOTHING, problem.C)
 
     going = np.array(sorted(under_way), dtype=np.int64)
-    keys, served = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), going, progress, RestorePace())
+    keys, served = queue_warmups(problem, compute_shares(problem), placed(plan), placed(answer), Restoring(going, progress))
     assert served == min(len(keys), state.configs.max_warmup_replicas)
     return [int(task) for task in keys // problem.C]
 
@@ -97,7 +97,7 @@ def test_state_at_risk_does_not_decide_if_it_is_soon_restored() -> None:
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
     for rate, second in ((100_000, 2), (1, 1)):
         rates = np.full(problem.C, rate)
-        keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace(rates))
+        keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, Restoring(np.array([1]), NO_PROGRESS, rates))
         assert (keys[:2] // problem.C).tolist() == [0, second]
 
 
@@ -117,7 +117,7 @@ def test_state_at_risk_does_not_share_a_disk_if_follow_ups_are_timed(is_timed: b
     plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
     rates = np.full(problem.C, 10)
     shares = compute_shares(problem)
-    keys, _ = queue_warmups(problem, shares, plan, answer, NOTHING, NO_PROGRESS, RestorePace(rates, is_timed=is_timed))
+    keys, _ = queue_warmups(problem, shares, plan, answer, Restoring(NOTHING, NO_PROGRESS, rates, is_timed=is_timed))
     assert sorted((keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
 
 
@@ -131,7 +131,7 @@ def test_clients_restore_copies_that_end_together() -> None:
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
     problem = read_situation(ApplicationState.model_validate(given)).problem
     plan, answer = make_placement(np.array([1, 2, 2, 3]), NOTHING, 4), make_placement(np.zeros(4, dtype=np.int64), NOTHING, 4)
-    keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, np.array([1]), NO_PROGRESS, RestorePace())
+    keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, Restoring(np.array([1]), NO_PROGRESS))
     assert (keys[:2] // 4).tolist() == [0, 3]
 
 

@@ -26,7 +26,7 @@ from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case, find_rebalance
 from optassign_models.solving.situation import Situation
 from optassign_models.ties import spread_failover, spread_lost
-from optassign_models.warmups import Progress, RestorePace, admit, measure_room, queue_warmups
+from optassign_models.warmups import Progress, Restoring, admit, measure_room, queue_warmups
 
 
 def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
@@ -310,20 +310,20 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     progress = update_progress(situation)
     pace, limits = situation.pace, situation.requests.limits
     held = np.intersect1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
-    restoring = held[problem.rank_of(held) > 0]
+    in_place = held[problem.rank_of(held) > 0]
     binding = [limit for limit in limits.placements if limit.counts_warmups and limit.is_kept(plan)]
     room = measure_room(binding, answer) if binding else None
     is_timed = pace.is_timed and LOAD.name not in case.method.order.names
-    of_queue = problem, case.shares, plan, answer, situation.under_way, progress, RestorePace(pace.rates(), is_timed)
-    line = queue_warmups(*of_queue, room=room)
+    restoring = Restoring(situation.under_way, progress, pace.rates(), is_timed)
+    line = queue_warmups(problem, case.shares, plan, answer, restoring, room)
     kept_back = False
     notes: tuple[str, ...] = ()
     if room is not None:
-        is_restoring = bool(np.any(progress.find_idle_answers(restoring) < PATIENCE))
-        line, over_limit, without_room = admit(problem, line, room, situation.under_way, progress, is_restoring=is_restoring)
+        may_wait = bool(np.any(progress.find_idle_answers(in_place) < PATIENCE))
+        line, over_limit, without_room = admit(problem, line, room, restoring, may_wait=may_wait)
         kept_back, notes = len(without_room) > 0, _note_room(situation, binding, over_limit, without_room)
     queue, served = line
-    assigned = np.concatenate([queue[:served], restoring])
+    assigned = np.concatenate([queue[:served], in_place])
     waiting = np.concatenate([assigned, queue[served:]])
     idle = progress.find_idle_answers(waiting)
     # All had their turn, so that waiting is no use; or for so long nothing came nearer, whatever is still in the queue.
