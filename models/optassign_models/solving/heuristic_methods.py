@@ -59,9 +59,9 @@ def _search_greedy_plan(case: Case) -> Found:
 
     Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
     """
-    plans = [plan for plan in (case.placed.whole,) if case.reaches_target(plan)]
+    plans = [plan for plan in (case.search_placement().whole,) if case.reaches_target(plan)]
     if not plans or _count_missing_zones(case, plans[0]) > _least_missing_zones(case):
-        now = case.balanced_now.placement
+        now = case.search_now().placement
         swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
         plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
     return Found(min(plans, key=partial(_count_missing_zones, case), default=None), found_by=FoundBy.GREEDY)
@@ -69,7 +69,7 @@ def _search_greedy_plan(case: Case) -> Found:
 
 def _search_again(case: Case, free: Found) -> Found:
     """Return the plan of little imbalance that keeps the limits, if it is balanced."""
-    placed = case.least_imbalance.whole
+    placed = case.search_least_imbalance().whole
     return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
 
@@ -86,7 +86,7 @@ def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
     """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
     missing, others = _count_missing_zones(case, now), [case.problem.remembered_plan]
     if missing > _least_missing_zones(case):
-        others.append(case.plan.placement)
+        others.append(case.search_plan().placement)
     return {} if all(missing <= _count_missing_zones(case, each) for each in others if each is not None) else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Case:
     to R5 decide where copies are."""
     limited: bool = field(default=False, kw_only=True)
     """A limit ended a search that chose among the limits."""
+    searched: dict[str, Found] = field(default_factory=dict, init=False)
+    """Name of a search → its result, for searches that were made."""
 
     @property
     def effort(self) -> Effort:
@@ -50,30 +52,27 @@ class Case:
         assert self.method.effort is not None
         return self.method.effort
 
-    @cached_property
-    def balanced_now(self) -> Found:
-        """The assignment balanced now that the method finds."""
-        return self.method.find_balanced_now(self)
+    def search_now(self) -> Found:
+        """Return the assignment balanced now that the method finds."""
+        return self._search_once("now", self.method.find_balanced_now)
 
-    @cached_property
-    def plan(self) -> Found:
-        """The plan that the method finds."""
-        return find_plan(self)
+    def search_plan(self) -> Found:
+        """Return the plan that the method finds."""
+        return self._search_once("plan", find_plan)
 
-    @cached_property
-    def least_imbalance(self) -> Found:
-        """The placement of little imbalance that the method finds and that keeps the limits."""
-        return self.method.find_least_imbalance(self)
+    def search_least_imbalance(self) -> Found:
+        """Return the placement of little imbalance that the method finds and that keeps the limits."""
+        return self._search_once("least imbalance", self.method.find_least_imbalance)
 
-    @cached_property
-    def placed(self) -> Found:
-        """The placement of little imbalance that the method finds, whatever the limits say."""
-        return self.method.place(self)
+    def search_placement(self) -> Found:
+        """Return the placement of little imbalance that the method finds, whatever the limits say."""
+        return self._search_once("placement", self.method.place)
 
-    @property
-    def searched(self) -> list[Found]:
-        """The results of the searches that were made."""
-        return [found for found in vars(self).values() if isinstance(found, Found)]
+    def _search_once(self, name: str, search: Callable[[Case], Found]) -> Found:
+        """Return the result of a search, which is made the first time that this name is asked for."""
+        if name not in self.searched:
+            self.searched[name] = search(self)
+        return self.searched[name]
 
     def reaches_target(self, answer: Placement) -> bool:
         """Return whether every count is inside the shares that are demanded, or the load is balanced."""
@@ -177,7 +176,7 @@ def find_plan(case: Case) -> Found:
 
 def take_balanced(case: Case) -> Found:
     """Return the method's placement of little imbalance, if it is inside the target."""
-    found = case.placed
+    found = case.search_placement()
     return found if case.reaches_target(found.whole) else replace(found, placement=None)
 
 
@@ -195,7 +194,7 @@ def mend_least_imbalance(case: Case) -> Found:
     """
     best, limited = None, False
     for _ in range(1 + MENDING_ROUNDS if case.limits.placements else 1):
-        found = (case if best is None else case.as_restored(best)).placed
+        found = (case if best is None else case.as_restored(best)).search_placement()
         limited |= found.limited
         mended = mend(case.problem, case.target, case.limits.placements, found.whole)
         if best is not None and not case.has_fewer_faults(mended, best):
@@ -263,7 +262,7 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
     case, limits = method.pose(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
     if not limits.placements or not problem.T:
         return replace(case, limits=replace(limits, placements=()))
-    start = case.placed
+    start = case.search_placement()
 
     def can_hold(some: Sequence[PlacementLimit]) -> bool | None:
         """Return whether some placement keeps these limits; None where that was not found out."""

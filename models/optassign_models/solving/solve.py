@@ -34,9 +34,11 @@ def solve(situation: Situation, method: Method) -> Step:
         step, others = _solve_beyond_shares(situation, case, clock)
         cases += others
     placed = step.answer if step.plan is None else step.plan
-    why = next((found.default_reason for each in cases for found in each.searched if found.default_reason is not None), None)
-    weighs = method.order.is_weighted and method.effort is not None and case.plan.default_reason is None
-    weighted_bound = case.plan.bounds.get(WEIGHTED_COST) if weighs else None
+    why = next(
+        (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
+    )
+    weighs = method.order.is_weighted and method.effort is not None and case.search_plan().default_reason is None
+    weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
     measured = {} if case.load is None else case.load.bounds
     return replace(
         step,
@@ -51,7 +53,7 @@ def solve(situation: Situation, method: Method) -> Step:
 
 def _was_limited(case: Case) -> bool:
     """Return whether a limit ended some search for the case."""
-    return case.limited or any(found.limited for found in case.searched)
+    return case.limited or any(found.limited for found in case.searched.values())
 
 
 def _solve_within(situation: Situation, case: Case, clock: Clock) -> Step | None:
@@ -61,7 +63,7 @@ def _solve_within(situation: Situation, case: Case, clock: Clock) -> Step | None
     if step is not None:
         return step
     with clock.stage("plan"):
-        found = case.plan
+        found = case.search_plan()
     return None if found.placement is None else _go_to(situation, case, found, clock)
 
 
@@ -111,7 +113,7 @@ def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
     Among equals the remembered plan comes first, then the assignment before. Otherwise placements of equal imbalance would take
     turns, each outside the shares that the other has widened.
     """
-    nearest = case.least_imbalance.whole
+    nearest = case.search_least_imbalance().whole
     for own in (case.problem.remembered_plan, situation.previous):
         if own is not None and case.breaks_no_more_limits(own, nearest) and case.has_no_more_imbalance(own, nearest):
             return own
@@ -123,11 +125,11 @@ def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
 
     later: the case of that rebalance.
     """
-    if not case.plan.impossible:
-        found = later.balanced_now.placement
+    if not case.search_plan().impossible:
+        found = later.search_now().placement
         if found is None or not case.may_be_plan(found):
-            found = later.plan.placement
+            found = later.search_plan().placement
         if found is not None and case.may_be_plan(found):
             return found
-    nearest = later.least_imbalance.whole
+    nearest = later.search_least_imbalance().whole
     return nearest if case.has_fewer_faults(nearest, answer) else None

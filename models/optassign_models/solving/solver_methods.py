@@ -138,7 +138,7 @@ def make_question(case: Case) -> Question | None:
     """
     if case.load is None:
         return _ask_for_plan(case)
-    return _ask_under_load(case, case.placed.whole, case.limits.placements) if has_few_pairs(case.problem) else None
+    return _ask_under_load(case, case.search_placement().whole, case.limits.placements) if has_few_pairs(case.problem) else None
 
 
 def _ask_for_plan(case: Case) -> Question:
@@ -197,7 +197,7 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
     order = case.method.order
     if order.is_weighted:
         return is_within_a_little(_weigh(case, own), _weigh(case, found))
-    if case.plan.default_reason is None and order.asked_for:
+    if case.search_plan().default_reason is None and order.asked_for:
         if not _is_as_good(case, own, found):
             return False
         (first,) = find_goals(order.names[:1])
@@ -210,13 +210,13 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
 def _bound_configured(case: Case, now: Placement) -> dict[str, int] | None:
     """Return bounds of goals (a) where they, or the weighted sum, are as good as in the plan; otherwise None."""
     if case.method.order.is_weighted:
-        best = case.plan.placement
+        best = case.search_plan().placement
         return {} if best is not None and _weigh(case, now) <= _weigh(case, best) else None
     values, bounds = _value_configured(case, now), dict.fromkeys(case.method.order.configured, 0)
     if TAG_SPREAD.name in bounds:
         bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
     if values != bounds:
-        found = case.plan
+        found = case.search_plan()
         if found.placement is not None and not _is_as_good(case, now, found.placement):
             return None
         bounds |= {goal: bound for goal, bound in found.bounds.items() if goal in values}
@@ -243,7 +243,7 @@ def _find_unserved(case: Case, placed: Placement) -> Mapping[str, str]:
     left_out = [goal.name for goal in goals if goal.carries is not None and goal.name in order.asked_for]
     if order.is_weighted or has_few_pairs(case.problem) or not left_out:
         return {}
-    values, bounds = evaluate(case.problem, case.forced, placed, goals), case.plan.bounds
+    values, bounds = evaluate(case.problem, case.forced, placed, goals), case.search_plan().bounds
     return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
 
 
@@ -408,7 +408,7 @@ def _bound_load(case: Case, now: Placement) -> dict[str, int] | None:
     goals = tuple(goal for goal in _list_goals(case) if goal.name in case.method.order.configured)
     if not goals or not has_few_pairs(case.problem):
         return {}
-    return {} if _evaluate(case, now, goals) <= _evaluate(case, case.placed.whole, goals) else None
+    return {} if _evaluate(case, now, goals) <= _evaluate(case, case.search_placement().whole, goals) else None
 
 
 def _evaluate(case: Case, plan: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:

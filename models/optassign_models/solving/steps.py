@@ -107,7 +107,7 @@ def _is_not_worth_moving(situation: Situation, case: Case, previous: Placement) 
     if case.load is None:
         return False
     greatest, idle = case.load.measure(previous)
-    gain = greatest - case.load.loads.greatest_of(case.placed.whole)
+    gain = greatest - case.load.loads.greatest_of(case.search_placement().whole)
     return idle <= case.load.idle and gain < situation.requests.min_gain
 
 
@@ -116,7 +116,7 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
 
     The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
     """
-    found = case.balanced_now
+    found = case.search_now()
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
