@@ -72,8 +72,7 @@ final class ActivesFirst {
         List<Answer.Progress> progress = result.progress().stream()
                 .filter(copy -> !waiting.contains(name(copy.task(), copy.processId())))
                 .toList();
-        return new RebalancePlanner.Result(
-                placement, result.plan(), result.followup().withProgress(progress));
+        return result.withCopies(placement, result.plan(), progress);
     }
 
     private static int[] without(int[] clients, int c) {

@@ -116,7 +116,7 @@ final class LeavingProcesses {
                 leaving.keep(t, c, before, placement);
             }
         }
-        return new RebalancePlanner.Result(placement, plan, result.followup());
+        return result.withCopies(placement, plan, result.progress());
     }
 
     /** Keeps the copies of a task whose active is not lost, and replaces its lost standbys. */

@@ -241,8 +241,7 @@ final class Planning {
                 plan.active(),
                 plan.standby(),
                 Placement.empty(plan.active().length).warmup());
-        return new RebalancePlanner.Result(
-                copies, null, new RebalancePlanner.Followup(-1, List.of(), false, result.pace(), -1));
+        return new RebalancePlanner.Result(copies, null, -1, List.of(), false, result.pace(), -1);
     }
 
     private GroupMemory.Remembered toRemember(

@@ -74,10 +74,10 @@ class FaultsTest {
                 throwing(new OutOfMemoryError()),
                 throwing(new NoClassDefFoundError()),
                 Arguments.of("no result", (Planning.Planner) (snapshot, last) -> null),
-                Arguments.of("no placement", (Planning.Planner)
-                        (snapshot, last) -> new RebalancePlanner.Result(null, null, RebalancePlanner.Followup.NONE)),
-                Arguments.of("of another group", (Planning.Planner) (snapshot, last) ->
-                        new RebalancePlanner.Result(Placement.empty(3), null, RebalancePlanner.Followup.NONE)),
+                Arguments.of(
+                        "no placement", (Planning.Planner) (snapshot, last) -> new RebalancePlanner.Result(null, null)),
+                Arguments.of("of another group", (Planning.Planner)
+                        (snapshot, last) -> new RebalancePlanner.Result(Placement.empty(3), null)),
                 spoilt("everything on one", (snapshot, answer) -> {
                     Arrays.fill(answer.active(), 0);
                     Arrays.fill(answer.standby(), new int[] {0});

@@ -70,12 +70,12 @@ class OpinionRequestsTest {
             now.active()[t] = snapshot.owners(t).length == 0 ? t % 2 : snapshot.owners(t)[0];
         }
         if (snapshot.clientCount() == 2) {
-            return new RebalancePlanner.Result(now, null, RebalancePlanner.Followup.NONE);
+            return new RebalancePlanner.Result(now, null);
         }
         Placement plan = Placement.empty(snapshot.taskCount());
         System.arraycopy(now.active(), 0, plan.active(), 0, snapshot.taskCount());
         LAST_FOUR.forEach(task -> plan.active()[snapshot.taskIndex(task)] = 2);
-        return new RebalancePlanner.Result(now, plan, RebalancePlanner.Followup.NONE);
+        return new RebalancePlanner.Result(now, plan);
     };
 
     private OptassignGroupAssignor newAssignor(String url, int timeoutMs) {

@@ -23,6 +23,12 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return new Placement(active, standby, warmup);
     }
 
+    /** Creates a placement with these actives, without other copies. */
+    public static Placement ofActives(int[] active) {
+        Placement empty = empty(active.length);
+        return new Placement(active.clone(), empty.standby, empty.warmup);
+    }
+
     /** Returns a placement with the same copies, which may be changed independently. */
     public Placement copy() {
         return new Placement(active.clone(), standby.clone(), warmup.clone());
@@ -41,10 +47,7 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return Arrays.binarySearch(warmup[t], c) >= 0;
     }
 
-    /**
-     * Returns whether client c has the active or a standby of task t. A warm-up does not count: it is there for a while
-     * only.
-     */
+    /** Returns whether client c has the active or a standby of task t; warm-ups, which pass, do not count. */
     public boolean hasCopy(int t, int c) {
         return active[t] == c || hasStandby(t, c);
     }

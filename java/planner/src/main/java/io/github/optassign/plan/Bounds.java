@@ -19,11 +19,7 @@ record Bounds(MinCostFlow flow, boolean isSoft) {
     /** The level of the costs of pairs. */
     static final int COSTS = 2;
 
-    /**
-     * Adds arcs for a count. Bounds below 0 are exceeded by pairs that do not change.
-     *
-     * @param reach the greatest count that there can be
-     */
+    /** Adds arcs for a count up to {@code reach}. Bounds below 0 are exceeded by pairs that stay. */
     void add(int from, int to, long least, long most, long reach) {
         if (!isSoft) {
             flow.addArc(from, to, Math.max(0, least), Math.max(0, Math.max(least, most)), 0);

@@ -37,11 +37,7 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
         return kinds.count() > GreedyPolicy.MOST_KINDS ? of(snapshot, RackTraffic.NONE, tags) : kinds;
     }
 
-    /**
-     * Returns a remark on each tag that does not count.
-     *
-     * @param names the names of the snapshot's tags
-     */
+    /** Returns a remark on each tag that does not count, given the names of the snapshot's tags. */
     public static List<String> remark(Snapshot snapshot, List<String> names) {
         List<Integer> tags = of(snapshot, RackTraffic.NONE).tags;
         return IntStream.range(0, snapshot.tagCount())

@@ -1,9 +1,6 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
-import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.TiePolicy;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -17,10 +14,7 @@ import java.util.stream.IntStream;
  *
  * <p>The objective is the sum of the cubes of the times, so that long times count most.
  */
-final class Downtime implements Trades.Objective {
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
+final class Downtime extends PlanningStep implements Trades.Objective {
     private final Placement plan;
     /** The lost tasks, the longest changelog first. */
     private final int[] lost;
@@ -33,18 +27,12 @@ final class Downtime implements Trades.Objective {
     /** The lost tasks that may still look for a trade, in all rounds together. */
     private int turns;
 
-    private Downtime(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
-        this.snapshot = snapshot;
-        this.previous = previous;
-        this.ranks = ranks;
+    private Downtime(PlanningStep step, Placement plan, double[] perSecond) {
+        super(step);
         this.plan = plan;
         size = new double[snapshot.taskCount()];
-        lost = IntStream.range(0, snapshot.taskCount())
-                .filter(t -> isCold(t) && isLost(t))
-                .boxed()
-                .sorted(Comparator.comparingLong((Integer t) -> -measureChangelog(t)))
-                .mapToInt(t -> t)
-                .toArray();
+        IntStream down = IntStream.range(0, snapshot.taskCount()).filter(t -> isCold(t) && isLost(t));
+        lost = sort(down, Comparator.comparingLong(t -> -measureChangelog(t)));
         cold = new int[lost.length == 0 ? 0 : snapshot.subtopologyCount()][];
         Arrays.setAll(
                 cold,
@@ -62,14 +50,9 @@ final class Downtime implements Trades.Objective {
         turns = Math.min(TiePolicy.LOST_TURNS, TiePolicy.LOST_WORK / Math.max(1, longest));
     }
 
-    /**
-     * Has lost tasks of a plan trade places while that shortens their times.
-     *
-     * @param plan changed
-     * @param perSecond per client the offsets that it restores; null if not known, so that clients count as equal
-     */
-    static void shorten(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, double[] perSecond) {
-        Downtime times = new Downtime(snapshot, ranks, previous, plan, perSecond);
+    /** Has lost tasks of a plan trade places; without restore rates, null, clients count as equal. */
+    static void shorten(PlanningStep step, Placement plan, double[] perSecond) {
+        Downtime times = new Downtime(step, plan, perSecond);
         if (times.lost.length > 0) {
             Trades.search(times, TiePolicy.ROUNDS);
         }

@@ -56,9 +56,8 @@ final class KeptPairs {
             counts.add(new ArrayList<>(List.of(new Counts(choice.cells()[g], pairs[g]))));
         }
         for (PairChoice.Level level : choice.levels()) {
-            int[] counted = IntStream.range(0, pairs.length)
-                    .filter(g -> level.counted()[g])
-                    .toArray();
+            int[] counted =
+                    IntStream.range(0, pairs.length).filter(level.counts()).toArray();
             Counts all = new Counts(
                     level.bounds(),
                     Arrays.stream(counted).mapToLong(g -> pairs[g]).sum());
@@ -66,10 +65,7 @@ final class KeptPairs {
         }
     }
 
-    /**
-     * Returns the choice with the kept pairs (see the class) added to the fixed ones, and the need of each task reduced
-     * by them.
-     */
+    /** Returns the choice with the kept pairs as fixed ones, and the needs reduced by them. */
     static PairChoice fix(Snapshot snapshot, PairChoice choice) {
         KeptPairs kept = new KeptPairs(snapshot, choice);
         int[][] fixed = choice.fixed().clone();

@@ -1,8 +1,5 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.learn.Previous;
-import io.github.optassign.model.Ranks;
-import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
 import java.util.stream.IntStream;
@@ -17,20 +14,16 @@ import java.util.stream.IntStream;
  *   <li>Dealt tasks even out the rest.
  * </ol>
  */
-final class LoadPlacer {
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
-    private final Loads loads;
+final class LoadPlacer extends PlanningStep {
+    final Loads loads;
     private final double level;
     private final int[] active;
     private final double[] sums;
     private final int[] number;
 
-    private LoadPlacer(Snapshot snapshot, Ranks ranks, Previous previous, Loads loads, double level) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.previous = previous;
+    /** Creates a placer without actives. @param level the greatest load, in even spreads, to keep to */
+    LoadPlacer(PlanningStep step, Loads loads, double level) {
+        super(step);
         this.loads = loads;
         this.level = level;
         active = new int[snapshot.taskCount()];
@@ -39,29 +32,21 @@ final class LoadPlacer {
         number = new int[sums.length];
     }
 
-    /**
-     * Plans the actives.
-     *
-     * @param level the greatest load, in even spreads, to keep to
-     * @return per task its client
-     */
-    static int[] place(Snapshot snapshot, Ranks ranks, Previous previous, Loads loads, double level) {
-        LoadPlacer placer = new LoadPlacer(snapshot, ranks, previous, loads, level);
-        placer.findHomes();
-        boolean[] dealt = placer.deal();
+    /** Plans the actives. @return per task its client */
+    int[] place() {
+        findHomes();
+        boolean[] dealt = deal();
         boolean[] all = new boolean[dealt.length];
         Arrays.fill(all, true);
-        int[] active = placer.trade(placer.active, dealt, level);
-        active = placer.trade(active, all, level);
-        active = placer.trade(active, all, level); // tasks return to clients that handed them over, if there is room
-        return placer.trade(active, dealt, LoadPolicy.EVEN_LOAD);
+        int[] traded = LoadTrades.search(this, active, dealt, level);
+        traded = LoadTrades.search(this, traded, all, level);
+        traded = LoadTrades.search(
+                this, traded, all, level); // tasks return to clients that handed them over, if there is room
+        return LoadTrades.search(this, traded, dealt, LoadPolicy.EVEN_LOAD);
     }
 
-    private int[] trade(int[] actives, boolean[] movable, double most) {
-        return LoadTrades.search(snapshot, loads, this::price, actives, movable, most);
-    }
-
-    private double price(int t, int c) {
+    /** Returns the price of an active on a client, in offsets. */
+    double price(int t, int c) {
         int owner = previous.owner(t);
         return ranks.cost(t, c) + (owner >= 0 && owner != c ? LoadPolicy.MOVE_OFFSETS : 0);
     }

@@ -1,13 +1,10 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
-import io.github.optassign.model.Weights;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -25,44 +22,34 @@ import java.util.stream.IntStream;
  *   <li>a new plan: actives by {@link LoadPlacer}, each task's standbys where they cost least.
  * </ol>
  */
-final class LoadPlanChooser {
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
+final class LoadPlanChooser extends PlanningStep {
     private final RackTraffic traffic;
-    private final Weights weights;
     private final Loads loads;
+    /** The greatest load, in even spreads, that the tolerance allows. */
+    private final double level;
 
-    private LoadPlanChooser(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.previous = previous;
+    /** Reads a snapshot with weights that differ. */
+    LoadPlanChooser(PlanningStep step, RackTraffic traffic) {
+        super(step);
         this.traffic = traffic;
-        weights = snapshot.weights();
-        loads = new Loads(snapshot, weights);
+        loads = new Loads(snapshot, snapshot.weights());
+        level = loads.bound() * (1 + snapshot.weights().tolerance());
     }
 
-    /** Makes the plan for a snapshot with weights that differ. */
-    static Placement plan(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
-        return new LoadPlanChooser(snapshot, ranks, previous, traffic).choose();
-    }
-
-    private Placement choose() {
-        double level = loads.bound() * (1 + weights.tolerance());
-        Placement before = previous.assigned();
-        boolean mayRest =
-                before != null && PlanChooser.keepsRules(snapshot, ranks, before) && !isStandbyOnDraining(before);
+    /** Makes the plan, given the previous assignment if that keeps the rules, or null. */
+    Placement choose(Placement before) {
+        boolean mayRest = before != null && !isStandbyOnDraining(before);
         if (mayRest && isBalanced(before, level)) {
             return before;
         }
-        Placement fresh = makeFresh(level);
+        Placement fresh = makeFresh();
         double reached = loads.greatest(fresh.active());
         Placement remembered = previous.plan();
-        boolean isUnderWay = remembered != null && before != null && !remembered.hasSameCopies(before);
         if (mayRest
-                && !isUnderWay
+                && (remembered == null || remembered.hasSameCopies(before))
                 && loads.countIdle(before.active()) <= loads.countIdle(fresh.active())
-                && loads.greatest(before.active()) - reached < weights.minGain()) {
+                && loads.greatest(before.active()) - reached
+                        < snapshot.weights().minGain()) {
             return before;
         }
         boolean stays = remembered != null
@@ -73,8 +60,8 @@ final class LoadPlanChooser {
         return stays ? remembered : fresh;
     }
 
-    private boolean isBalanced(Placement placement, double level) {
-        return loads.greatest(placement.active()) <= level * (1 + LoadPolicy.ROUNDING)
+    private boolean isBalanced(Placement placement, double most) {
+        return loads.greatest(placement.active()) <= most * (1 + LoadPolicy.ROUNDING)
                 && loads.countIdle(placement.active()) == 0;
     }
 
@@ -89,21 +76,15 @@ final class LoadPlanChooser {
                         .anyMatch(snapshot::isDraining);
     }
 
-    private Placement makeFresh(double level) {
-        int[] active = LoadPlacer.place(snapshot, ranks, previous, loads, level);
+    private Placement makeFresh() {
+        int[] active = new LoadPlacer(this, loads, level).place();
         boolean isSpread = new TagSpread(snapshot).matters() || traffic.matters();
-        return isSpread
-                ? new CopyPlanner(snapshot, ranks, previous, traffic).planStandbys(active)
-                : placeStandbys(active);
+        return isSpread ? new CopyPlanner(this, traffic).planStandbys(active) : placeStandbys(active);
     }
 
-    /**
-     * Places each standby where it costs least to restore, then where it was, then on the client with the fewest copies
-     * per thread.
-     */
+    /** Places each standby where it costs least to restore, then where it was, then where load is least. */
     private Placement placeStandbys(int[] active) {
-        Placement plan = Placement.empty(active.length);
-        System.arraycopy(active, 0, plan.active(), 0, active.length);
+        Placement plan = Placement.ofActives(active);
         int[] logged =
                 IntStream.range(0, active.length).filter(snapshot::isLogged).toArray();
         long[] copies = new long[snapshot.clientCount()];

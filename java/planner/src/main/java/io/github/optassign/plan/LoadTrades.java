@@ -1,6 +1,5 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,12 +15,7 @@ import java.util.stream.Stream;
  * <p>The search begins with trades that move few tasks, and allows more once none gains: exchanges, then clients beyond
  * the level and trades in threes, in the end {@link #handOver}.
  */
-final class LoadTrades implements Trades.Objective {
-    /** The price of an active on a client, in offsets. */
-    interface Prices {
-        double of(int t, int c);
-    }
-
+final class LoadTrades extends PlanningStep implements Trades.Objective {
     /** The trades that are allowed; each kind includes those before it. */
     private enum Allowed {
         HAND_OVER,
@@ -30,9 +24,8 @@ final class LoadTrades implements Trades.Objective {
         OVERFILL
     }
 
-    private final Snapshot snapshot;
     private final Loads loads;
-    private final Prices prices;
+    private final LoadPlacer placer;
     private final boolean[] movable;
     /** The greatest load to reach. */
     private final double level;
@@ -65,10 +58,10 @@ final class LoadTrades implements Trades.Objective {
 
     private int[] best = {};
 
-    private LoadTrades(Snapshot snapshot, Loads loads, Prices prices, int[] actives, boolean[] movable, double level) {
-        this.snapshot = snapshot;
-        this.loads = loads;
-        this.prices = prices;
+    private LoadTrades(LoadPlacer placer, int[] actives, boolean[] movable, double level) {
+        super(placer);
+        this.placer = placer;
+        loads = placer.loads;
         this.movable = movable;
         this.level = level * (1 + LoadPolicy.ROUNDING);
         active = actives.clone();
@@ -86,23 +79,17 @@ final class LoadTrades implements Trades.Objective {
             }
             cheapest[t] = Double.POSITIVE_INFINITY;
             for (int c : snapshot.columnsAnd(t, snapshot.poolClient(t), active[t])) {
-                cheapest[t] = Math.min(cheapest[t], prices.of(t, c));
-                dearest = Math.max(dearest, prices.of(t, c));
+                cheapest[t] = Math.min(cheapest[t], placer.price(t, c));
+                dearest = Math.max(dearest, placer.price(t, c));
             }
         }
         tasks.forEach(each -> each.sort(Comparator.comparingDouble(t -> loads.weight[t])));
         penalty = 1_000_000 * dearest;
     }
 
-    /**
-     * Lowers the greatest load to a level at low prices, or near to it if no trade gains.
-     *
-     * @param actives per task its client
-     * @param movable per task whether it may move
-     * @return per task its client after the trades
-     */
-    static int[] search(Snapshot snapshot, Loads loads, Prices prices, int[] actives, boolean[] movable, double level) {
-        LoadTrades trades = new LoadTrades(snapshot, loads, prices, actives, movable, level);
+    /** Lowers the greatest load to a level at low prices, or near it. @return per task its client after the trades */
+    static int[] search(LoadPlacer placer, int[] actives, boolean[] movable, double level) {
+        LoadTrades trades = new LoadTrades(placer, actives, movable, level);
         Trades.search(trades, LoadPolicy.TRADES);
         double greatest =
                 Arrays.stream(trades.byLoad).mapToDouble(trades::load).max().orElse(0);
@@ -126,46 +113,34 @@ final class LoadTrades implements Trades.Objective {
         return loads.size[c] * level - sums[c];
     }
 
-    /**
-     * Returns tasks that are to leave clients beyond the level, then tasks with a cheaper client, by their price on
-     * other clients for their weight; then free places of clients with idle threads.
-     */
+    /** Returns tasks to leave clients beyond the level or with a cheaper client, then places on idle threads. */
     @Override
     public int[] listSeekers() {
-        byLoad = IntStream.range(0, sums.length)
-                .filter(loads::isOpen)
-                .boxed()
-                .sorted(Comparator.comparingDouble(this::load))
-                .mapToInt(c -> c)
-                .toArray();
+        byLoad = sort(IntStream.range(0, sums.length).filter(loads::isOpen), Comparator.comparingDouble(this::load));
         targets = Arrays.stream(byLoad)
                 .filter(c -> !hasEscaped[c])
                 .limit(2 * LoadPolicy.PARTNERS)
                 .toArray();
         for (int t = 0; t < active.length; t++) {
-            double now = prices.of(t, active[t]);
+            double now = placer.price(t, active[t]);
             moreElsewhere[t] = mayMove(t) && (now > cheapest[t] || isLeaving(t)) ? findLeastPrice(t) - now : 0;
         }
-        IntStream leaving = IntStream.range(0, active.length)
-                .filter(t -> mayMove(t) && (isLeaving(t) || moreElsewhere[t] < 0))
-                .boxed()
-                .sorted(Comparator.comparing((Integer t) -> !isLeaving(t))
-                        .thenComparingDouble(t -> moreElsewhere[t] / loads.weight[t])
-                        .thenComparingDouble(t -> -loads.weight[t]))
-                .mapToInt(t -> t);
+        IntStream leaving =
+                IntStream.range(0, active.length).filter(t -> mayMove(t) && (isLeaving(t) || moreElsewhere[t] < 0));
+        Comparator<Integer> order = Comparator.comparing((Integer t) -> !isLeaving(t))
+                .thenComparingDouble(t -> moreElsewhere[t] / loads.weight[t])
+                .thenComparingDouble(t -> -loads.weight[t]);
         IntStream idle = Arrays.stream(byLoad)
                 .filter(c -> number[c] < loads.leastNumber[c])
                 .map(c -> active.length + c);
-        return IntStream.concat(leaving, idle).toArray();
+        return IntStream.concat(Arrays.stream(sort(leaving, order)), idle).toArray();
     }
 
     private boolean isBeyond(int t) {
         return measureRoom(active[t]) < 0;
     }
 
-    /**
-     * Returns whether a task's client is beyond the level; once clients are overfilled, only the most loaded counts.
-     */
+    /** Returns whether the task's client is beyond the level; once clients are overfilled, the most loaded counts. */
     private boolean isLeaving(int t) {
         return isBeyond(t) && (allowed != Allowed.OVERFILL || active[t] == findMostLoaded());
     }
@@ -174,13 +149,11 @@ final class LoadTrades implements Trades.Objective {
         return byLoad[byLoad.length - 1];
     }
 
-    /**
-     * Returns the least price of a task on other clients, with room if it is handed over; infinite if there is none.
-     */
+    /** Returns the least price of a task on other clients with room to hand it over; infinite without such clients. */
     private double findLeastPrice(int t) {
         return Arrays.stream(snapshot.columnsAnd(t, targets))
                 .filter(c -> mayGo(t, c) && (allowed != Allowed.HAND_OVER || measureRoom(c) >= loads.weight[t]))
-                .mapToDouble(c -> prices.of(t, c))
+                .mapToDouble(c -> placer.price(t, c))
                 .min()
                 .orElse(Double.POSITIVE_INFINITY);
     }
@@ -269,7 +242,7 @@ final class LoadTrades implements Trades.Objective {
     }
 
     private double price(int copy, int c) {
-        return isFree(copy) ? 0 : prices.of(copy, c);
+        return isFree(copy) ? 0 : placer.price(copy, c);
     }
 
     /** Returns the cost of the weight beyond the level. Its square makes the greatest loads fall first. */

@@ -16,10 +16,7 @@ import java.util.stream.IntStream;
  */
 public final class Loads {
 
-    /**
-     * Per task its weight in even spreads; for an oversized task the capacity of the slowest thread that such tasks
-     * need.
-     */
+    /** Per task its weight in even spreads; if oversized, the capacity of the slowest thread for such tasks. */
     final double[] weight;
 
     final boolean[] oversized;
@@ -55,7 +52,7 @@ public final class Loads {
         double[] raw = weights.ofTask();
         leastNumber = totalThreads <= raw.length ? threads : new int[clients];
         oversized = new boolean[raw.length];
-        int[] heaviest = sortTasks(raw);
+        int[] heaviest = PlanningStep.sort(IntStream.range(0, raw.length), Comparator.comparingDouble(t -> -raw[t]));
         double[] fastest = IntStream.range(0, clients)
                 .boxed()
                 .sorted(Comparator.comparingDouble(c -> -capacity[c]))
@@ -88,15 +85,6 @@ public final class Loads {
         for (int t = 0; t < raw.length; t++) {
             weight[t] = oversized[t] ? oversizedCapacity : raw[t] / (even > 0 ? even : 1);
         }
-    }
-
-    /** Returns all tasks, the heaviest first. */
-    private static int[] sortTasks(double[] weight) {
-        return IntStream.range(0, weight.length)
-                .boxed()
-                .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
-                .mapToInt(t -> t)
-                .toArray();
     }
 
     /** Returns whether the client may have actives. */

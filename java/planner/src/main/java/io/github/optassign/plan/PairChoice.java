@@ -3,6 +3,7 @@ package io.github.optassign.plan;
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.TagSpread;
 import java.util.List;
+import java.util.function.IntPredicate;
 
 /**
  * A choice of clients for tasks: pairs of a task and a client at least cost, with counts within bounds.
@@ -73,10 +74,6 @@ record PairChoice(
         }
     }
 
-    /**
-     * Bounds of the pairs of some subtopologies on each client. Each level includes the level before.
-     *
-     * @param counted per subtopology whether its pairs count
-     */
-    record Level(Shares bounds, boolean[] counted) {}
+    /** Bounds of the pairs of the counted subtopologies on each client; a level includes the level before. */
+    record Level(Shares bounds, IntPredicate counts) {}
 }

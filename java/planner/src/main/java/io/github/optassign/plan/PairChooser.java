@@ -81,11 +81,7 @@ final class PairChooser {
         return chosen;
     }
 
-    /**
-     * Gives the places of a subtopology on clients of a kind to its tasks; tasks with several places come first.
-     *
-     * @return whether each task has got its clients
-     */
+    /** Deals the places on clients of a kind, tasks with several first. @return whether each task has its clients */
     private boolean deal(int g, int kind) {
         int[] places = new int[snapshot.clientCount()];
         long[] dealt = new long[places.length];
@@ -96,15 +92,12 @@ final class PairChooser {
                 open.add(c);
             }
         }
-        int[] tasks = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
-                .filter(t -> network.countPooled(t, kind) > 0)
-                .boxed()
-                .sorted(Comparator.comparingInt((Integer t) -> -network.countPooled(t, kind))
-                        .thenComparing((Integer t) -> !choice.costs().isAtOnce(t)))
-                .mapToInt(t -> t)
-                .toArray();
+        IntStream pooled = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
+                .filter(t -> network.countPooled(t, kind) > 0);
+        Comparator<Integer> order = Comparator.comparingInt((Integer t) -> -network.countPooled(t, kind))
+                .thenComparing((Integer t) -> !choice.costs().isAtOnce(t));
         boolean isDealt = true;
-        for (int t : tasks) {
+        for (int t : PlanningStep.sort(pooled, order)) {
             for (int i = network.countPooled(t, kind); i > 0; i--) {
                 int best = findPlace(t, places, dealt, open);
                 if (best < 0) {

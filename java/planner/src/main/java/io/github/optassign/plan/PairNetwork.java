@@ -56,11 +56,7 @@ final class PairNetwork {
     /** Tasks whose units pass the same nodes. */
     private final List<Alike> groups = new ArrayList<>();
 
-    /**
-     * Tasks without columns and without ties that differ in nothing but a constant of their costs, or a single task.
-     *
-     * @param toPool per kind the arc to the pool, -1 if none
-     */
+    /** A task, or tasks without columns and ties whose costs differ by a constant, and arcs to pools, or -1. */
     private record Alike(List<Integer> tasks, int[] toPool) {}
 
     /** Builds the network. @param isSoft whether bounds give way, at the price of the imbalance */
@@ -89,7 +85,7 @@ final class PairNetwork {
             Arrays.setAll(pool[g], kind -> flow.addNode(0));
             Arrays.fill(cell[g], -1);
             Arrays.fill(fromPool[g], -1);
-            while (!choice.levels().get(inner[g]).counted()[g]) {
+            while (!choice.levels().get(inner[g]).counts().test(g)) {
                 inner[g]++;
             }
         }
@@ -121,14 +117,10 @@ final class PairNetwork {
 
     /** Returns the columns of a task that are chosen, sorted. */
     int[] listChosen(int t) {
-        int[] chosen = new int[columns[t].length];
-        int count = 0;
-        for (int i = 0; i < chosen.length; i++) {
-            if (flow.flow(toColumns[t][i]) > 0) {
-                chosen[count++] = columns[t][i];
-            }
-        }
-        return Arrays.copyOf(chosen, count);
+        return IntStream.range(0, columns[t].length)
+                .filter(i -> flow.flow(toColumns[t][i]) > 0)
+                .map(i -> columns[t][i])
+                .toArray();
     }
 
     /** Returns how many clients of a kind a task gets through the pool. */
@@ -211,15 +203,12 @@ final class PairNetwork {
     }
 
     private boolean isTied(int t, int c) {
-        return !values.matter()
+        return !values.matter
                 && choice.costs().isTied(t, c)
                 && choice.costs().countFree(t, choice.fixed()[t]) < choice.need()[t];
     }
 
-    /**
-     * Returns a description that is equal for tasks which are alike: the subtopology and the need, the kinds of the
-     * fixed clients, and per kind the cost beyond the least.
-     */
+    /** Returns a description equal for alike tasks: subtopology, need, fixed kinds, and costs beyond the least. */
     private List<Long> describe(int t) {
         if (columns[t].length > 0 || !isPooled(t) || findTied(t) >= 0) {
             return List.of((long) t);
@@ -283,10 +272,7 @@ final class PairNetwork {
         return free;
     }
 
-    /**
-     * Deals the units of tasks that are alike in turn, sorted by values of tags, so that a task gets two clients of one
-     * value only if there are more such units than tasks.
-     */
+    /** Deals the units of alike tasks in turn, by values of tags, so that a task rarely gets a value twice. */
     private void deal(Alike group, List<Integer> kindsInTurn) {
         group.tasks.forEach(t -> pooled[t] = new int[kinds.count()]);
         int next = 0;
@@ -298,9 +284,7 @@ final class PairNetwork {
         }
     }
 
-    /**
-     * Adds a node for the units to tied clients; some units pass free. @return the node, or the task's own without ties
-     */
+    /** Adds a node for the units to tied clients; some pass free. @return the node, or the task's without ties */
     private int addGate(int t, int node) {
         int tied = findTied(t);
         if (tied < 0) {
@@ -370,7 +354,7 @@ final class PairNetwork {
             PairChoice.Level of = choice.levels().get(level);
             long[] held = new long[clients];
             for (int g = 0; g < given.length; g++) {
-                for (int c = 0; c < clients && of.counted()[g]; c++) {
+                for (int c = 0; c < clients && of.counts().test(g); c++) {
                     held[c] += given[g][c];
                 }
             }

@@ -1,11 +1,9 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.PlanOrder;
 import io.github.optassign.model.RackTraffic;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
@@ -28,60 +26,62 @@ import java.util.stream.IntStream;
  *       tasks ({@link Takeovers}).
  * </ol>
  */
-public final class PlanChooser {
+public final class PlanChooser extends PlanningStep {
+    private final RackTraffic traffic;
+    private final TagSpread spread;
 
-    private PlanChooser() {}
+    private PlanChooser(PlanningStep step, RackTraffic traffic) {
+        super(step);
+        this.traffic = traffic;
+        spread = new TagSpread(snapshot);
+    }
 
-    /**
-     * Makes the plan for a snapshot with at least one client.
-     *
-     * @param perSecond per client the offsets that it restores, or null if not known
-     */
-    public static Placement plan(
-            Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic, double[] perSecond) {
+    /** Makes the plan for at least one client; restore rates, in offsets per second, may be null. */
+    public static Placement plan(PlanningStep step, RackTraffic traffic, double[] perSecond) {
+        return new PlanChooser(step, traffic).plan(perSecond);
+    }
+
+    private Placement plan(double[] perSecond) {
         Placement remembered = previous.plan();
-        if (remembered != null && previous.isPlanBinding() && isSound(snapshot, remembered)) {
+        if (remembered != null && previous.isPlanBinding() && isSound(remembered)) {
             return remembered;
         }
-        if (snapshot.weights() != null) {
-            return LoadPlanChooser.plan(snapshot, ranks, previous, traffic);
-        }
-        TagSpread spread = new TagSpread(snapshot);
         Placement before = previous.assigned();
-        boolean mayRest =
-                before != null && keepsRules(snapshot, ranks, before) && Balance.imbalance(snapshot, before) == 0;
+        boolean keepsRules = before != null && keepsRules(before);
+        if (snapshot.weights() != null) {
+            return new LoadPlanChooser(this, traffic).choose(keepsRules ? before : null);
+        }
+        boolean mayRest = keepsRules && Balance.imbalance(snapshot, before) == 0;
         if (mayRest && !spread.matters()) {
             return before;
         }
-        if (before != null && spread.matters() && isReached(previous, before)) {
+        if (before != null && spread.matters() && isReached(before)) {
             return before;
         }
-        Placement fresh = makeFresh(snapshot, ranks, previous, traffic);
+        Placement fresh = makeFresh();
         if (mayRest && spread.reached(before) >= spread.reached(fresh)) {
             return before;
         }
-        if (remembered != null && stays(snapshot, ranks, previous, fresh)) {
+        if (remembered != null && stays(fresh)) {
             return remembered;
         }
         if (!spread.matters() && !traffic.matters()) {
-            Downtime.shorten(snapshot, ranks, previous, fresh, perSecond);
-            Takeovers.spread(snapshot, previous, fresh);
+            Downtime.shorten(this, fresh, perSecond);
+            Takeovers.spread(this, fresh);
         }
         return fresh;
     }
 
     /**
-     * Returns whether no lag is unknown and a placement keeps R1 to R5: if it is balanced too, any other assignment
+     * Returns whether no lag is unknown and the previous assignment keeps R1 to R5: if it is balanced too, any other
      * would move tasks without gain (R7).
-     *
-     * @param before the previous assignment: every task active, and with all its standbys
      */
-    static boolean keepsRules(Snapshot snapshot, Ranks ranks, Placement before) {
+    private boolean keepsRules(Placement before) {
         return !snapshot.hasUnknownLag()
-                && IntStream.range(0, snapshot.taskCount()).allMatch(t -> keepsRules(snapshot, ranks, before, t));
+                && IntStream.range(0, snapshot.taskCount()).allMatch(t -> keepsRules(before, t));
     }
 
-    private static boolean keepsRules(Snapshot snapshot, Ranks ranks, Placement before, int t) {
+    private boolean keepsRules(Placement before, int t) {
         int[] standbys = before.standby()[t];
         long worst =
                 Arrays.stream(standbys).mapToLong(c -> ranks.rank(t, c)).max().orElse(0);
@@ -92,14 +92,17 @@ public final class PlanChooser {
                                 .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));
     }
 
+    /** Returns whether the remembered plan is the planner's, for the same group. */
+    private boolean isOwnPlan() {
+        return previous.isSameGroup() && !previous.isPlanBinding();
+    }
+
     /**
      * Returns whether the same group has reached its plan. A plan with tags stays then, since a search that begins
      * elsewhere may find more values or a better balance by chance.
      */
-    private static boolean isReached(Previous previous, Placement before) {
-        Placement remembered = previous.plan();
-        boolean isSame = previous.isSameGroup() && !previous.isPlanBinding();
-        return isSame && remembered != null && remembered.hasSameCopies(before);
+    private boolean isReached(Placement before) {
+        return isOwnPlan() && previous.plan() != null && previous.plan().hasSameCopies(before);
     }
 
     /**
@@ -107,29 +110,26 @@ public final class PlanChooser {
      * If these do not balance, or the group is small, actives on any client with standbys around them are tried too. If
      * no client has state, the latter are tried first, and suffice if they balance in different zones.
      */
-    private static Placement makeFresh(Snapshot snapshot, Ranks ranks, Previous previous, RackTraffic traffic) {
-        ActivePlanner actives = new ActivePlanner(snapshot, ranks, previous, traffic);
-        CopyPlanner copies = new CopyPlanner(snapshot, ranks, previous, traffic);
+    private Placement makeFresh() {
+        CopyPlanner planner = new CopyPlanner(this, traffic);
         if (snapshot.standbysPerTask() == 0) {
-            return copies.planStandbys(actives.planAnywhere());
+            return planner.planStandbys(planner.planAnywhere());
         }
-        if (!isAnyStateKnown(snapshot)) {
-            Placement first = copies.planStandbys(actives.planAnywhere());
-            return new TagSpread(snapshot).isComplete(first) && Balance.imbalance(snapshot, first) == 0
+        boolean isAnyStateKnown =
+                IntStream.range(0, snapshot.taskCount()).anyMatch(t -> snapshot.columns(t).length > 0);
+        if (!isAnyStateKnown) {
+            Placement first = planner.planStandbys(planner.planAnywhere());
+            return spread.isComplete(first) && Balance.imbalance(snapshot, first) == 0
                     ? first
-                    : findBetter(snapshot, ranks, first, actives.planRoles(copies.planCopies()));
+                    : findBetter(first, planner.planRoles(planner.planCopies()));
         }
-        Placement plan = actives.planRoles(copies.planCopies());
+        Placement plan = planner.planRoles(planner.planCopies());
         boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
         boolean isDone = !isSmall && snapshot.tagCount() < 2 && Balance.imbalance(snapshot, plan) == 0;
-        return isDone ? plan : findBetter(snapshot, ranks, copies.planStandbys(actives.planAnywhere()), plan);
+        return isDone ? plan : findBetter(planner.planStandbys(planner.planAnywhere()), plan);
     }
 
-    private static boolean isAnyStateKnown(Snapshot snapshot) {
-        return IntStream.range(0, snapshot.taskCount()).anyMatch(t -> snapshot.columns(t).length > 0);
-    }
-
-    private static Placement findBetter(Snapshot snapshot, Ranks ranks, Placement first, Placement plan) {
+    private Placement findBetter(Placement first, Placement plan) {
         PlanOrder order = PlanOrder.of(snapshot, ranks, plan);
         PlanOrder ofFirst = PlanOrder.of(snapshot, ranks, first);
         if (ofFirst.zones() != order.zones()) {
@@ -139,7 +139,7 @@ public final class PlanChooser {
     }
 
     /** Returns whether a plan of the service's is balanced enough; a wrong plan must not live on here. */
-    private static boolean isSound(Snapshot snapshot, Placement plan) {
+    private boolean isSound(Placement plan) {
         return Balance.imbalance(snapshot, plan) == 0
                 || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
     }
@@ -150,25 +150,20 @@ public final class PlanChooser {
      * than its further migrations are worth (R11). Other advantages of a new plan do not count: the tasks that have
      * already gone to clients of the remembered plan would move again.
      */
-    private static boolean stays(Snapshot snapshot, Ranks ranks, Previous previous, Placement fresh) {
+    private boolean stays(Placement fresh) {
         Placement remembered = previous.plan();
-        TagSpread spread = new TagSpread(snapshot);
         long zones = spread.reached(remembered) - spread.reached(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
         // In the same group a plan better in one of both stays; otherwise two plans would take turns.
-        boolean isBetterInOne = zones > 0 || imbalance < 0;
-        boolean mayStay = isBetterInOne && previous.isSameGroup() && !previous.isPlanBinding();
-        if (!mayStay && (zones < 0 || imbalance > 0)) {
-            return false;
-        }
-        int migrations = countMigrations(snapshot, ranks, fresh) - countMigrations(snapshot, ranks, remembered);
-        return !RestoreWork.of(snapshot, ranks, remembered)
-                .isWorthLeavingFor(
-                        RestoreWork.of(snapshot, ranks, fresh), Math.max(0, migrations), ranks.meanChangelog());
+        boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();
+        int migrations = Math.max(0, countMigrations(fresh) - countMigrations(remembered));
+        return (mayStay || (zones >= 0 && imbalance <= 0))
+                && !RestoreWork.of(snapshot, ranks, remembered)
+                        .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), migrations, ranks.meanChangelog());
     }
 
     /** Counts owned tasks that are planned elsewhere, and tasks without owner whose planned active is not caught up. */
-    private static int countMigrations(Snapshot snapshot, Ranks ranks, Placement plan) {
+    private int countMigrations(Placement plan) {
         return (int) IntStream.range(0, snapshot.taskCount())
                 .filter(t -> snapshot.isMove(t, plan.active()[t])
                         || (snapshot.owners(t).length == 0 && ranks.rank(t, plan.active()[t]) > 0))

@@ -21,10 +21,9 @@ final class TagValues {
     private final PairChoice choice;
     private final ClientKinds kinds;
     private final MinCostFlow flow;
-    private final boolean matter;
-    /**
-     * Whether values that are not new may be closed in place of rewards: if bounds are strict, and all clients stay.
-     */
+    /** Whether clients of a task should differ in values of tags. */
+    final boolean matter;
+    /** Whether rewards give way to closed values: bounds are strict, and no client drains. */
     private final boolean mayClose;
     /** The node behind a node for each value of the next tag. */
     private final Map<Long, Integer> nodes = new HashMap<>();
@@ -51,11 +50,6 @@ final class TagValues {
                 && !kinds.tags().isEmpty();
     }
 
-    /** Returns whether clients of a task should differ in values of tags. */
-    boolean matter() {
-        return matter;
-    }
-
     /** Returns whether the flow has as many new values as any could have. */
     boolean areMost() {
         return rewards.stream().mapToLong(flow::flow).sum() == mostRewards;
@@ -66,12 +60,7 @@ final class TagValues {
         mostRewards += matter && !isClosed(t) ? countMost(t) : 0;
     }
 
-    /**
-     * Returns the node from which units of a task go to a client.
-     *
-     * @param node the node of the units before they pass values
-     * @param tasks the number of tasks that share the nodes of this one
-     */
+    /** Returns the node from which units of tasks alike, coming from a node, go to a client. */
     int addPath(int t, int node, int c, int tasks) {
         int from = node;
         for (int tag : matter && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {

@@ -1,6 +1,5 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -16,9 +15,7 @@ import java.util.stream.IntStream;
  * <p>The objective is half the sum of n<sup>2</sup> &divide; size of b over all pairs of clients (a, b), where n tasks
  * are active on a with a standby on b.
  */
-final class Takeovers implements Trades.Objective {
-    private final Snapshot snapshot;
-    private final Previous previous;
+final class Takeovers extends PlanningStep implements Trades.Objective {
     private final Placement plan;
     /** Per client the mean size divided by its size. */
     private final double[] perUnit;
@@ -33,9 +30,8 @@ final class Takeovers implements Trades.Objective {
     /** Per subtopology the first of its standbys that may move. */
     private final int[] first;
 
-    private Takeovers(Snapshot snapshot, Previous previous, Placement plan) {
-        this.snapshot = snapshot;
-        this.previous = previous;
+    private Takeovers(PlanningStep step, Placement plan) {
+        super(step);
         this.plan = plan;
         int clients = snapshot.clientCount();
         double total = Arrays.stream(snapshot.sizes()).sum();
@@ -61,20 +57,16 @@ final class Takeovers implements Trades.Objective {
                 (int) Arrays.stream(task).filter(t -> t < snapshot.firstTask(g)).count());
     }
 
-    /**
-     * Has standbys of a plan trade, if it is balanced: otherwise the next rebalance might improve its balance in
-     * another way, and the plan would not stay.
-     *
-     * @param plan changed
-     */
-    static void spread(Snapshot snapshot, Previous previous, Placement plan) {
+    /** Has standbys trade if the plan is balanced; otherwise a rebalance that improves the balance undoes it. */
+    static void spread(PlanningStep step, Placement plan) {
+        Snapshot snapshot = step.snapshot;
         int clients = snapshot.clientCount();
         boolean isPossible = clients >= 3
                 && clients <= TiePolicy.FAILOVER_MOST_CLIENTS
                 && snapshot.standbysPerTask() > 0
                 && Balance.imbalance(snapshot, plan) == 0;
         if (isPossible) {
-            Trades.search(new Takeovers(snapshot, previous, plan), TiePolicy.ROUNDS);
+            Trades.search(new Takeovers(step, plan), TiePolicy.ROUNDS);
         }
     }
 

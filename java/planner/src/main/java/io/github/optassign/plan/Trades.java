@@ -20,10 +20,7 @@ final class Trades {
         /** Returns the client of a copy. */
         int client(int copy);
 
-        /**
-         * Returns by how much the cost of a client rises if it gets a copy in the place of another one; infinite if it
-         * may not have the copy.
-         */
+        /** Returns the rise in cost if a client gets a copy for another; infinite if it may not have the copy. */
         double measureRise(int copy, int place);
 
         /** Returns the least reduction of the objective for which a seeker trades. */

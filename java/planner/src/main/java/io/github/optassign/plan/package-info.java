@@ -1,5 +1,2 @@
-/**
- * The target assignment: {@link io.github.optassign.plan.PlanChooser} decides where each copy belongs in the end, and
- * {@link io.github.optassign.plan.LoadPlanChooser} where tasks weigh differently.
- */
+/** The target assignment: where each copy belongs in the end, as {@code PlanChooser} decides. */
 package io.github.optassign.plan;

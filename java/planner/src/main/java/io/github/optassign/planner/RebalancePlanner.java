@@ -12,6 +12,7 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.plan.PlanChooser;
+import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.step.FollowupTime;
 import io.github.optassign.step.Offload;
 import io.github.optassign.step.ThisRebalance;
@@ -32,81 +33,54 @@ import java.util.List;
  *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
  * </ol>
  */
-public final class RebalancePlanner {
-    private final Snapshot snapshot;
-    private final Previous previous;
-    private final Ranks ranks;
+public final class RebalancePlanner extends PlanningStep {
     private final Timing timing;
     private final Rates rates;
     private final Placement plan;
     private final Placement answer;
 
     /**
-     * The planner's answer.
+     * The planner's answer, and the state of the group until the follow-up.
      *
      * @param placement the clients of all copies now
      * @param plan the clients of all copies in the end; null if the placement is the plan
-     */
-    public record Result(Placement placement, Placement plan, Followup followup) {
-        public long followupMs() {
-            return followup.delayMs;
-        }
-
-        public List<Answer.Progress> progress() {
-            return followup.progress;
-        }
-
-        public boolean stalled() {
-            return followup.isStalled;
-        }
-
-        public Pace pace() {
-            return followup.pace;
-        }
-
-        public long toBalanceMs() {
-            return followup.toBalanceMs;
-        }
-
-        /** Returns the same answer with a follow-up after this delay, ms. */
-        public Result withFollowup(long delayMs) {
-            return new Result(placement, plan, followup.withDelay(delayMs));
-        }
-    }
-
-    /**
-     * The follow-up that an answer asks for, and the state of the group until then.
-     *
-     * @param delayMs the delay, ms; -1 if no follow-up is asked for (R8 says which client asks)
+     * @param followupMs the delay of the follow-up, ms; -1 if no follow-up is asked for (R8 says which client asks)
      * @param progress the copies that the follow-up waits for
-     * @param isStalled whether there are such copies and none has made progress for several answers
+     * @param stalled whether there are such copies and none has made progress for several answers
      * @param pace the restore rates with which the next answer begins; null if no times are known
      * @param toBalanceMs expected time until the plan is reached, ms, by which offload is judged; -1 if nothing is
      *     waited for, or times are not known
      */
-    public record Followup(
-            long delayMs, List<Answer.Progress> progress, boolean isStalled, Pace pace, long toBalanceMs) {
-        public static final Followup NONE = new Followup(-1, List.of(), false, null, -1);
-
-        /** Returns the same with another delay, ms. */
-        public Followup withDelay(long otherMs) {
-            return new Followup(otherMs, progress, isStalled, pace, toBalanceMs);
+    public record Result(
+            Placement placement,
+            Placement plan,
+            long followupMs,
+            List<Answer.Progress> progress,
+            boolean stalled,
+            Pace pace,
+            long toBalanceMs) {
+        /** Creates an answer without a follow-up. */
+        public Result(Placement placement, Placement plan) {
+            this(placement, plan, -1, List.of(), false, null, -1);
         }
 
-        /** Returns the same for other awaited copies. */
-        public Followup withProgress(List<Answer.Progress> others) {
-            return new Followup(delayMs, others, isStalled, pace, toBalanceMs);
+        /** Returns the same answer with a follow-up after this delay, ms. */
+        public Result withFollowup(long delayMs) {
+            return new Result(placement, plan, delayMs, progress, stalled, pace, toBalanceMs);
+        }
+
+        /** Returns the same follow-up for other copies. */
+        public Result withCopies(Placement copies, Placement planned, List<Answer.Progress> awaited) {
+            return new Result(copies, planned, followupMs, awaited, stalled, pace, toBalanceMs);
         }
     }
 
     private RebalancePlanner(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
-        this.snapshot = snapshot;
-        previous = new Previous(snapshot, applied);
-        ranks = new Ranks(snapshot);
+        super(snapshot, new Ranks(snapshot), new Previous(snapshot, applied));
         this.timing = timing;
         rates = new Rates(snapshot, ranks, previous, timing);
-        plan = PlanChooser.plan(snapshot, ranks, previous, traffic, rates.perSecond());
-        answer = ThisRebalance.assign(snapshot, ranks, previous, plan);
+        plan = PlanChooser.plan(this, traffic, rates.perSecond());
+        answer = ThisRebalance.assign(this, plan);
     }
 
     /** Answers a rebalance where racks do not matter and times are not known. */
@@ -130,7 +104,7 @@ public final class RebalancePlanner {
 
     private WarmupQueue assignWarmups() {
         boolean isTimed = snapshot.weights() == null && FollowupTime.isTimed(snapshot, timing, rates);
-        WarmupQueue queue = new WarmupQueue(snapshot, ranks, previous, plan, answer, rates, isTimed);
+        WarmupQueue queue = new WarmupQueue(this, plan, answer, rates, isTimed);
         queue.assignWarmups();
         return queue;
     }
@@ -144,32 +118,29 @@ public final class RebalancePlanner {
             // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : queue.estimateMs(timing);
             if (toBalanceMs >= 0) {
-                new Offload(snapshot, ranks, previous, plan, answer, timing.prices()).offload(toBalanceMs);
+                new Offload(this, plan, answer, timing.prices()).offload(toBalanceMs);
             }
             followupMs = new FollowupTime(snapshot, ranks, previous, plan, answer, rates)
                     .choose(timing, queue, areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }
-        Followup followup = new Followup(
+        return new Result(
+                answer,
+                reached ? null : plan,
                 followupMs,
                 reached ? List.of() : queue.progress(),
                 !reached && queue.isStalled(),
                 rates.toPace(),
                 toBalanceMs);
-        return new Result(answer, reached ? null : plan, followup);
     }
 
-    /** Turns a result into the answer by ids, if the planner had to answer. */
+    /** Turns a result into the answer by ids, under {@link Answer#PLANNER}. */
     public static Answer toAnswer(Snapshot snapshot, Result result) {
         return toAnswer(snapshot, result, Answer.PLANNER);
     }
 
-    /**
-     * Turns a result into the answer by ids, which is remembered and goes to a service.
-     *
-     * @param assignor {@link Answer#PLANNER}, or {@link Answer#FALLBACK} if another assignor should have answered
-     */
+    /** Turns a result into the answer by ids, under {@link Answer#PLANNER} or {@link Answer#FALLBACK}. */
     public static Answer toAnswer(Snapshot snapshot, Result result, String assignor) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement(), result.followupMs());
         List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan(), -1);

@@ -1,12 +1,11 @@
 package io.github.optassign.step;
 
 import io.github.optassign.flow.MinCostFlow;
-import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.policy.GreedyPolicy;
 import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
@@ -19,7 +18,7 @@ import java.util.Arrays;
  * <p>It is a minimum-cost flow from tasks to clients. An excess active costs its seconds, each move its price in
  * seconds, then the distance to the plan decides. Units of tasks that may go to any client pass a pool.
  */
-public final class Offload {
+public final class Offload extends PlanningStep {
     /** The cost of a second, above the sum of costs that only break ties. */
     private static final long SECOND = 1L << 20;
     /** More seconds than any excess active can stay, so no move at this price is made. */
@@ -28,33 +27,19 @@ public final class Offload {
     private static final long OFF_TARGET = 1L << 10;
     private static final long MOVE = 1L << 4;
 
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
     private final Placement plan;
     private final Placement answer;
     private final Timing.Prices prices;
 
-    /**
-     * Reads an answer without offload.
-     *
-     * @param answer with its warm-ups; {@link #offload} changes it
-     */
-    public Offload(
-            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Timing.Prices prices) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.previous = previous;
+    /** Reads an answer with its warm-ups, which {@link #offload} changes. */
+    public Offload(PlanningStep step, Placement plan, Placement answer, Timing.Prices prices) {
+        super(step);
         this.plan = plan;
         this.answer = answer;
         this.prices = prices;
     }
 
-    /**
-     * Moves actives off clients with too many, where an excess active costs more than its moves.
-     *
-     * @param toBalanceMs the expected time for which an excess active stays
-     */
+    /** Moves actives off crowded clients where an excess active, for the expected time, costs more than moves. */
     public void offload(long toBalanceMs) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
         // Where plans may exceed shares, numbers of tasks are no measure of load.
@@ -76,12 +61,7 @@ public final class Offload {
         return Arrays.stream(numbers).anyMatch(number -> number < 0);
     }
 
-    /**
-     * Moves actives as the cheapest flow says.
-     *
-     * @param room per client how many more actives it may have; below 0 if it has too many
-     * @param price the cost of an excess active
-     */
+    /** Moves actives as the cheapest flow says, by each client's room and the price of an excess active. */
     private void moveActives(long[] room, long price) {
         MinCostFlow flow = new MinCostFlow();
         int[] clientNode = Arrays.stream(room).mapToInt(each -> flow.addNode(0)).toArray();
@@ -130,9 +110,7 @@ public final class Offload {
         }
     }
 
-    /**
-     * Adds the room of a client in layers of rising cost, so that clients fill evenly, and excess actives beyond it.
-     */
+    /** Adds a client's room, in layers of rising cost that make clients fill evenly, and excess beyond. */
     private static void addRoom(MinCostFlow flow, int client, int sink, long free, long price) {
         long below = 0;
         for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && free > 0; layer++) {
@@ -171,11 +149,7 @@ public final class Offload {
         return !snapshot.isStateful(t) && !previous.isInTransit(t);
     }
 
-    /**
-     * Returns the cost of an active on a client; only differences count.
-     *
-     * @param c -1 for a client that neither owns the task nor is planned to
-     */
+    /** Returns the relative cost of an active on a client; -1 stands for a client neither owning nor planned. */
     private long weigh(int t, int c) {
         boolean movesNow = previous.owner(t) >= 0 && previous.owner(t) != c;
         boolean movesAgain = plan.active()[t] != c;

@@ -17,16 +17,12 @@ final class SlotOrder {
         /** Returns the seconds that the copy takes alone. */
         double seconds();
 
-        /**
-         * Returns the weight: of clients that are done at the same time, the copy of the greatest weight comes first.
-         */
+        /** Returns the weight: of clients done at the same time, the copy of greatest weight comes first. */
         int weight();
     }
 
     private final int slots;
-    /**
-     * Whether clients take turns by the seconds that their copies with slots take, rather than by the number of these.
-     */
+    /** Whether clients take turns by the seconds of their copies with slots, and not by their number. */
     private final boolean isTimed;
     /** Per client the seconds that its copies without a slot take. */
     private final double[] left;
@@ -37,12 +33,7 @@ final class SlotOrder {
     /** The seconds that the longest copy with a slot takes, or -1 if there is none. */
     private double last = -1;
 
-    /**
-     * Creates an order without copies.
-     *
-     * @param left per client the seconds that all of its queued copies take; not changed
-     * @param isTimed whether follow-ups are timed by restore rates, or soon
-     */
+    /** Creates an order without copies, given the seconds of each client's queued copies. */
     SlotOrder(int slots, double[] left, boolean isTimed) {
         this.slots = slots;
         this.isTimed = isTimed;

@@ -5,7 +5,8 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.plan.ActivePlanner;
+import io.github.optassign.plan.CopyPlanner;
+import io.github.optassign.plan.PlanningStep;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.function.IntPredicate;
@@ -31,27 +32,22 @@ import java.util.stream.IntStream;
  * there are more of them than places, and if the plan's clients would fill all of these, its active is one of them and
  * leads.
  */
-public final class ThisRebalance {
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
+public final class ThisRebalance extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
     /** Per client its actives and standbys in the answer so far. */
     private final long[] load;
 
-    private ThisRebalance(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.previous = previous;
+    private ThisRebalance(PlanningStep step, Placement plan) {
+        super(step);
         this.plan = plan;
         answer = Placement.empty(snapshot.taskCount());
         load = new long[snapshot.clientCount()];
     }
 
     /** Assigns actives and standbys. @return an answer without warm-ups */
-    public static Placement assign(Snapshot snapshot, Ranks ranks, Previous previous, Placement plan) {
-        ThisRebalance rebalance = new ThisRebalance(snapshot, ranks, previous, plan);
+    public static Placement assign(PlanningStep step, Placement plan) {
+        ThisRebalance rebalance = new ThisRebalance(step, plan);
         rebalance.assignActives();
         rebalance.assignStandbys();
         return rebalance.answer;
@@ -73,7 +69,7 @@ public final class ThisRebalance {
         if (isOpen && snapshot.weights() != null) {
             chooseLeastLoaded(candidates);
         } else if (isOpen) {
-            int[] active = new ActivePlanner(snapshot, ranks, previous, RackTraffic.NONE).chooseAmong(candidates);
+            int[] active = new CopyPlanner(this, RackTraffic.NONE).chooseAmong(candidates);
             for (int t = 0; t < active.length; t++) {
                 if (answer.active()[t] < 0) {
                     assignActive(t, active[t]);
@@ -91,22 +87,23 @@ public final class ThisRebalance {
                 sums[answer.active()[t]] += weight[t];
             }
         }
-        IntStream.range(0, candidates.length)
-                .filter(t -> answer.active()[t] < 0)
-                .boxed()
-                .sorted(Comparator.comparingDouble((Integer t) -> -weight[t]).thenComparingInt(t -> t))
-                .forEach(t -> {
-                    int[] open = candidates[t] == null ? listMostCaughtUp(t) : candidates[t];
-                    int best = open[0];
-                    for (int c : open) {
-                        int order = Boolean.compare(snapshot.isDraining(c), snapshot.isDraining(best));
-                        double more = (sums[c] + weight[t]) / snapshot.size(c);
-                        boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
-                        best = order < 0 || (order == 0 && isLess) ? c : best;
-                    }
-                    assignActive(t, best);
-                    sums[best] += weight[t];
-                });
+        IntStream open = IntStream.range(0, candidates.length).filter(t -> answer.active()[t] < 0);
+        for (int t : sort(open, Comparator.comparingDouble(t -> -weight[t]))) {
+            int[] most = candidates[t] == null
+                    ? IntStream.range(0, sums.length)
+                            .filter(c -> isMostCaughtUp(t, c))
+                            .toArray()
+                    : candidates[t];
+            int best = most[0];
+            for (int c : most) {
+                int order = Boolean.compare(snapshot.isDraining(c), snapshot.isDraining(best));
+                double more = (sums[c] + weight[t]) / snapshot.size(c);
+                boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
+                best = order < 0 || (order == 0 && isLess) ? c : best;
+            }
+            assignActive(t, best);
+            sums[best] += weight[t];
+        }
     }
 
     /** Returns the clients among which balance decides, or null if all most caught up clients are candidates. */
@@ -132,20 +129,11 @@ public final class ThisRebalance {
         load[c]++;
     }
 
-    private int[] listMostCaughtUp(int t) {
-        return IntStream.range(0, snapshot.clientCount())
-                .filter(c -> isMostCaughtUp(t, c))
-                .toArray();
-    }
-
     private boolean isMostCaughtUp(int t, int c) {
         return ranks.rank(t, c) == ranks.leastRank(t);
     }
 
-    /**
-     * Returns whether the first pass gave this task, now in transit, to a client that is hardly worse than the best one
-     * (R10).
-     */
+    /** Returns whether the first pass gave this task in transit to a client hardly worse than the best (R10). */
     private boolean isConfirmed(int t) {
         return previous.isInTransit(t) && ranks.isHardlyWorse(t, previous.owner(t), findLeastOffsets(t, c -> true));
     }
@@ -220,9 +208,7 @@ public final class ThisRebalance {
         load[c]++;
     }
 
-    /**
-     * Keeps the standbys that the first pass gave to a task in transit, where they are hardly worse than others (R10).
-     */
+    /** Keeps the first pass's standbys of a task in transit, where they are hardly worse than others (R10). */
     private void confirmStandbys(int t, int wanted) {
         int[] fromFirstPass = previous.remembered().standby()[t];
         if (fromFirstPass.length > wanted) {

@@ -6,9 +6,9 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.Balance;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
@@ -37,7 +37,7 @@ import java.util.stream.Stream;
  *       clients.
  * </ol>
  */
-public final class WarmupQueue {
+public final class WarmupQueue extends PlanningStep {
     /** A planned copy that is not caught up, or has no place in the answer. */
     private final class Waiting implements SlotOrder.Copy {
         private final int task;
@@ -106,9 +106,6 @@ public final class WarmupQueue {
         }
     }
 
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
     private final Placement plan;
     private final Placement answer;
     /** Whether this answer counts as one without progress. */
@@ -127,22 +124,9 @@ public final class WarmupQueue {
     /** The number of first copies of the queue that have a slot. */
     private int served;
 
-    /**
-     * Creates the queue of an answer with its actives and standbys.
-     *
-     * @param isTimed whether follow-ups are timed by restore rates, or soon
-     */
-    public WarmupQueue(
-            Snapshot snapshot,
-            Ranks ranks,
-            Previous previous,
-            Placement plan,
-            Placement answer,
-            Rates rates,
-            boolean isTimed) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.previous = previous;
+    /** Creates the queue of an answer with actives and standbys; timed if follow-ups come by rates, or soon. */
+    public WarmupQueue(PlanningStep step, Placement plan, Placement answer, Rates rates, boolean isTimed) {
+        super(step);
         this.plan = plan;
         this.answer = answer;
         this.rates = rates;
@@ -212,10 +196,7 @@ public final class WarmupQueue {
         return one.isLeaving == other.isLeaving && (isSoon || one.toLose == other.toLose);
     }
 
-    /**
-     * Returns the number of answers over which the lag has not fallen. Answers that follow at once, such as second
-     * passes, do not count.
-     */
+    /** Returns the number of answers, second passes apart, over which the lag has not fallen. */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         boolean hasFallen = before != null && before.lag() >= 0 && ranks.offsets(t, c) < before.lag();

@@ -76,8 +76,7 @@ class ThisRebalanceTest {
         List<Answer.Client> now = snapshot.clientNames().stream()
                 .map(name -> new Answer.Client(name, List.of(), List.of(), List.of(), null))
                 .toList();
-        Answer planned = RebalancePlanner.toAnswer(
-                snapshot, new RebalancePlanner.Result(plan, null, RebalancePlanner.Followup.NONE));
+        Answer planned = RebalancePlanner.toAnswer(snapshot, new RebalancePlanner.Result(plan, null));
         return new Answer("cp-sat", now, planned.clients(), List.of());
     }
 

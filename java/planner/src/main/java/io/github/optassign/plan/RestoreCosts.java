@@ -5,14 +5,17 @@ import io.github.optassign.model.Snapshot;
 
 /**
  * The restore costs of planned copies in whole steps. R3 to R5 make the most caught up clients restore under any plan,
- * so copies on these cost nothing.
+ * so copies on these cost no step.
  */
-class RestoreSteps {
+class RestoreCosts implements PairChoice.Costs {
+    static final int NOT_CAUGHT_UP = 1 << 15;
+
     private final Snapshot snapshot;
     private final Ranks ranks;
+    /** The exponent of a step: the least power of two, in offsets, that keeps costs below 2<sup>24</sup> steps. */
     private final int shift;
 
-    RestoreSteps(Snapshot snapshot, Ranks ranks) {
+    RestoreCosts(Snapshot snapshot, Ranks ranks) {
         this.snapshot = snapshot;
         this.ranks = ranks;
         long greatest = 0;
@@ -24,24 +27,22 @@ class RestoreSteps {
         shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(greatest / PairChoice.MOST_STEPS));
     }
 
-    /**
-     * Returns the cost of a copy in whole steps, rounded down; 0 on clients that R3 to R5 may give a copy now. A step
-     * is the least power of two, in offsets, that keeps costs below 2<sup>24</sup>.
-     */
-    final long count(int t, int c) {
-        return ranks.rank(t, c) <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
+    /** Returns the steps of a copy, 0 on clients that R3 to R5 may give a copy now, and the price of not caught up. */
+    @Override
+    public long of(int t, int c) {
+        long rank = ranks.rank(t, c);
+        long steps = rank <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
+        return steps * PairChoice.STEP + (rank > 0 ? NOT_CAUGHT_UP : 0);
     }
 
     /** Returns whether R3 to R5 give a copy to this client or to another one of the same rank. */
+    @Override
     public final boolean isTied(int t, int c) {
         return ranks.lastRank(t) > 0 && ranks.rank(t, c) == ranks.lastRank(t);
     }
 
-    /**
-     * Returns how many tied clients R3 to R5 give a copy of a task, next to fixed ones.
-     *
-     * @param fixed clients that have a copy in any case
-     */
+    /** Returns how many tied clients R3 to R5 give a copy of a task, next to clients that have a copy in any case. */
+    @Override
     public final int countFree(int t, int[] fixed) {
         int free = snapshot.standbysPerTask() + 1;
         for (int c : fixed) {
@@ -56,7 +57,7 @@ class RestoreSteps {
         return Math.max(0, free);
     }
 
-    /** Returns the cost of a further tied client. */
+    @Override
     public final long beyond(int t, int tied) {
         return (ranks.cost(t, tied) >> shift) * PairChoice.STEP;
     }
