@@ -23,12 +23,7 @@ final class FirstFlow {
 
     private final int[] path;
 
-    /**
-     * Reads a network.
-     *
-     * @param flow per arc its flow, to be added to
-     * @param cheapestFirst the order of the arcs of a node
-     */
+    /** Reads a network, whose flow is added to; the order of the arcs of a node is cheapest first. */
     FirstFlow(
             int nodes,
             int arcs,
@@ -74,11 +69,7 @@ final class FirstFlow {
         }
     }
 
-    /**
-     * Sends supply to demand.
-     *
-     * @param missing per node its supply, below 0 its demand; reduced by what arrives
-     */
+    /** Sends supply (above 0) to demand (below 0), and reduces both per node by the units that arrive. */
     void send(long[] missing) {
         for (int node = 0; node < missing.length; node++) {
             while (missing[node] > 0 && send(node, missing)) {

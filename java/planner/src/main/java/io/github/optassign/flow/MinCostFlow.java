@@ -125,12 +125,7 @@ public final class MinCostFlow {
     }
 
     private boolean isRouted() {
-        for (int node = 0; node < nodes; node++) {
-            if (flow[arcs + node] > 0) {
-                return false;
-            }
-        }
-        return true;
+        return Arrays.stream(flow, arcs, arcs + nodes).noneMatch(units -> units > 0);
     }
 
     /** Minimises the costs of a level, and keeps their sum from now on. @return false if the work did not suffice */
@@ -240,9 +235,7 @@ public final class MinCostFlow {
         tree.attach(node, to, arc);
     }
 
-    /**
-     * Returns the arc that violates optimality most in the first block with such arcs, or -1 if the flow is optimal.
-     */
+    /** Returns the arc that violates optimality most in the first block with such arcs, or -1 if there is none. */
     private int findEntering() {
         int block = (int) Math.max(GreedyPolicy.FLOW_BLOCK, Math.sqrt(arcs));
         int best = NONE;

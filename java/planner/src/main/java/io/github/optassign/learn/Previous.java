@@ -39,11 +39,7 @@ public final class Previous {
     private final Map<Long, Progress> progress = new HashMap<>();
     private final int[] owner;
 
-    /**
-     * Works out the previous assignment.
-     *
-     * @param applied the last applied answer, or null if there is none
-     */
+    /** Works out the previous assignment from the last applied answer, null if there is none. */
     public Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
         Answer last = applied == null ? null : applied.answer();
@@ -143,10 +139,7 @@ public final class Previous {
         return remembered;
     }
 
-    /**
-     * Returns the remembered plan, if its clients are still there, or null if there is none. Its warm-ups, if any, do
-     * not matter.
-     */
+    /** Returns the remembered plan, if its clients are still there, or null; its warm-ups do not matter. */
     public Placement plan() {
         return plan;
     }
@@ -184,9 +177,8 @@ public final class Previous {
      * known.
      */
     public Placement assigned() {
-        Placement before = Placement.empty(snapshot.taskCount());
+        Placement before = Placement.ofActives(owner);
         for (int t = 0; t < owner.length; t++) {
-            before.active()[t] = owner[t];
             for (int c : standbys(t)) {
                 if (c != owner[t] && snapshot.isLogged(t) && hadStandby(t, c)) {
                     before.addStandby(t, c);
@@ -235,9 +227,7 @@ public final class Previous {
         return pace;
     }
 
-    /**
-     * Returns the delay of the follow-up that the last answer asked for on the way to its plan, ms, or null if none.
-     */
+    /** Returns the delay, ms, of the follow-up asked for on the way to the last plan, or null if none. */
     Long askedMs() {
         return askedMs;
     }

@@ -32,11 +32,7 @@ public record Answer(
         return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
     }
 
-    /**
-     * One client's tasks.
-     *
-     * @param followupMs delay of the follow-up that it asks for, ms, or null if there is none
-     */
+    /** One client's tasks, and the delay, ms, of the follow-up that it asks for, or null if there is none. */
     public record Client(
             String processId, List<String> active, List<String> standby, List<String> warmup, Long followupMs) {}
 

@@ -21,10 +21,7 @@ public final class Balance {
         this.placement = placement;
     }
 
-    /**
-     * Returns whether a client has more than twice the actives that it should have at most: no preset makes such a
-     * plan.
-     */
+    /** Returns whether a client has over twice its greatest share of actives, which no preset plans. */
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
         long[] active = placement.countActives(snapshot.clientCount());
         long[] most = Shares.ofActives(snapshot).high();

@@ -12,11 +12,7 @@ import java.util.Map;
  * @param countedAtMs when answers without progress were counted last, milliseconds since 1970; -1: never
  */
 public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, long countedAtMs) {
-    /**
-     * A client's restored offsets; old ones count less.
-     *
-     * @param ms the milliseconds that this took
-     */
+    /** A client's restored offsets and the milliseconds that these took; old offsets count less. */
     public record Restored(long offsets, long ms, Evidence evidence) {}
 
     /** Returns whether any client's rate has been measured. */

@@ -92,10 +92,7 @@ public final class Ranks {
         return lastRank[t];
     }
 
-    /**
-     * Returns the offsets that client c has to replay before it has the state of task t; 0 for a task without a
-     * changelog.
-     */
+    /** Returns the offsets that client c replays for the state of task t; 0 for a task without a changelog. */
     public long offsets(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
@@ -112,10 +109,7 @@ public final class Ranks {
         return rank(t, c) == 0 ? 0 : offsets(t, c);
     }
 
-    /**
-     * Returns the offsets of task t whose state is on the disk of client c. Kafka deletes state that has no role for
-     * long.
-     */
+    /** Returns the offsets of task t on the disk of client c; Kafka soon deletes state without a role. */
     public long partialState(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;

@@ -35,10 +35,7 @@ public record RestoreWork(long offsets, int cold) {
         return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
     }
 
-    /**
-     * Returns the clients that R3 to R5 give copies to: those of the least ranks, among equals the plan's, then those
-     * with less to replay.
-     */
+    /** Returns the clients that R3 to R5 give copies to: by rank, then planned ones, then by what they replay. */
     private static int[] listForced(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
         int copies = snapshot.standbysPerTask() + 1;
         int[] known = Snapshot.and(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);

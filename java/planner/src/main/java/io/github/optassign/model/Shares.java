@@ -2,6 +2,7 @@ package io.github.optassign.model;
 
 import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,10 +21,7 @@ import java.util.TreeMap;
  * @param high per client the greatest balanced count
  */
 public record Shares(long[] low, long[] high) {
-    /**
-     * Returns the shares for that many copies of each of that many tasks; copiesPerTask is at most the number of
-     * clients.
-     */
+    /** Returns the shares for some copies, at most as many as clients, of each of some tasks. */
     public static Shares of(long tasks, int copiesPerTask, Snapshot snapshot) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
     }
@@ -31,11 +29,9 @@ public record Shares(long[] low, long[] high) {
     /** Returns the shares for each of several numbers of tasks, such as those of subtopologies. */
     public static Shares[] ofEach(long[] tasks, int copiesPerTask, Snapshot snapshot) {
         Map<Long, Shares> found = new HashMap<>();
-        Shares[] shares = new Shares[tasks.length];
-        for (int g = 0; g < tasks.length; g++) {
-            shares[g] = found.computeIfAbsent(tasks[g], number -> of(number, copiesPerTask, snapshot));
-        }
-        return shares;
+        return Arrays.stream(tasks)
+                .mapToObj(each -> found.computeIfAbsent(each, number -> of(number, copiesPerTask, snapshot)))
+                .toArray(Shares[]::new);
     }
 
     /**
@@ -47,11 +43,7 @@ public record Shares(long[] low, long[] high) {
         return ofActives(snapshot.taskCount(), snapshot.sizes(), snapshot.draining());
     }
 
-    /**
-     * Returns the shares for clients of these sizes.
-     *
-     * @param draining per client whether it is about to leave, though another client stays
-     */
+    /** Returns the shares of actives for clients of these sizes; draining clients are about to leave. */
     public static Shares ofActives(long tasks, long[] sizes, boolean[] draining) {
         return of(tasks, 1, sizes, draining).toNearest(tasks, sizes, draining);
     }
@@ -87,11 +79,7 @@ public record Shares(long[] low, long[] high) {
         return this;
     }
 
-    /**
-     * Returns the shares for clients of these sizes.
-     *
-     * @param draining per client whether it is about to leave, though another client stays
-     */
+    /** Returns the shares for clients of these sizes; draining clients are about to leave. */
     public static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
         TreeMap<Long, Integer> staying = new TreeMap<>();
         TreeMap<Long, Integer> leaving = new TreeMap<>();

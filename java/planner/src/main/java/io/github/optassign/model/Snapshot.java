@@ -45,10 +45,7 @@ public final class Snapshot {
      */
     public record Clients(
             String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, TaskLags lags) {
-        /**
-         * Returns whether the client lists the task among its previous ones, so that there is some state of it on its
-         * disk.
-         */
+        /** Returns whether the client lists the task among its previous ones, so some of its state is on the disk. */
         public boolean isHolder(int t, int c) {
             return previousActive[c].get(t) || previousStandby[c].get(t);
         }
@@ -65,11 +62,7 @@ public final class Snapshot {
     private final Columns columns;
     private final Weights weights;
 
-    /**
-     * Puts a snapshot together; it keeps the arrays.
-     *
-     * @param endOffsets per task the offsets in its changelogs as last seen, or -1 if not known
-     */
+    /** Puts a snapshot together from arrays, which it keeps; an end offset is -1 if not known. */
     public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, Traits traits, long[] endOffsets) {
         this.configs = configs;
         this.tasks = tasks;
@@ -102,7 +95,7 @@ public final class Snapshot {
         this.weights = weights;
     }
 
-    /** Returns the same snapshot with weights of its tasks; where these are all alike, without. */
+    /** Returns the same snapshot with weights of its tasks, unless these are all alike. */
     public Snapshot weighed(Weights given) {
         return new Snapshot(this, given != null && given.differ() ? given : null);
     }
@@ -159,10 +152,7 @@ public final class Snapshot {
         return taskCount() == 0 ? 0 : tasks.subtopologies[taskCount() - 1] + 1;
     }
 
-    /**
-     * Returns the first task of a subtopology, all of whose tasks follow one another; that of the next one is where it
-     * ends.
-     */
+    /** Returns the first task of a subtopology; its tasks end before the first of the next subtopology. */
     public int firstTask(int g) {
         return firstTasks[g];
     }
@@ -199,12 +189,7 @@ public final class Snapshot {
         return ofA < ofB ? -1 : ofA > ofB ? 1 : 0; // asked for often; neither is NaN
     }
 
-    /**
-     * Returns the first client with the least load after one more copy (see {@link #compareLoad}), or -1 if there is
-     * none.
-     *
-     * @param load per client the number of its copies
-     */
+    /** Returns the allowed client of least load (copies) after one more copy, or -1; see {@link #compareLoad}. */
     public int findLeastLoaded(long[] load, IntPredicate mayHave) {
         int best = -1;
         for (int c = 0; c < load.length; c++) {
@@ -266,15 +251,12 @@ public final class Snapshot {
         return columns.of()[t];
     }
 
-    /**
-     * Returns the union of a task's columns and other clients, sorted; numbers below 0 are left out. Not to be written
-     * to.
-     */
+    /** Returns the sorted union of a task's columns and others; numbers below 0 are left out. Read-only. */
     public int[] columnsAnd(int t, int... more) {
         return and(columns.of()[t], more);
     }
 
-    /** Returns the union of sorted clients and others, sorted; numbers below 0 are left out. Not to be written to. */
+    /** Returns the sorted union of sorted clients and others; numbers below 0 are left out. Read-only. */
     public static int[] and(int[] sorted, int... more) {
         int[] all = sorted;
         for (int c : more) {
@@ -334,9 +316,7 @@ public final class Snapshot {
         return clients.previousStandby[c];
     }
 
-    /**
-     * Returns whether the client lists the task among its previous ones, so that there is some state of it on its disk.
-     */
+    /** Returns whether the client lists the task among its previous ones, so some of its state is on the disk. */
     public boolean isHolder(int t, int c) {
         return clients.isHolder(t, c);
     }

@@ -34,11 +34,7 @@ public final class SnapshotBuilder {
     private record Task(
             String name, String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {}
 
-    /**
-     * Collects the facts of the group.
-     *
-     * @param tagKeys the tags in whose values the copies of a task should differ
-     */
+    /** Collects the facts of a group whose tasks' copies should differ in the values of these tags. */
     public SnapshotBuilder(GroupConfigs configs, List<String> tagKeys) {
         this.configs = configs;
         this.tagKeys = List.copyOf(new TreeSet<>(tagKeys));
@@ -103,11 +99,7 @@ public final class SnapshotBuilder {
             return this;
         }
 
-        /**
-         * Sets how much of a task the client has yet to replay.
-         *
-         * @param offsets offsets; less than 0: that is not known
-         */
+        /** Sets the offsets of a task that the client has yet to replay; below 0 if not known. */
         public Client lags(String task, long offsets) {
             lags.put(task, offsets < 0 ? Snapshot.UNKNOWN : offsets);
             return this;
@@ -119,11 +111,7 @@ public final class SnapshotBuilder {
             return this;
         }
 
-        /**
-         * Says how much its threads can do.
-         *
-         * @param units relative capacity of one thread, in millionths
-         */
+        /** Sets the relative capacity of one thread, in millionths. */
         public Client capacity(long units) {
             capacityUnits = units;
             return this;

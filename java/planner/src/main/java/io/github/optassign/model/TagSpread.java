@@ -15,10 +15,7 @@ public final class TagSpread {
         tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
     }
 
-    /**
-     * Returns whether clients differ in any tag. A tag of one value everywhere, such as the watcher's mark, places
-     * nothing.
-     */
+    /** Returns whether clients differ in any tag; a tag of one value, such as the watcher's mark, places nothing. */
     private static boolean isAnyApart(Snapshot snapshot) {
         return IntStream.range(0, snapshot.tagCount())
                 .anyMatch(k -> IntStream.range(1, snapshot.clientCount())

@@ -20,11 +20,7 @@ public final class TaskLags {
     /** Per task how many these are. */
     private final int[] counts;
 
-    /**
-     * Creates lags that are alike for all clients.
-     *
-     * @param common per task the lag of each client that gets no other
-     */
+    /** Creates lags that are alike for all clients: per task the lag of each client that gets no other. */
     public TaskLags(long[] common, int clients) {
         this.clients = clients;
         this.common = common;
@@ -33,9 +29,7 @@ public final class TaskLags {
         counts = new int[common.length];
     }
 
-    /**
-     * Gives a client a lag, which may be the common one. The clients of each task come in order; the last lag stays.
-     */
+    /** Sets a lag of a client, maybe the common one. Clients of each task come in order; the last lag stays. */
     public void set(int t, int c, long lag) {
         int count = counts[t];
         boolean isThere = count > 0 && others[t][count - 1] == c;
