@@ -235,7 +235,7 @@ public final class MinCostFlow {
         tree.attach(node, to, arc);
     }
 
-    /** Returns the arc that violates optimality most in the first block with such arcs, or -1 if there is none. */
+    /** Returns the arc of the first block with violating arcs that violates optimality most, or -1 if optimal. */
     private int findEntering() {
         int block = (int) Math.max(GreedyPolicy.FLOW_BLOCK, Math.sqrt(arcs));
         int best = NONE;

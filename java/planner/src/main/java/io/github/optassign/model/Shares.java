@@ -21,7 +21,7 @@ import java.util.TreeMap;
  * @param high per client the greatest balanced count
  */
 public record Shares(long[] low, long[] high) {
-    /** Returns the shares for some copies, at most as many as clients, of each of some tasks. */
+    /** Returns the shares for that many copies, at most the number of clients, of each of that many tasks. */
     public static Shares of(long tasks, int copiesPerTask, Snapshot snapshot) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
     }

@@ -140,7 +140,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return measureRoom(active[t]) < 0;
     }
 
-    /** Returns whether the task's client is beyond the level; once clients are overfilled, the most loaded counts. */
+    /** Returns whether the client is beyond the level; with overfilled clients only the most loaded counts. */
     private boolean isLeaving(int t) {
         return isBeyond(t) && (allowed != Allowed.OVERFILL || active[t] == findMostLoaded());
     }

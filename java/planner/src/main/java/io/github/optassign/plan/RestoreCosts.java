@@ -27,7 +27,7 @@ class RestoreCosts implements PairChoice.Costs {
         shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(greatest / PairChoice.MOST_STEPS));
     }
 
-    /** Returns the steps of a copy, 0 on clients that R3 to R5 may give a copy now, and the price of not caught up. */
+    /** Returns the price of not being caught up, and steps unless R3 to R5 may give the client a copy now. */
     @Override
     public long of(int t, int c) {
         long rank = ranks.rank(t, c);

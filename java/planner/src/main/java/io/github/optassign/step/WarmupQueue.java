@@ -196,7 +196,7 @@ public final class WarmupQueue extends PlanningStep {
         return one.isLeaving == other.isLeaving && (isSoon || one.toLose == other.toLose);
     }
 
-    /** Returns the number of answers, second passes apart, over which the lag has not fallen. */
+    /** Returns over how many answers, without those that follow at once, the lag has not fallen. */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         boolean hasFallen = before != null && before.lag() >= 0 && ranks.offsets(t, c) < before.lag();
