@@ -165,7 +165,7 @@ def find_offload(options: OffloadOptions) -> tuple[IntArray, int]:
     problem = options.problem
     off_target = (options.planned[problem.col_task] != problem.col_client).astype(np.int64)
     costs = (options.cost, PairCosts(off_target, np.ones(problem.T, dtype=np.int64)), price_active_moves(problem), None)
-    return _find_actives(problem, options.shares, options.columns, options.pools, costs, options.too_many)
+    return _find_actives(problem, options.shares, options.columns, options.pools, costs, options.excess_cost)
 
 
 def _find_actives(
@@ -174,7 +174,7 @@ def _find_actives(
     columns: BoolArray,
     pools: BoolArray,
     costs: Sequence[PairCosts | None],
-    too_many: int = 0,
+    excess_cost: int = 0,
 ) -> tuple[IntArray, int]:
     """Return the actives (T,) of least cost, and a bound of the first goal.
 
@@ -182,7 +182,7 @@ def _find_actives(
         columns: (A,) columns that may be used; each task has one.
         pools: (T,) stateless tasks that may be on a client of their pool.
         costs: of an active in each goal, most important first; None for the imbalance of shares.
-        too_many: the cost in the first goal of each task beyond a client's share of all active tasks.
+        excess_cost: the cost in the first goal of each task beyond a client's share of all active tasks.
     """
     T, C, G = problem.T, problem.C, problem.G
     moves = price_active_moves(problem)
@@ -212,7 +212,7 @@ def _find_actives(
     of_cells = ShareBounds(shares.group_active.low.ravel(), shares.group_active.high.ravel())
     _add_soft_share(network, cells, after_cell, of_cells, reach.ravel(), imbalance)
     _add_soft_share(network, stateful, clients, shares.stateful, reach[is_stateful].sum(axis=0), imbalance)
-    _add_soft_share(network, clients, sink, shares.active, reach.sum(axis=0), imbalance, too_many)
+    _add_soft_share(network, clients, sink, shares.active, reach.sum(axis=0), imbalance, excess_cost)
 
     found = network.solve()
     assert found is not None  # every task has a column, and shares are soft
@@ -231,13 +231,13 @@ def _find_actives(
 
 
 def _add_soft_share(
-    network: Network, tails: IntArray, heads: IntArray, share: ShareBounds, most: IntArray, place: int, too_many: int = 0
+    network: Network, tails: IntArray, heads: IntArray, share: ShareBounds, most: IntArray, place: int, excess_cost: int = 0
 ) -> None:
     """Add parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
     Args:
         most: (n,) units that can come at each tail, so that no more arcs are needed.
-        too_many: the cost in the first goal of each unit beyond the share.
+        excess_cost: the cost in the first goal of each unit beyond the share.
     """
     below = np.minimum(share.low, most)
     inside = np.minimum(share.high, most) - below
@@ -248,4 +248,4 @@ def _add_soft_share(
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
     rows = np.repeat(np.arange(len(tails)), beyond)
-    network.add_arcs(tails[rows], heads[rows], 1, cost={0: too_many, place: rank_within(rows) + 1})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={0: excess_cost, place: rank_within(rows) + 1})

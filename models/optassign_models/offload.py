@@ -32,7 +32,7 @@ class OffloadOptions:
     problem: Problem
     """With a column for each pair that differs from its pool."""
     shares: ShareFamilies
-    too_many: int
+    excess_cost: int
     """The cost of an active task beyond its client's share: the time to balance, for which it is likely to stay."""
     columns: BoolArray
     """(A,) columns that may be used."""
@@ -48,7 +48,7 @@ class OffloadOptions:
     def evaluate(self, active: IntArray) -> int:
         """Return the cost of actives (T,): of each beyond a share, and the price of each move that the plan does not need."""
         count = np.bincount(active, minlength=self.problem.C)
-        return self.too_many * count_too_many(self.shares, count) + int(self.price(active).sum())
+        return self.excess_cost * count_too_many(self.shares, count) + int(self.price(active).sum())
 
     def price(self, active: IntArray) -> IntArray:
         """Return (T,) the prices of the moves of actives (T,) that the plan does not need."""
@@ -68,14 +68,14 @@ def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
 
 
 def find_offload_options(
-    problem: Problem, shares: ShareFamilies, plan: Placement, answer: Placement, too_many: int, prices: tuple[int, int]
+    problem: Problem, shares: ShareFamilies, plan: Placement, answer: Placement, excess_cost: int, prices: tuple[int, int]
 ) -> OffloadOptions:
     """Return the options of offload for an answer without offload.
 
     If moves are not too dear, actives that the answer returns to their planned clients may stay where they are.
 
     Args:
-        too_many: the cost of an active task beyond its client's share.
+        excess_cost: the cost of an active task beyond its client's share.
         prices: of a move beyond the plan's, of a stateless and of a logged task.
     """
     T, C = problem.T, problem.C
@@ -96,7 +96,7 @@ def find_offload_options(
     on_columns = (moves - needed[problem.col_task]) * each[problem.col_task]
     in_pools = (problem.has_owner.astype(np.int64) + 1 - needed) * each
     cost = PairCosts(on_columns, in_pools)
-    return OffloadOptions(problem, shares, too_many, columns, stateless, cost, answer.active, plan.active)
+    return OffloadOptions(problem, shares, excess_cost, columns, stateless, cost, answer.active, plan.active)
 
 
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
@@ -156,7 +156,7 @@ def find_greedy_offload(options: OffloadOptions) -> tuple[IntArray, None]:
         extra = cost - paid[task]
         for k in np.lexsort((room[active[task]], extra)).tolist():
             t, c = int(task[k]), int(client[k]) if client[k] >= 0 else int(np.argmax(room))
-            if extra[k] < options.too_many and room[active[t]] < 0 < room[c] and active[t] == start[t]:
+            if extra[k] < options.excess_cost and room[active[t]] < 0 < room[c] and active[t] == start[t]:
                 room[active[t]] += 1
                 room[c] -= 1
                 active[t] = c

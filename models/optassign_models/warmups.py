@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,16 +35,20 @@ class Progress:
 
     def find_idle_answers(self, keys: IntArray) -> IntArray:
         """Return (n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
-        return np.append(self.idle, 0)[find_sorted(self.keys, keys)]
+        return np.append(self.idle, 0)[find_sorted(self.keys, keys)]  # the 0 is at −1, which stands for unknown keys
 
     def find_under_way(self, keys: IntArray) -> IntArray:
         """Return (n,) `under_way_ms` of each key of `keys` (n,); 0 for copies that are assigned for the first time."""
         return np.append(self.under_way_ms, 0)[find_sorted(self.keys, keys)]
 
 
-Queue = tuple[IntArray, int]
-"""(n,) keys of the copies that want a warm-up slot, in the order in which they are served, and how many of them, from the first
-on, have one in this rebalance."""
+class Queue(NamedTuple):
+    """The copies that want a warm-up slot."""
+
+    keys: IntArray
+    """(n,) task × C + client, in the order in which copies are served."""
+    served: int
+    """The number of copies, from the first on, that have a slot in this rebalance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +116,7 @@ def queue_warmups(
         here = order[places]
         spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served)
         order[places] = here[spread]
-    return np.concatenate([keys[order], last]), served
+    return Queue(np.concatenate([keys[order], last]), served)
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
@@ -189,7 +194,7 @@ def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArra
 
 
 def admit(
-    problem: Problem, line: Queue, room: IntArray, restoring: Restoring, *, may_wait: bool
+    problem: Problem, queue: Queue, room: IntArray, restoring: Restoring, *, is_restoring: bool
 ) -> tuple[Queue, IntArray, IntArray]:
     """Return the queue with slots only for copies that there is room for, as many as the queue serves.
 
@@ -198,12 +203,12 @@ def admit(
 
     Args:
         room: (C,) offsets.
-        may_wait: copies in their places restore; after that, others may leave.
+        is_restoring: copies in their places restore; after that, others may leave.
 
     Returns:
         The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of those without room yet.
     """
-    keys, served = line
+    keys, served = queue
     size, client = problem.end[keys // problem.C].tolist(), (keys % problem.C).tolist()
     going = np.isin(keys, restoring.under_way).tolist()
     is_stuck, is_caught_up = restoring.progress.find_idle_answers(keys) >= PATIENCE, problem.rank_of(keys) == 0
@@ -214,10 +219,10 @@ def admit(
             taken.append(k)
             left[c] -= size[k]
     beyond: list[int] = []
-    if problem.max_warmups and not may_wait and (is_stuck | is_caught_up)[taken].all():
+    if problem.max_warmups and not is_restoring and (is_stuck | is_caught_up)[taken].all():
         others = [k for k in sorted(set(range(len(client))).difference(taken)) if not is_stuck[k]]
         beyond = sorted(others, key=lambda k: (is_caught_up[k], size[k] - left[client[k]]))[:1]
         taken = [*beyond, *taken][: problem.max_warmups]
     rest = sorted(set(range(len(client))).difference(taken))
     kept_back = [k for k in rest if size[k] > left[client[k]]]
-    return (keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back]
+    return Queue(keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back]

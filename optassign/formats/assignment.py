@@ -71,7 +71,7 @@ class WarmupProgress(Frozen):
 
 
 class ClientPace(Frozen):
-    """A client's restore rate so far: offsets in this many milliseconds; older measurements count less."""
+    """A client's restore rate so far: offsets in this many milliseconds, the mean of agreeing measurements."""
 
     process_id: NotEmpty
     offsets: Count

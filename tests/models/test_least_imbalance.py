@@ -13,7 +13,7 @@ from tiny_placements import to_placement
 from optassign.translating.snapshot import read_situation
 from optassign_models.shares import ShareBounds, count_copies
 from optassign_models.solving.method import make_case
-from optassign_models.solving.solver_methods import find_least_imbalance, make_target_method
+from optassign_models.solving.solver_methods import make_target_method, solve_least_imbalance
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
@@ -24,7 +24,7 @@ def test_least_imbalance_family_by_family(seed: int) -> None:
     problem, within = case.problem, case.shares
     # No assignment keeps these shares: each client has to have one active task more.
     shut = within._replace(active=ShareBounds(within.active.high + 1, within.active.high + 1))
-    solved = find_least_imbalance(replace(case, target=shut), make_effort(choose_solver(seed // 2)))
+    solved = solve_least_imbalance(replace(case, target=shut), make_effort(choose_solver(seed // 2)))
     assert solved.placement is not None
     placements = (to_placement(tiny, problem, copies) for copies in tiny.enumerate_all())
     best = min(shut.imbalance(count_copies(problem, placed)) for placed in placements)

@@ -64,8 +64,8 @@ def test_waits_follow_the_time_under_way(assignor: str) -> None:
     assert delays[2] == 2_800, "by one measurement a wait is 0.7 of the four seconds under way at most"
     assert rate_of(answer).evidence == "steady"
     assert rate_of(answer).offsets / rate_of(answer).ms == pytest.approx(1, rel=0.1)
-    assert delays[3:5] == pytest.approx([6_800, 13_600]), "two agree, so looks are due after the whole time under way"
-    assert len(delays) == 6, "after ten seconds of measurement the last look is due as the copy ends"
+    assert delays[3:5] == pytest.approx([4_760, 8_092], abs=1), "two agree, but not for long enough"
+    assert len(delays) == 7, "after 25 seconds of measurement the last look is due as the copy ends"
     assert 100 < at < 115
 
 

@@ -81,9 +81,10 @@ class GoalModel:
 
     def evaluate(self, problem: Problem, forced: Forced, plan: Placement) -> int:
         """Return the goal's value of a plan, in whole units."""
-        value, copies = 0, plan.copy_keys(problem.C, problem.logged)
+        value = 0
         if self.cost_per_copy is not None and self.forced_costs is not None:
-            (keys, beyond), (per_tie, paid) = _find_paid(problem, forced, copies), self.forced_costs(forced)
+            keys, beyond = _find_paid(problem, forced, plan.copy_keys(problem.C, problem.logged))
+            per_tie, paid = self.forced_costs(forced)
             value += paid + exact_sum(self._price(problem, self.cost_per_copy, keys)) + exact_sum(per_tie, beyond)
         if self.cost_per_active is not None:
             keys = np.arange(problem.T) * problem.C + plan.active
@@ -91,7 +92,7 @@ class GoalModel:
         if self.cost_per_standby is not None:
             value += exact_sum(self._price(problem, self.cost_per_standby, plan.standby_keys(problem.C)))
         for of_client, gain in () if self.reaches is None else self.reaches(problem):
-            task, client = np.divmod(copies, problem.C)
+            task, client = np.divmod(plan.copy_keys(problem.C, problem.logged), problem.C)
             reached = task * (problem.C + 1) + of_client[client]
             value -= gain * len(np.unique(reached[of_client[client] >= 0]))
         carried = None if self.carries is None else self.carries(problem)

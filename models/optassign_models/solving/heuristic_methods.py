@@ -32,7 +32,7 @@ def make_greedy_method(order: RequestedOrder) -> Method:
         find_balanced_now=_find_greedy_answer_now,
         place=_place_greedily,
         find_unserved=_find_unserved_by_greedy,
-        search_plan=_search_greedy_plan,
+        search_free_plan=_search_greedy_plan,
         search_limited_plan=_search_again,
         find_offload=find_greedy_offload,
         keeps_remembered=_keep_by_zones,
@@ -59,7 +59,7 @@ def _search_greedy_plan(case: Case) -> Found:
 
     Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
     """
-    plans = [plan for plan in (case.search_placement().whole,) if case.reaches_target(plan)]
+    plans = [plan for plan in (case.search_free_placement().whole,) if case.reaches_target(plan)]
     if not plans or _count_missing_zones(case, plans[0]) > _least_missing_zones(case):
         now = case.search_now().placement
         swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)

@@ -64,9 +64,9 @@ class Case:
         """Return the placement of little imbalance that the method finds and that keeps the limits."""
         return self._search_once("least imbalance", self.method.find_least_imbalance)
 
-    def search_placement(self) -> Found:
+    def search_free_placement(self) -> Found:
         """Return the placement of little imbalance that the method finds, whatever the limits say."""
-        return self._search_once("placement", self.method.place)
+        return self._search_once("free placement", self.method.place)
 
     def _search_once(self, name: str, search: Callable[[Case], Found]) -> Found:
         """Return the result of a search, which is made the first time that this name is asked for."""
@@ -167,7 +167,7 @@ def find_plan(case: Case) -> Found:
 
     Limits only take plans away: the best plan without them is the best with them, where it keeps them.
     """
-    found = case.method.search_plan(case)
+    found = case.method.search_free_plan(case)
     if found.placement is None or case.keeps_limits(found.placement):
         return found
     limited = case.method.search_limited_plan(case, found)
@@ -176,7 +176,7 @@ def find_plan(case: Case) -> Found:
 
 def take_balanced(case: Case) -> Found:
     """Return the method's placement of little imbalance, if it is inside the target."""
-    found = case.search_placement()
+    found = case.search_free_placement()
     return found if case.reaches_target(found.whole) else replace(found, placement=None)
 
 
@@ -194,7 +194,7 @@ def mend_least_imbalance(case: Case) -> Found:
     """
     best, limited = None, False
     for _ in range(1 + MENDING_ROUNDS if case.limits.placements else 1):
-        found = (case if best is None else case.as_restored(best)).search_placement()
+        found = (case if best is None else case.as_restored(best)).search_free_placement()
         limited |= found.limited
         mended = mend(case.problem, case.target, case.limits.placements, found.whole)
         if best is not None and not case.has_fewer_faults(mended, best):
@@ -237,14 +237,14 @@ class Method:
     """A plan to begin with. If it is allowed, a solver finds no worse one."""
     pose: Callable[[Case], Case] = lambda case: case
     """Returns the case with the method's own target in place of the shares of balance."""
-    search_plan: Callable[[Case], Found] = take_balanced
+    search_free_plan: Callable[[Case], Found] = take_balanced
     """Returns a plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
     search_limited_plan: Callable[[Case, Found], Found] = mend_plan
     """Returns a plan that keeps the limits, too, given one that does not."""
     find_least_imbalance: Callable[[Case], Found] = mend_least_imbalance
     """Returns a plan of little imbalance that keeps the limits."""
     can_hold: Callable[[Case, Sequence[PlacementLimit]], bool | None] = lambda case, limits: None
-    """Returns whether some placement keeps these limits; None where that was not found out."""
+    """Returns whether some placement keeps these limits; None if unknown. It is asked only if single moves reach none."""
     choose_actives: ChooseActives = choose_greedy_actives
     """Chooses the actives that the plan and R3 to R5 leave open in this rebalance, unless load is balanced."""
     find_offload: Callable[[OffloadOptions], tuple[IntArray, int | None]] | None = None
@@ -262,7 +262,7 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
     case, limits = method.pose(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
     if not limits.placements or not problem.T:
         return replace(case, limits=replace(limits, placements=()))
-    start = case.search_placement()
+    start = case.search_free_placement()
 
     def can_hold(some: Sequence[PlacementLimit]) -> bool | None:
         """Return whether some placement keeps these limits; None where that was not found out."""

@@ -2,9 +2,9 @@
 
 Two snapshots and the lags in them tell how much a client restored between them. A member reports its lags when it joins the
 rebalance, up to a heartbeat before the assignment, so the time in which it restored them is known only within bounds: the
-faster of the rates that agree with them counts, because a look that comes too early costs least. Agreeing measurements of the
-last `RATE_WINDOW_MS` count; if one disagrees, the earlier ones count half. If a client had finished by then, the rate is only a
-lower bound. Times are the snapshots', never the clock's (R9).
+faster of the rates that agree with them counts, because a look that comes too early costs least. A rate is the mean of
+agreeing measurements over about `RATE_WINDOW_MS`; one that disagrees counts at least as much as those before it. If a client
+had finished by then, the rate is only a lower bound. Times are the snapshots', never the clock's (R9).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Evidence(IntEnum):
     BOUND = 1
     """The client had finished at each rebalance: the rate is a guess from a lower bound."""
     ONCE = 2
-    """Measured, but the last two measurements differ, or there is one only."""
+    """Measured, but the last measurement differs from the mean before it, or there is one measurement only."""
     STEADY = 3
-    """The last two measurements agree."""
+    """The last measurement agrees with the mean before it."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class ClientRates:
 
     @property
     def is_trusted(self) -> BoolArray:
-        """(C,) whether agreeing measurements of each client's rate took the whole window."""
+        """(C,) whether agreeing measurements of each client's rate took the whole window together."""
         return (self.evidence == Evidence.STEADY) & (self.ms >= RATE_WINDOW_MS)
 
     def rates(self) -> IntArray | None:
@@ -130,7 +130,7 @@ def learn_rates(
         return ClientRates(taken_at, None, nothing, nothing, nothing, 0, True, taken_at, interval, by_interval)
     elapsed = before.elapsed_ms
     known = zip(before.offsets.tolist(), before.ms.tolist(), before.evidence.tolist(), strict=True)
-    rates = [_shorten(offsets, ms, Evidence(evidence)) for offsets, ms, evidence in known]
+    rates = [_shorten(offsets, ms, Evidence(evidence if ms else 0)) for offsets, ms, evidence in known]
     # A group at rest is not looked at, whatever it waits for: what comes after it begins anew, with a first look that is soon.
     asked = memory.asked_ms if memory.plan_differs else None
     looks = before.looks if asked is not None else 0
@@ -182,7 +182,7 @@ def _update_rate(known: Rate, measured: Measurement) -> Rate:
         if known.evidence < Evidence.ONCE:
             return _shorten(offsets, ms, Evidence.ONCE)
         is_steady = known.agrees(offsets, ms)
-        kept = max(0, min(known.ms, RATE_WINDOW_MS - ms)) if is_steady else known.ms // 2
+        kept = max(0, min(known.ms, RATE_WINDOW_MS - ms)) if is_steady else min(known.ms // 2, ms)
         evidence = Evidence.STEADY if is_steady else Evidence.ONCE
         return _shorten(known.offsets * kept // max(1, known.ms) + offsets, kept + ms, evidence)
     if known.evidence == Evidence.NONE:

@@ -37,7 +37,12 @@ def solve(situation: Situation, method: Method) -> Step:
     why = next(
         (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
     )
-    weighs = method.order.is_weighted and method.effort is not None and case.search_plan().default_reason is None
+    weighs = (
+        method.order.is_weighted
+        and method.effort is not None
+        and case.load is None
+        and case.search_plan().default_reason is None
+    )
     weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
     measured = {} if case.load is None else case.load.bounds
     return replace(

@@ -63,7 +63,7 @@ def make_target_method(order: RequestedOrder, effort: Effort, start: Placement |
         effort=effort,
         start=start,
         pose=_demand_shares,
-        search_plan=_search_plan,
+        search_free_plan=_search_plan,
         find_least_imbalance=_find_least_imbalance_in_time,
         can_hold=_can_hold,
         choose_actives=find_least_imbalance_actives,
@@ -138,7 +138,11 @@ def make_question(case: Case) -> Question | None:
     """
     if case.load is None:
         return _ask_for_plan(case)
-    return _ask_under_load(case, case.search_placement().whole, case.limits.placements) if has_few_pairs(case.problem) else None
+    return (
+        _ask_under_load(case, case.search_least_imbalance().whole, case.limits.placements)
+        if has_few_pairs(case.problem)
+        else None
+    )
 
 
 def _ask_for_plan(case: Case) -> Question:
@@ -175,7 +179,7 @@ def _place_without_solver(case: Case) -> Found:
 
 def _find_least_imbalance_in_time(case: Case) -> Found:
     """Return the least imbalance, family after family, that keeps the limits."""
-    answer = find_least_imbalance(case, _leave_time(case))
+    answer = solve_least_imbalance(case, _leave_time(case))
     if answer.placement is None:
         return replace(mend_least_imbalance(case), limited=answer.is_cut_short)
     return read_answer(answer, ())
@@ -271,7 +275,7 @@ def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
     )
 
 
-def find_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
+def solve_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
     """Return the placement of least imbalance, family after family, that keeps the limits."""
     families = tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
     limits = case.limits.placements
@@ -399,7 +403,7 @@ def _find_any_that_keeps_limits(case: Case) -> Found:
     found = mend_least_imbalance(case)
     if case.keeps_limits(found.whole) or not has_few_pairs(case.problem):
         return found
-    result = find_least_imbalance(case, case.effort)
+    result = solve_least_imbalance(case, case.effort)
     return replace(found, placement=result.placement or found.placement, limited=found.limited or result.is_cut_short)
 
 
@@ -408,7 +412,7 @@ def _bound_load(case: Case, now: Placement) -> dict[str, int] | None:
     goals = tuple(goal for goal in _list_goals(case) if goal.name in case.method.order.configured)
     if not goals or not has_few_pairs(case.problem):
         return {}
-    return {} if _evaluate(case, now, goals) <= _evaluate(case, case.search_placement().whole, goals) else None
+    return {} if _evaluate(case, now, goals) <= _evaluate(case, case.search_least_imbalance().whole, goals) else None
 
 
 def _evaluate(case: Case, plan: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:

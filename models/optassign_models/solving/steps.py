@@ -107,8 +107,9 @@ def _is_not_worth_moving(situation: Situation, case: Case, previous: Placement) 
     if case.load is None:
         return False
     greatest, idle = case.load.measure(previous)
-    gain = greatest - case.load.loads.greatest_of(case.search_placement().whole)
-    return idle <= case.load.idle and gain < situation.requests.min_gain
+    if idle > case.load.idle:
+        return False
+    return greatest - case.load.loads.greatest_of(case.search_least_imbalance().whole) < situation.requests.min_gain
 
 
 def answer_at_once(situation: Situation, case: Case) -> Step | None:
@@ -315,16 +316,15 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     room = measure_room(binding, answer) if binding else None
     is_timed = pace.is_timed and LOAD.name not in case.method.order.names
     restoring = Restoring(situation.under_way, progress, pace.rates(), is_timed)
-    line = queue_warmups(problem, case.shares, plan, answer, restoring, room)
+    queue = queue_warmups(problem, case.shares, plan, answer, restoring, room)
     kept_back = False
     notes: tuple[str, ...] = ()
     if room is not None:
-        may_wait = bool(np.any(progress.find_idle_answers(in_place) < PATIENCE))
-        line, over_limit, without_room = admit(problem, line, room, restoring, may_wait=may_wait)
+        is_restoring = bool(np.any(progress.find_idle_answers(in_place) < PATIENCE))
+        queue, over_limit, without_room = admit(problem, queue, room, restoring, is_restoring=is_restoring)
         kept_back, notes = len(without_room) > 0, _note_room(situation, binding, over_limit, without_room)
-    queue, served = line
-    assigned = np.concatenate([queue[:served], in_place])
-    waiting = np.concatenate([assigned, queue[served:]])
+    assigned = np.concatenate([queue.keys[: queue.served], in_place])
+    waiting = np.concatenate([assigned, queue.keys[queue.served :]])
     idle = progress.find_idle_answers(waiting)
     # All had their turn, so that waiting is no use; or for so long nothing came nearer, whatever is still in the queue.
     given_up = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
@@ -332,9 +332,9 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
     keep = np.sort(waiting[np.isin(waiting, assigned) | (idle >= PATIENCE)])
     warmups = Warmups(
-        keys=np.sort(queue[:served]),
+        keys=np.sort(queue.keys[: queue.served]),
         waiting=waiting,
-        is_queue_left=served < len(queue),
+        is_queue_left=queue.served < len(queue.keys),
         waits_for_room=kept_back,
         stalled=stalled,
         progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep), progress.find_under_way(keep)),

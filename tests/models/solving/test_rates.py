@@ -25,6 +25,7 @@ def measure(offsets: int, *, is_start: bool = False, is_done: bool = False) -> M
         pytest.param(ONCE, measure(14_000), Rate(24_000, 12_000, Evidence.STEADY), id="alike: both count"),
         pytest.param(LONG, measure(14_000), Rate(50_000, 25_000, Evidence.STEADY), id="alike: 18 of 20 s are in the window"),
         pytest.param(ONCE, measure(70_000), Rate(75_000, 9_500, Evidence.ONCE), id="five times as fast: not steady"),
+        pytest.param(LONG, measure(70_000), Rate(84_000, 14_000, Evidence.ONCE), id="the older count no more than the new"),
         pytest.param(ONCE, measure(10, is_start=True), ONCE, id="a slow start teaches nothing"),
         pytest.param(
             ONCE,

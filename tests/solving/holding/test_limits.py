@@ -17,6 +17,7 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
+from optassign.simulation.successors import make_restored_snapshot
 
 
 def draw_limits(dice: random.Random, state: ApplicationState) -> list[dict[str, Any]]:
@@ -87,6 +88,19 @@ def test_the_weighted_sum_is_minimised_inside_the_limits(solver: str) -> None:
     dear, moved = minimise({"kind": "forbid", "tasks": ["0_1"], "clients": [owner]})
     assert owner not in moved.copies("0_1")
     assert dear > free
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_group_that_a_pin_keeps_from_its_best_load_rests(assignor: str) -> None:
+    """A plan without the pin would be better by far, but no allowed plan is better by enough to be worth moves."""
+    state = generate("steady", 24, 4, 1, weights=0.5, seed=1)
+    pinned = [task.id for task in state.tasks][::3]
+    limits = [{"kind": "pin", "tasks": pinned, "clients": [state.clients[2].process_id]}]
+    played = play(with_options(state, limits=limits), assignor)
+    again = make_restored_snapshot(*played[-1])
+    answer = assign(again, assignor)
+    assert (answer.report.termination.reason, answer.report.notes) == ("rest", ()), "at once, without a search"
+    assert list_actives(answer) == list_owners(again)
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
