@@ -4,26 +4,26 @@ import java.util.Arrays;
 import java.util.Comparator;
 
 /**
- * A flow to start from: units go from supply to demand along the cheapest arc with room at each node, and never back.
- * Units without a path stay at their node.
+ * A greedy heuristic for an initial flow. Units follow, at each node, the cheapest arc that has room, from supply to
+ * demand. Flow is never taken back, so units without such a path stay at their node.
  */
 final class FirstFlow {
     private final int[] target;
     private final long[] capacity;
     private final long[] flow;
-    /** The arcs by source. */
+    /** The arcs, sorted by source; arcs of one source are sorted by cost. */
     private final int[] order;
 
-    /** Per node the place of its first arc. */
+    /** The index in {@link #order} of each node's first arc. */
     private final int[] start;
-    /** Per node the place of the arc that is tried next. */
+    /** The index in {@link #order} of the arc that each node tries next. */
     private final int[] next;
-    /** Nodes on the present path, or without any path to a demand. */
+    /** Whether each node is on the current path, or has no path to a demand. */
     private final boolean[] isClosed;
 
     private final int[] path;
 
-    /** Reads a network, whose flow is added to; the order of the arcs of a node is cheapest first. */
+    /** Creates a heuristic that adds to {@code flow}; at each node, arcs are tried in the given order. */
     FirstFlow(
             int nodes,
             int arcs,
@@ -69,15 +69,16 @@ final class FirstFlow {
         }
     }
 
-    /** Sends supply (above 0) to demand (below 0), and reduces both per node by the units that arrive. */
+    /** Sends supply to demand; {@code missing} is each node's remaining supply (above 0) or demand (below 0). */
     void send(long[] missing) {
         for (int node = 0; node < missing.length; node++) {
             while (missing[node] > 0 && send(node, missing)) {
-                // The next path.
+                // each call augments along one path
             }
         }
     }
 
+    /** Augments the flow along one path from a node. Returns false if the node has no path to a demand. */
     private boolean send(int from, long[] missing) {
         int length = 0;
         int node = from;
@@ -109,6 +110,7 @@ final class FirstFlow {
         return true;
     }
 
+    /** Returns the cheapest arc of a node that has room and an open target, or -1 if there is none. */
     private int findArc(int node) {
         for (; next[node] < start[node + 1]; next[node]++) {
             int arc = order[next[node]];

@@ -4,11 +4,11 @@ import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
 
 /**
- * A minimum-cost flow by the primal network simplex method, in whole numbers.
+ * A solver for minimum-cost flow with integer data and several objectives, by the primal network simplex method.
  *
- * <p>Each arc has a cost on one level. Levels are minimised in their order, each among the cheapest flows of the levels
- * before. A flow is one of these if and only if it keeps the arcs with a reduced cost other than 0 at their bounds
- * (complementary slackness), so such arcs never enter the basis again.
+ * <p>Each arc has a cost in one objective. Objectives are minimised lexicographically: each among the flows that are
+ * optimal for the objectives before it. A flow is optimal if and only if arcs with a reduced cost other than 0 are at
+ * their bounds (complementary slackness). So such arcs never enter the basis again.
  *
  * <p>The basis is a spanning tree that stays strongly feasible, so that the method ends; entering arcs are found by
  * block search (Ahuja, Magnanti, Orlin, Network Flows, ch. 11; Király and Kovács, Efficient implementations of
@@ -18,12 +18,12 @@ import java.util.Arrays;
  */
 public final class MinCostFlow {
     private static final int NONE = -1;
-    /** In the tree, or never to enter it again. */
+    /** The state of an arc that is in the tree or may never enter it again. */
     private static final byte CANNOT_ENTER = 0;
 
     private static final byte AT_LOWER = 1;
     private static final byte AT_UPPER = -1;
-    /** The level of artificial arcs, whose cost is the supply without a route. */
+    /** The objective of artificial arcs, minimised before all others: the supply without a route. */
     private static final int FEASIBILITY = -1;
 
     private int nodes;
@@ -32,17 +32,17 @@ public final class MinCostFlow {
     private int[] source = new int[64];
     private int[] target = new int[64];
     private long[] low = new long[64];
-    /** Per arc the greatest flow above its lower bound. */
+    /** The greatest flow of each arc above its lower bound. */
     private long[] capacity = new long[64];
 
     private long[] cost = new long[64];
-    /** Per arc the level of its cost. */
-    private byte[] level = new byte[64];
+    /** The objective that each arc's cost belongs to. */
+    private byte[] objective = new byte[64];
 
-    private int levels = 1;
-    /** The level that is being minimised. */
+    private int objectives = 1;
+    /** The objective that is being minimised. */
     private int current;
-    /** Per arc its flow above its lower bound. */
+    /** The flow of each arc above its lower bound. */
     private long[] flow = new long[64];
 
     private byte[] state;
@@ -51,7 +51,7 @@ public final class MinCostFlow {
     private int nextArc;
     private long work;
 
-    /** Adds a node; a supply below 0 is a demand. @return its number, counted from 0 */
+    /** Adds a node and returns its number, counted from 0. A supply below 0 is a demand. */
     public int addNode(long itsSupply) {
         if (nodes == supply.length) {
             supply = Arrays.copyOf(supply, 2 * nodes);
@@ -60,7 +60,7 @@ public final class MinCostFlow {
         return nodes++;
     }
 
-    /** Adds an arc with a cost on level 0; see {@link #addArc(int, int, long, long, int, long)}. */
+    /** Adds an arc with a cost in objective 0; see {@link #addArc(int, int, long, long, int, long)}. */
     public int addArc(int from, int to, long least, long most, long unitCost) {
         return addArc(from, to, least, most, 0, unitCost);
     }
@@ -70,11 +70,11 @@ public final class MinCostFlow {
      *
      * @param least the least flow, at least 0
      * @param most the greatest flow, at least {@code least}
-     * @param itsLevel the level of the cost: 0 is minimised first
-     * @param unitCost of each unit of flow
-     * @return its number, counted from 0
+     * @param itsObjective the objective that the cost belongs to; objective 0 is minimised first
+     * @param unitCost the cost of each unit of flow
+     * @return the number of the arc, counted from 0
      */
-    public int addArc(int from, int to, long least, long most, int itsLevel, long unitCost) {
+    public int addArc(int from, int to, long least, long most, int itsObjective, long unitCost) {
         if (arcs == source.length) {
             grow(2 * arcs);
         }
@@ -82,8 +82,8 @@ public final class MinCostFlow {
         target[arcs] = to;
         low[arcs] = least;
         capacity[arcs] = most - least;
-        level[arcs] = (byte) itsLevel;
-        levels = Math.max(levels, itsLevel + 1);
+        objective[arcs] = (byte) itsObjective;
+        objectives = Math.max(objectives, itsObjective + 1);
         cost[arcs] = unitCost;
         return arcs++;
     }
@@ -94,11 +94,11 @@ public final class MinCostFlow {
         low = Arrays.copyOf(low, length);
         capacity = Arrays.copyOf(capacity, length);
         cost = Arrays.copyOf(cost, length);
-        level = Arrays.copyOf(level, length);
+        objective = Arrays.copyOf(objective, length);
         flow = Arrays.copyOf(flow, length);
     }
 
-    /** Returns the flow of an arc, once {@link #solve} has run. */
+    /** Returns the flow of an arc, as found by {@link #solve}. */
     public long flow(int arc) {
         return low[arc] + flow[arc];
     }
@@ -109,16 +109,16 @@ public final class MinCostFlow {
     }
 
     /**
-     * Finds a flow of least cost that keeps all bounds and routes the supply of all nodes.
+     * Computes a flow of least cost that keeps all bounds and routes the supply of all nodes.
      *
-     * @param mostWork arcs and tree nodes to examine at most; after that the flow may not be the cheapest
-     * @return whether the flow routes the whole supply; if not, no flow does, or the work did not suffice
+     * @param mostWork the greatest number of arcs and tree nodes to examine; beyond it, the flow may not be optimal
+     * @return whether the flow routes the whole supply; if not, no flow does or {@code mostWork} was reached
      */
     public boolean solve(long mostWork) {
         buildTree();
         boolean isOptimal = minimise(FEASIBILITY, mostWork);
         boolean isRouted = isRouted();
-        for (int next = 0; next < levels && isOptimal && isRouted; next++) {
+        for (int next = 0; next < objectives && isOptimal && isRouted; next++) {
             isOptimal = minimise(next, mostWork);
         }
         return isRouted;
@@ -128,9 +128,9 @@ public final class MinCostFlow {
         return Arrays.stream(flow, arcs, arcs + nodes).noneMatch(units -> units > 0);
     }
 
-    /** Minimises the costs of a level, and keeps their sum from now on. @return false if the work did not suffice */
-    private boolean minimise(int itsLevel, long mostWork) {
-        current = itsLevel;
+    /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} was reached before. */
+    private boolean minimise(int itsObjective, long mostWork) {
+        current = itsObjective;
         for (int node = tree.firstChild[nodes]; node != NONE; node = tree.nextSibling[node]) {
             update(node);
         }
@@ -140,21 +140,21 @@ public final class MinCostFlow {
             entering = findEntering();
         }
         for (int arc = 0; arc < arcs + nodes; arc++) {
-            boolean isKept = itsLevel == FEASIBILITY && arc >= arcs;
+            boolean isKept = itsObjective == FEASIBILITY && arc >= arcs;
             state[arc] = isKept || reducedCost(arc) != 0 ? CANNOT_ENTER : state[arc];
         }
         return entering == NONE;
     }
 
     private long costNow(int arc) {
-        return level[arc] == current ? cost[arc] : 0;
+        return objective[arc] == current ? cost[arc] : 0;
     }
 
     private long reducedCost(int arc) {
         return costNow(arc) + potential[source[arc]] - potential[target[arc]];
     }
 
-    /** Hangs each node on a root by an artificial arc; each unit of demand that this arc meets has no route. */
+    /** Creates the initial tree. Artificial arcs between the root and nodes carry the supply that has no route. */
     private void buildTree() {
         int root = nodes;
         if (source.length < arcs + nodes) {
@@ -182,23 +182,23 @@ public final class MinCostFlow {
             capacity[arc] = Long.MAX_VALUE;
             low[arc] = 0;
             flow[arc] = Math.abs(missing[node]);
-            level[arc] = FEASIBILITY;
+            objective[arc] = FEASIBILITY;
             cost[arc] = hasSupply ? 0 : 1;
         }
     }
 
-    /** Compares the costs of two arcs, level by level. */
+    /** Compares the costs of two arcs lexicographically, by objective. */
     private int compare(int arc, int other) {
-        int first = Math.min(level[arc], level[other]);
-        int order = Long.compare(level[arc] == first ? cost[arc] : 0, level[other] == first ? cost[other] : 0);
-        return order != 0 || level[arc] == level[other]
+        int first = Math.min(objective[arc], objective[other]);
+        int order = Long.compare(objective[arc] == first ? cost[arc] : 0, objective[other] == first ? cost[other] : 0);
+        return order != 0 || objective[arc] == objective[other]
                 ? order
-                : Long.compare(level[arc] == first ? 0 : cost[arc], level[other] == first ? 0 : cost[other]);
+                : Long.compare(objective[arc] == first ? 0 : cost[arc], objective[other] == first ? 0 : cost[other]);
     }
 
     /**
-     * Takes arcs that have flow and room into the tree if one of their nodes has no other such arc; empties the others.
-     * So each arc outside the tree is at one of its bounds.
+     * Takes partial arcs, whose flow is between their bounds, into the tree if one of their nodes has no other partial
+     * arc. Empties the other partial arcs, so that each arc outside the tree is at one of its bounds.
      */
     private void takeOver(long[] missing) {
         int[] partial = new int[nodes];
@@ -235,7 +235,7 @@ public final class MinCostFlow {
         tree.attach(node, to, arc);
     }
 
-    /** Returns the arc of the first block with violating arcs that violates optimality most, or -1 if optimal. */
+    /** Returns the arc that violates optimality most in the first block with a violating arc; -1 if optimal. */
     private int findEntering() {
         int block = (int) Math.max(GreedyPolicy.FLOW_BLOCK, Math.sqrt(arcs));
         int best = NONE;
@@ -261,7 +261,7 @@ public final class MinCostFlow {
         return best;
     }
 
-    /** Sends as much as possible round the cycle that an arc closes in the tree, and takes the arc into the tree. */
+    /** Augments the flow along the cycle that the entering arc closes in the tree, and updates the tree. */
     private void pivot(int entering) {
         boolean isForward = state[entering] == AT_LOWER;
         int first = isForward ? source[entering] : target[entering];
@@ -284,7 +284,7 @@ public final class MinCostFlow {
         for (int node = second; node != join; node = parent[node]) {
             int arc = treeArc[node];
             long room = source[arc] == node ? capacity[arc] - flow[arc] : flow[arc];
-            if (room <= delta) { // of equals the last, so that the tree stays strongly feasible
+            if (room <= delta) { // the last of equal arcs leaves, so that the tree stays strongly feasible
                 delta = room;
                 leaving = node;
                 isBelowFirst = false;
@@ -313,7 +313,7 @@ public final class MinCostFlow {
         update(top);
     }
 
-    /** Sets the potentials and the depths of a subtree by the node above. */
+    /** Updates the potentials and depths of the subtree below and including {@code top}. */
     private void update(int top) {
         for (int node = top; node != NONE; node = tree.findNext(node, top)) {
             work++;

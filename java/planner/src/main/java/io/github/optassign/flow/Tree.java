@@ -2,19 +2,19 @@ package io.github.optassign.flow;
 
 import java.util.Arrays;
 
-/** A rooted tree of nodes, each with an arc to the node above it. The last node is the root. */
+/** A rooted spanning tree: each node but the root has an arc to its parent. The last node is the root. */
 final class Tree {
     private static final int NONE = -1;
 
-    /** Per node the node above it, -1 above the root. */
+    /** The parent of each node; -1 for the root. */
     final int[] parent;
-    /** Per node the arc between the node and its parent. */
+    /** The arc between each node and its parent; -1 for the root. */
     final int[] arc;
 
     final int[] depth;
-    /** Per node the first node below it, -1 if none. */
+    /** The first child of each node; -1 for a leaf. */
     final int[] firstChild;
-    /** Per node the next node with the same parent, -1 if none. */
+    /** The next node with the same parent; -1 for the last child. */
     final int[] nextSibling;
 
     private final int[] previousSibling;
@@ -56,7 +56,7 @@ final class Tree {
         }
     }
 
-    /** Returns the deepest node that is above both nodes, or one of them. */
+    /** Returns the lowest common ancestor of two nodes; a node counts among its ancestors. */
     int findJoin(int first, int second) {
         int one = first;
         int other = second;
@@ -70,7 +70,10 @@ final class Tree {
         return one;
     }
 
-    /** Cuts off the subtree below a node, and hangs it with another of its nodes as top on a node outside. */
+    /**
+     * Moves the subtree of {@code cut} to the parent {@code to}, outside of it. The subtree is rerooted at its node
+     * {@code top}, which {@code newArc} connects to the parent.
+     */
     void hang(int cut, int top, int to, int newArc) {
         int node = top;
         int above = to;
@@ -89,7 +92,7 @@ final class Tree {
         }
     }
 
-    /** Returns the node after a node in depth-first order within a subtree, -1 after the last one. */
+    /** Returns the next node in depth-first order within the subtree of {@code top}; -1 after the last node. */
     int findNext(int node, int top) {
         if (firstChild[node] != NONE) {
             return firstChild[node];

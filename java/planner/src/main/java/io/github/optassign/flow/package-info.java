@@ -1,2 +1,2 @@
-/** Minimum-cost flow in networks with bounds: used for plans, the balance of each rebalance, and temporary offload. */
+/** Minimum-cost flow with bounds, used for plans, the balance of actives in each rebalance, and temporary offload. */
 package io.github.optassign.flow;
