@@ -181,7 +181,7 @@ final class Planning {
                 RebalanceFigures.of(snapshot, result.placement(), source, false, -1, -1),
                 isReached,
                 isServicesPlan,
-                ClientKinds.remark(snapshot, group.tagNames()));
+                ClientKinds.describeIgnoredTags(snapshot, group.tagNames()));
     }
 
     private Snapshot toSnapshot(BrokerGroup part, Mode mode) {

@@ -4,42 +4,47 @@ import io.github.optassign.flow.MinCostFlow;
 import io.github.optassign.policy.GreedyPolicy;
 
 /**
- * Arcs whose flow is a count with bounds, strict or at the price of the imbalance (docs/reference/rules.md,
- * "Imbalance").
+ * A builder of arcs whose flow has bounds. Strict bounds must hold; soft bounds may be exceeded at the cost of the
+ * imbalance (docs/reference/rules.md, "Imbalance").
  *
- * @param isSoft whether counts may be out of their bounds
+ * @param flow the network that arcs are added to
+ * @param isSoft whether bounds are soft
  */
 record Bounds(MinCostFlow flow, boolean isSoft) {
-    /** The level of rewards for values of tags, the first to be minimised (see {@link MinCostFlow}). */
+    /** The first objective of {@link MinCostFlow}: the most rewards for values of tags, as negative costs. */
     static final int TAGS = 0;
 
-    /** The level of the imbalance. */
+    /** The second objective: the least imbalance. */
     static final int BALANCE = 1;
 
-    /** The level of the costs of pairs. */
+    /** The third objective: the least costs of pairs. */
     static final int COSTS = 2;
 
-    /** Adds arcs for a count up to {@code reach}. Bounds below 0 are exceeded by pairs that stay. */
+    /**
+     * Adds arcs for a flow between {@code least} and {@code most}. If bounds are soft, the flow may be from 0 to
+     * {@code reach}. A bound is negative if fixed pairs, which are no part of the flow, exceed it already.
+     */
     void add(int from, int to, long least, long most, long reach) {
         if (!isSoft) {
             flow.addArc(from, to, Math.max(0, least), Math.max(0, Math.max(least, most)), 0);
             return;
         }
-        long step = 1;
-        for (long distance = 1; distance <= least; distance += step) {
-            step = findStep(distance);
-            flow.addArc(from, to, 0, Math.min(step, least - distance + 1), BALANCE, -distance);
+        long width = 1;
+        for (long distance = 1; distance <= least; distance += width) {
+            width = findWidth(distance);
+            flow.addArc(from, to, 0, Math.min(width, least - distance + 1), BALANCE, -distance);
         }
         if (most > Math.max(0, least)) {
             flow.addArc(from, to, 0, most - Math.max(0, least), 0);
         }
-        for (long distance = Math.max(0, -most) + 1; distance <= reach - most; distance += step) {
-            step = findStep(distance);
-            flow.addArc(from, to, 0, step, BALANCE, distance);
+        for (long distance = Math.max(0, -most) + 1; distance <= reach - most; distance += width) {
+            width = findWidth(distance);
+            flow.addArc(from, to, 0, width, BALANCE, distance);
         }
     }
 
-    private static long findStep(long distance) {
+    /** Returns how many units at a distance from the bounds share an arc: 1 nearby, to limit the arcs more far away. */
+    private static long findWidth(long distance) {
         return distance <= GreedyPolicy.EXACT_DISTANCE ? 1 : distance / 2;
     }
 }

@@ -13,32 +13,33 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Groups of clients that differ in nothing but size and state: all drain or none does, and all have the same tags and
- * the same rack.
+ * A partition of the clients into kinds. The clients of a kind either all drain or all do not, and have the same values
+ * of tags and the same rack; they may differ in size and state.
  *
- * <p>A network has an arc for each task and kind. If there are too many kinds, the tag with the most values does not
- * count: two copies of a task have different values of such a tag nearly always. Racks come last.
+ * <p>A network has an arc for each task and kind. If there are more than {@link GreedyPolicy#MOST_KINDS} kinds, tags
+ * are ignored, those with the most values first: two copies of a task nearly always have different values of such a
+ * tag. If that does not suffice, racks are ignored too.
  *
- * @param of per client its kind, from 0
- * @param clients per kind its clients, sorted
- * @param tags the tags that count, sorted
+ * @param ofClient the kind of each client, from 0
+ * @param clients the clients of each kind, sorted
+ * @param tags the tags that are not ignored, sorted
  */
-public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
+public record ClientKinds(int[] ofClient, int[][] clients, List<Integer> tags) {
 
-    /** Groups the clients of a snapshot; racks count only if they matter. */
+    /** Returns the kinds of a snapshot's clients; racks distinguish kinds only if traffic across racks has a cost. */
     static ClientKinds of(Snapshot snapshot, RackTraffic traffic) {
         List<Integer> tags =
                 IntStream.range(0, snapshot.tagCount()).boxed().collect(Collectors.toCollection(ArrayList::new));
-        ClientKinds kinds = of(snapshot, traffic, tags);
-        while (kinds.count() > GreedyPolicy.MOST_KINDS && !tags.isEmpty()) {
+        ClientKinds kinds = group(snapshot, traffic, tags);
+        while (kinds.kindCount() > GreedyPolicy.MOST_KINDS && !tags.isEmpty()) {
             tags.remove(Collections.max(tags, Comparator.comparingLong(k -> countValues(snapshot, k))));
-            kinds = of(snapshot, traffic, tags);
+            kinds = group(snapshot, traffic, tags);
         }
-        return kinds.count() > GreedyPolicy.MOST_KINDS ? of(snapshot, RackTraffic.NONE, tags) : kinds;
+        return kinds.kindCount() > GreedyPolicy.MOST_KINDS ? group(snapshot, RackTraffic.NONE, tags) : kinds;
     }
 
-    /** Returns a remark on each tag that does not count, given the names of the snapshot's tags. */
-    public static List<String> remark(Snapshot snapshot, List<String> names) {
+    /** Returns a message for each tag that is ignored, given the names of the snapshot's tags. */
+    public static List<String> describeIgnoredTags(Snapshot snapshot, List<String> names) {
         List<Integer> tags = of(snapshot, RackTraffic.NONE).tags;
         return IntStream.range(0, snapshot.tagCount())
                 .filter(k -> !tags.contains(k))
@@ -48,6 +49,7 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
                 .toList();
     }
 
+    /** Returns how many values of a tag the clients have. */
     private static long countValues(Snapshot snapshot, int tag) {
         return IntStream.range(0, snapshot.clientCount())
                 .map(c -> snapshot.tag(c, tag))
@@ -55,7 +57,7 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
                 .count();
     }
 
-    private static ClientKinds of(Snapshot snapshot, RackTraffic traffic, List<Integer> tags) {
+    private static ClientKinds group(Snapshot snapshot, RackTraffic traffic, List<Integer> tags) {
         Map<List<Integer>, List<Integer>> found = new LinkedHashMap<>();
         for (int c = 0; c < snapshot.clientCount(); c++) {
             List<Integer> traits = new ArrayList<>(List.of(snapshot.isDraining(c) ? 1 : 0));
@@ -68,16 +70,17 @@ public record ClientKinds(int[] of, int[][] clients, List<Integer> tags) {
         int[][] clients = found.values().stream()
                 .map(alike -> alike.stream().mapToInt(c -> c).toArray())
                 .toArray(int[][]::new);
-        int[] kinds = new int[snapshot.clientCount()];
+        int[] ofClient = new int[snapshot.clientCount()];
         for (int kind = 0; kind < clients.length; kind++) {
             for (int c : clients[kind]) {
-                kinds[c] = kind;
+                ofClient[c] = kind;
             }
         }
-        return new ClientKinds(kinds, clients, List.copyOf(tags));
+        return new ClientKinds(ofClient, clients, List.copyOf(tags));
     }
 
-    int count() {
+    /** Returns the number of kinds. */
+    int kindCount() {
         return clients.length;
     }
 }

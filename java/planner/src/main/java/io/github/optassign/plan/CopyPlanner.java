@@ -12,25 +12,31 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * Plans the clients of copies with the least restore work, balanced per client and subtopology: of actives alone, of
- * all copies in any role, or of standbys around given actives.
+ * A chooser of clients for actives, for all copies in any role, or for standbys next to given actives. Restore work is
+ * least, and copies are balanced over clients, in total and in each subtopology.
  */
 public final class CopyPlanner extends PlanningStep {
+    /** The cost of a copy that moves to a client without state of the task. */
     private static final int MOVES = 1 << 13;
-    /** The price of a copy in place of {@link #MOVES} on a client with state of the task. */
+    /** The cost of a copy that moves to a client with state of the task. */
     private static final int HAS_STATE = MOVES - (1 << 11);
-    /** The price of a copy that was a standby, or takes the role of a standby. */
+    /** The cost of a copy on a client that had a standby of the task. */
     private static final int WAS_STANDBY = 1 << 12;
 
+    /** The cost of reading a partition across racks. */
     private static final int CROSSING = 1 << 4;
+
     private static final int MOST_CROSSINGS = (1 << 8) - 1;
 
     private final RackTraffic traffic;
     private final RestoreCosts restoreCosts;
-    /** Per client its active tasks above its share before this rebalance, cut off at a few bits. */
+    /**
+     * By how many actives each client exceeds its share now, shifted and limited to 0 to
+     * {@link PairProblem#MOST_CROWDED}.
+     */
     private final int[] crowding;
 
-    /** Takes the facts of a rebalance. */
+    /** Creates a planner for the rebalance of another step. */
     public CopyPlanner(PlanningStep step, RackTraffic traffic) {
         super(step);
         this.traffic = traffic;
@@ -42,13 +48,13 @@ public final class CopyPlanner extends PlanningStep {
             }
         }
         long[] share = Shares.ofActives(snapshot).high();
-        int even = (PairChoice.MOST_CROWDED + 1) / 2;
+        int even = (PairProblem.MOST_CROWDED + 1) / 2;
         Arrays.setAll(crowding, c ->
-                (int) Math.max(0, Math.min(PairChoice.MOST_CROWDED, crowding[c] - share[c] + even)));
+                (int) Math.max(0, Math.min(PairProblem.MOST_CROWDED, crowding[c] - share[c] + even)));
     }
 
-    /** Plans actives on any clients, with the least restore work. @return per task its client */
-    int[] planAnywhere() {
+    /** Returns the client of each task's active; any client may have it, and restore work is least. */
+    int[] planActives() {
         int[][] columns = new int[snapshot.taskCount()][];
         boolean[] mayPool = new boolean[columns.length];
         Arrays.fill(mayPool, true);
@@ -56,7 +62,10 @@ public final class CopyPlanner extends PlanningStep {
         return chooseActives(columns, mayPool, new int[columns.length][0], new ActiveCosts(this::costAnywhere));
     }
 
-    /** Plans which of its copies leads each logged task, with the fewest moves; the other copies are standbys. */
+    /**
+     * Returns a plan that makes one of the given copies of each logged task the active, with the fewest moves, and the
+     * others standbys. Actives of tasks that are not logged may go to any client.
+     */
     Placement planRoles(int[][] copies) {
         int[][] columns = new int[snapshot.taskCount()][];
         boolean[] mayPool = new boolean[columns.length];
@@ -67,19 +76,20 @@ public final class CopyPlanner extends PlanningStep {
         int[] active = chooseActives(columns, mayPool, new int[columns.length][0], new ActiveCosts(this::costOfRole));
         Placement plan = Placement.ofActives(active);
         for (int t = 0; t < columns.length; t++) {
-            int leads = active[t];
+            int client = active[t];
             plan.standby()[t] = snapshot.isLogged(t)
-                    ? Arrays.stream(copies[t]).filter(c -> c != leads).toArray()
+                    ? Arrays.stream(copies[t]).filter(c -> c != client).toArray()
                     : plan.standby()[t];
         }
         return plan;
     }
 
     /**
-     * Chooses actives of this rebalance with the least imbalance.
+     * Chooses the clients of actives for this rebalance, on the way to the plan, with the least imbalance.
      *
-     * @param candidates per task the clients that may lead it, sorted; null if each of its most caught up clients may
-     * @return per task its client
+     * @param candidates the clients that may have each task's active, sorted; null if all its most caught up clients
+     *     may
+     * @return the client of each task's active
      */
     public int[] chooseAmong(int[][] candidates) {
         int[][] columns = new int[candidates.length][];
@@ -94,62 +104,67 @@ public final class CopyPlanner extends PlanningStep {
         }
         return chooseActives(columns, mayPool, fixed, (t, c) -> {
             boolean mayLead = candidates[t] != null || ranks.rank(t, c) == ranks.leastRank(t);
-            return mayLead ? 0 : PairChoice.NEVER;
+            return mayLead ? 0 : PairProblem.NEVER;
         });
     }
 
-    private int[] chooseActives(int[][] columns, boolean[] mayPool, int[][] fixed, PairChoice.Costs costs) {
+    /** Returns the client of each task's active: the fixed client, or a client chosen within the balance of actives. */
+    private int[] chooseActives(int[][] columns, boolean[] mayPool, int[][] fixed, PairProblem.Costs costs) {
         int[] need = new int[columns.length];
         Arrays.setAll(need, t -> 1 - fixed[t].length);
-        List<PairChoice.Level> levels = new ArrayList<>();
-        if (snapshot.standbysPerTask() == 0 && costs instanceof ActiveCosts) { // then actives of a plan are its copies
-            levels.add(countLevel(snapshot::isLogged));
+        List<PairProblem.Scope> scopes = new ArrayList<>();
+        if (snapshot.standbysPerTask() == 0
+                && costs instanceof ActiveCosts) { // then the actives of a plan are all its copies
+            scopes.add(createScope(snapshot::isLogged));
         }
         if (!IntStream.range(0, need.length).allMatch(snapshot::isStateful)) {
-            levels.add(countLevel(snapshot::isStateful));
+            scopes.add(createScope(snapshot::isStateful));
         }
-        levels.add(new PairChoice.Level(Shares.ofActives(snapshot), g -> true));
+        scopes.add(new PairProblem.Scope(Shares.ofActives(snapshot), g -> true));
         long[] tasks = new long[snapshot.subtopologyCount()];
         Arrays.setAll(tasks, g -> snapshot.firstTask(g + 1) - snapshot.firstTask(g));
         Shares[] cells = Shares.ofEach(tasks, 1, snapshot);
-        int[][] chosen = choose(new PairChoice(need, columns, mayPool, fixed, costs, cells, levels, null));
+        int[][] chosen = choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, null));
         return IntStream.range(0, need.length)
                 .map(t -> need[t] > 0 ? chosen[t][0] : fixed[t][0])
                 .toArray();
     }
 
-    private int[][] choose(PairChoice choice) {
-        return PairChooser.choose(snapshot, choice, ClientKinds.of(snapshot, traffic));
+    private int[][] choose(PairProblem problem) {
+        return PairChooser.choose(snapshot, problem, ClientKinds.of(snapshot, traffic));
     }
 
-    /** Counts the tasks of some subtopologies, and bounds their actives by the shares of these. */
-    private PairChoice.Level countLevel(IntPredicate isCounted) {
+    /**
+     * Returns the scope of the subtopologies with the selected tasks: their actives are within shares of these tasks.
+     */
+    private PairProblem.Scope createScope(IntPredicate isCounted) {
         boolean[] counted = new boolean[snapshot.subtopologyCount()];
         int[] tasks = IntStream.range(0, snapshot.taskCount()).filter(isCounted).toArray();
         for (int t : tasks) {
             counted[snapshot.subtopology(t)] = true;
         }
-        return new PairChoice.Level(Shares.of(tasks.length, 1, snapshot), g -> counted[g]);
+        return new PairProblem.Scope(Shares.of(tasks.length, 1, snapshot), g -> counted[g]);
     }
 
-    /** Plans all copies of logged tasks. @return per task its clients, sorted; none if the task is not logged */
+    /** Returns the clients of each task's copies in any role, sorted; an empty array if the task is not logged. */
     int[][] planCopies() {
         int copies = snapshot.standbysPerTask() + 1;
         return chooseCopies(copies, copies, new int[snapshot.taskCount()][0], true);
     }
 
     /**
-     * Plans standbys around actives. With several tags one standby after the other is planned: a network can tell which
-     * values are new to a task only next to copies that it knows.
+     * Returns a plan with the given actives and standbys next to them. With several tags, the first standbys of all
+     * tasks are planned first, then the second ones, and so on: the rewards for several tags are only right for fixed
+     * copies.
      */
     Placement planStandbys(int[] active) {
         Placement plan = Placement.ofActives(active);
         int[][] fixed = new int[active.length][];
         Arrays.setAll(fixed, t -> snapshot.isLogged(t) ? new int[] {active[t]} : new int[0]);
         int standbys = snapshot.standbysPerTask();
-        int step = snapshot.tagCount() > 1 ? 1 : Math.max(1, standbys);
-        for (int planned = step; planned <= standbys; planned += step) {
-            int[][] more = chooseCopies(step, planned + 1, fixed, false);
+        int perRound = snapshot.tagCount() > 1 ? 1 : Math.max(1, standbys);
+        for (int planned = perRound; planned <= standbys; planned += perRound) {
+            int[][] more = chooseCopies(perRound, planned + 1, fixed, false);
             for (int t = 0; t < active.length; t++) {
                 plan.standby()[t] = Snapshot.and(plan.standby()[t], more[t]);
                 fixed[t] = Snapshot.and(fixed[t], more[t]);
@@ -158,7 +173,12 @@ public final class CopyPlanner extends PlanningStep {
         return plan;
     }
 
-    /** Chooses clients for some copies of each logged task, which then has {@code copiesPerTask}. */
+    /**
+     * Returns {@code copies} clients for each logged task, in addition to its fixed clients: {@code copiesPerTask} in
+     * total.
+     *
+     * @param withActives whether the copies may get the role of the active
+     */
     private int[][] chooseCopies(int copies, int copiesPerTask, int[][] fixed, boolean withActives) {
         int[] need = new int[snapshot.taskCount()];
         int[][] columns = new int[need.length][];
@@ -171,17 +191,17 @@ public final class CopyPlanner extends PlanningStep {
             logged[snapshot.subtopology(t)] += snapshot.isLogged(t) ? 1 : 0;
         }
         Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);
-        List<PairChoice.Level> levels = List.of(new PairChoice.Level(bounds, g -> true));
+        List<PairProblem.Scope> scopes = List.of(new PairProblem.Scope(bounds, g -> true));
         Shares[] cells = Shares.ofEach(logged, copiesPerTask, snapshot);
-        PairChoice.Costs costs = new CopyCosts(withActives);
-        return choose(new PairChoice(need, columns, mayPool, fixed, costs, cells, levels, new TagSpread(snapshot)));
+        PairProblem.Costs costs = new CopyCosts(withActives);
+        return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, new TagSpread(snapshot)));
     }
 
-    /** Costs of a plan's actives. */
-    private final class ActiveCosts implements PairChoice.Costs {
-        private final PairChoice.Costs costs;
+    /** The given costs of a plan's actives, and how they avoid crowded clients. */
+    private final class ActiveCosts implements PairProblem.Costs {
+        private final PairProblem.Costs costs;
 
-        ActiveCosts(PairChoice.Costs costs) {
+        ActiveCosts(PairProblem.Costs costs) {
             this.costs = costs;
         }
 
@@ -195,19 +215,20 @@ public final class CopyPlanner extends PlanningStep {
             return crowding[c];
         }
 
+        /** Returns whether the task has no owner, so that its active starts in this rebalance. */
         @Override
         public boolean isAtOnce(int t) {
             return previous.owner(t) < 0;
         }
     }
 
-    /** Returns the cost of an active on any client: its restore work, its move and its reads across racks. */
+    /** Returns the cost of an active on any client: restore work, the cost of a move, and reads across racks. */
     private long costAnywhere(int t, int c) {
         int crossings = Math.min(MOST_CROSSINGS, traffic.crossingsOfActive(t, c));
         return restoreCosts.of(t, c) + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
-    /** Returns the cost of an active on a client with a copy: its move, and the reads by which the roles differ. */
+    /** Returns the cost of making a copy the active: a move, and the reads across racks that standbys do not do. */
     private long costOfRole(int t, int c) {
         long cost = ranks.rank(t, c) > 0 ? RestoreCosts.NOT_CAUGHT_UP : 0;
         int crossings = traffic.crossingsOfActive(t, c) - traffic.crossingsOfStandby(t, c);
@@ -217,7 +238,7 @@ public final class CopyPlanner extends PlanningStep {
         return cost + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
-    /** Restore work, then copies not caught up, then copies that move. */
+    /** Costs of copies: restore work; ties are broken by copies not caught up, then by moves and reads across racks. */
     private final class CopyCosts extends RestoreCosts {
         private final boolean withActives;
 

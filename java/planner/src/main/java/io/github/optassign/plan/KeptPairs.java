@@ -9,29 +9,32 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Keeps in large groups the pairs that save most, so that only the others are searched: one by one, the greatest saving
- * over a client without state first, while all counts have room. The sum of a family of counts limits how many are
- * filled above their lower bounds, so that the other counts can still reach their bounds.
+ * A greedy reduction of a {@link PairProblem} for a large group: the pairs that save most are kept, and only the others
+ * are searched for. Pairs are kept in the order of their saving over a client without state, the greatest first, as
+ * long as no count exceeds its upper bound. Only a limited number of pairs may exceed lower bounds, so that all counts
+ * can still reach their lower bounds.
  */
 final class KeptPairs {
     private final Snapshot snapshot;
-    private final PairChoice choice;
-    /** Per subtopology the counts of its pairs: alone, and within each level that counts it. */
+    private final PairProblem problem;
+    /** The counts that the pairs of each subtopology belong to: its cells, and each scope that includes it. */
     private final List<List<Counts>> counts = new ArrayList<>();
 
-    /** The counts of one family, one for each client. */
+    /** The number of pairs on each client, of one subtopology or of one scope. */
     private static final class Counts {
         private final Shares bounds;
         private final long[] count;
-        /** How many pairs may still be above the lower bounds. */
+        /** How many more pairs may be kept on clients that have reached their lower bounds. */
         private long surplus;
 
+        /** Creates counts that are 0; a solution has {@code pairs} pairs on all clients together. */
         Counts(Shares bounds, long pairs) {
             this.bounds = bounds;
             count = new long[bounds.low().length];
             surplus = pairs - Arrays.stream(bounds.low()).sum();
         }
 
+        /** Returns whether one more pair may be kept on the client. */
         boolean hasRoom(int c) {
             return count[c] < bounds.low()[c] || (count[c] < bounds.high()[c] && surplus > 0);
         }
@@ -42,34 +45,34 @@ final class KeptPairs {
         }
     }
 
-    /** A column of a task, and its saving over a client without state. */
-    private record Saving(int task, int client, long cost) {}
+    /** A task, one of its columns, and what that client costs less than a client without state. */
+    private record Saving(int task, int client, long saved) {}
 
-    private KeptPairs(Snapshot snapshot, PairChoice choice) {
+    private KeptPairs(Snapshot snapshot, PairProblem problem) {
         this.snapshot = snapshot;
-        this.choice = choice;
+        this.problem = problem;
         long[] pairs = new long[snapshot.subtopologyCount()];
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            pairs[snapshot.subtopology(t)] += choice.need()[t] + choice.fixed()[t].length;
+            pairs[snapshot.subtopology(t)] += problem.need()[t] + problem.fixed()[t].length;
         }
         for (int g = 0; g < pairs.length; g++) {
-            counts.add(new ArrayList<>(List.of(new Counts(choice.cells()[g], pairs[g]))));
+            counts.add(new ArrayList<>(List.of(new Counts(problem.cells()[g], pairs[g]))));
         }
-        for (PairChoice.Level level : choice.levels()) {
-            int[] counted =
-                    IntStream.range(0, pairs.length).filter(level.counts()).toArray();
+        for (PairProblem.Scope scope : problem.scopes()) {
+            int[] included =
+                    IntStream.range(0, pairs.length).filter(scope.includes()).toArray();
             Counts all = new Counts(
-                    level.bounds(),
-                    Arrays.stream(counted).mapToLong(g -> pairs[g]).sum());
-            Arrays.stream(counted).forEach(g -> counts.get(g).add(all));
+                    scope.bounds(),
+                    Arrays.stream(included).mapToLong(g -> pairs[g]).sum());
+            Arrays.stream(included).forEach(g -> counts.get(g).add(all));
         }
     }
 
-    /** Returns the choice with the kept pairs as fixed ones, and the needs reduced by them. */
-    static PairChoice fix(Snapshot snapshot, PairChoice choice) {
-        KeptPairs kept = new KeptPairs(snapshot, choice);
-        int[][] fixed = choice.fixed().clone();
-        int[] need = choice.need().clone();
+    /** Returns the problem with the kept pairs as fixed pairs, and the needs reduced by their number. */
+    static PairProblem fix(Snapshot snapshot, PairProblem problem) {
+        KeptPairs kept = new KeptPairs(snapshot, problem);
+        int[][] fixed = problem.fixed().clone();
+        int[] need = problem.need().clone();
         for (int t = 0; t < need.length; t++) {
             for (int c : fixed[t]) {
                 kept.add(t, c);
@@ -83,30 +86,33 @@ final class KeptPairs {
                 need[t]--;
             }
         }
-        return choice.with(need, fixed);
+        return problem.with(need, fixed);
     }
 
+    /** Returns the pairs that save anything, those that save most first. */
     private Saving[] listSavings() {
         return IntStream.range(0, snapshot.taskCount())
-                .filter(t -> choice.need()[t] > 0 && choice.mayPool()[t])
+                .filter(t -> problem.need()[t] > 0 && problem.mayPool()[t])
                 .boxed()
                 .flatMap(t -> {
                     int other = snapshot.poolClient(t);
-                    long without = other < 0 ? 0 : findCost(t, other);
-                    return Arrays.stream(choice.columns()[t])
-                            .filter(c -> Arrays.binarySearch(choice.fixed()[t], c) < 0)
-                            .mapToObj(c -> new Saving(t, c, findCost(t, c) - without))
-                            .filter(saving -> saving.cost < 0);
+                    long without = other < 0 ? 0 : findFullCost(t, other);
+                    return Arrays.stream(problem.columns()[t])
+                            .filter(c -> Arrays.binarySearch(problem.fixed()[t], c) < 0)
+                            .mapToObj(c -> new Saving(t, c, without - findFullCost(t, c)))
+                            .filter(saving -> saving.saved > 0);
                 })
-                .sorted(Comparator.comparingLong(Saving::cost))
+                .sorted(Comparator.comparingLong((Saving saving) -> -saving.saved))
                 .toArray(Saving[]::new);
     }
 
-    private long findCost(int t, int c) {
-        long cost = choice.costs().of(t, c);
-        return choice.costs().isTied(t, c) ? cost + choice.costs().beyond(t, c) : cost;
+    /** Returns the cost of a pair, with the surcharge if the client is tied. */
+    private long findFullCost(int t, int c) {
+        long cost = problem.costs().of(t, c);
+        return problem.costs().isTied(t, c) ? cost + problem.costs().surcharge(t, c) : cost;
     }
 
+    /** Returns whether the pair may be kept: all counts that it belongs to have room. */
     private boolean hasRoom(int t, int c) {
         return counts.get(snapshot.subtopology(t)).stream().allMatch(each -> each.hasRoom(c));
     }

@@ -10,28 +10,30 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Chooses the pairs of a {@link PairChoice}.
+ * A solver of {@link PairProblem}.
  *
  * <ol>
- *   <li>A {@link PairNetwork} chooses columns, and says how many clients of each kind a task gets and how many tasks of
- *       a subtopology each client gets. If no flow keeps all bounds, they give way by the least imbalance.
- *   <li>{@link #deal} gives these places to tasks.
- *   <li>If some task can take no place (R2), {@link #dealExactly} chooses all clients of its subtopology anew.
+ *   <li>A {@link PairNetwork} chooses clients that tasks have arcs to. For the others it determines numbers: how many
+ *       clients of each kind a task gets, and how many places a client has for tasks of each subtopology. If no flow
+ *       keeps all bounds, bounds are soft, and the imbalance is least.
+ *   <li>{@link #deal} gives clients with places to tasks.
+ *   <li>If a task has every client with places left already (R2), {@link #dealExactly} chooses all clients of its
+ *       subtopology again.
  * </ol>
  */
 final class PairChooser {
     private final Snapshot snapshot;
-    private final PairChoice choice;
+    private final PairProblem problem;
     private final ClientKinds kinds;
     private final PairNetwork network;
-    /** Per task its clients so far, sorted. */
+    /** The clients chosen for each task so far, sorted. */
     private final int[][] chosen;
-    /** Per two clients the number of dealt tasks that both have. */
+    /** The number of tasks that two clients share: a client that had the task, and a client that it was dealt to. */
     private final int[][] together;
 
-    private PairChooser(Snapshot snapshot, PairChoice choice, ClientKinds kinds, PairNetwork network) {
+    private PairChooser(Snapshot snapshot, PairProblem problem, ClientKinds kinds, PairNetwork network) {
         this.snapshot = snapshot;
-        this.choice = choice;
+        this.problem = problem;
         this.kinds = kinds;
         this.network = network;
         chosen = new int[snapshot.taskCount()][];
@@ -39,15 +41,15 @@ final class PairChooser {
         together = new int[snapshot.clientCount()][snapshot.clientCount()];
     }
 
-    /** Chooses clients. @return per task its clients without the fixed ones, sorted */
-    static int[][] choose(Snapshot snapshot, PairChoice choice, ClientKinds kinds) {
+    /** Returns the chosen clients of each task, sorted, without the fixed clients of the problem. */
+    static int[][] choose(Snapshot snapshot, PairProblem problem, ClientKinds kinds) {
         long pairs = (long) snapshot.taskCount() * snapshot.clientCount();
         boolean isSmall = pairs <= GreedyPolicy.KEEP_FROM;
-        PairChoice rest = isSmall || TagValues.matter(choice, kinds) ? choice : KeptPairs.fix(snapshot, choice);
+        PairProblem rest = isSmall || TagValues.tagsMatter(problem, kinds) ? problem : KeptPairs.fix(snapshot, problem);
         PairNetwork network = new PairNetwork(snapshot, rest, kinds, false);
         boolean isSolved = network.solve();
-        if (!isSolved && rest != choice) {
-            rest = choice;
+        if (!isSolved && rest != problem) {
+            rest = problem;
             network = new PairNetwork(snapshot, rest, kinds, false);
             isSolved = network.solve();
         }
@@ -55,20 +57,21 @@ final class PairChooser {
             network = new PairNetwork(snapshot, rest, kinds, true);
             network.solve();
         }
-        int[][] chosen = new PairChooser(snapshot, rest, kinds, network).deal();
-        for (int t = 0; t < chosen.length && rest != choice; t++) {
+        int[][] chosen = new PairChooser(snapshot, rest, kinds, network).dealAll();
+        for (int t = 0; t < chosen.length && rest != problem; t++) {
             for (int c : rest.fixed()[t]) {
-                boolean isKept = Arrays.binarySearch(choice.fixed()[t], c) < 0;
+                boolean isKept = Arrays.binarySearch(problem.fixed()[t], c) < 0;
                 chosen[t] = isKept ? Snapshot.and(chosen[t], c) : chosen[t];
             }
         }
         return chosen;
     }
 
-    private int[][] deal() {
+    /** Deals all places and returns the clients of each task. */
+    private int[][] dealAll() {
         for (int g = 0; g < snapshot.subtopologyCount(); g++) {
             boolean isDealt = true;
-            for (int kind = 0; kind < kinds.count(); kind++) {
+            for (int kind = 0; kind < kinds.kindCount(); kind++) {
                 isDealt &= deal(g, kind);
             }
             if (!isDealt) {
@@ -81,7 +84,7 @@ final class PairChooser {
         return chosen;
     }
 
-    /** Deals the places on clients of a kind, tasks with several first. @return whether each task has its clients */
+    /** Deals a subtopology's places on clients of a kind. Returns false if a task found too few clients with places. */
     private boolean deal(int g, int kind) {
         int[] places = new int[snapshot.clientCount()];
         long[] dealt = new long[places.length];
@@ -95,16 +98,16 @@ final class PairChooser {
         IntStream pooled = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
                 .filter(t -> network.countPooled(t, kind) > 0);
         Comparator<Integer> order = Comparator.comparingInt((Integer t) -> -network.countPooled(t, kind))
-                .thenComparing((Integer t) -> !choice.costs().isAtOnce(t));
+                .thenComparing((Integer t) -> !problem.costs().isAtOnce(t));
         boolean isDealt = true;
         for (int t : PlanningStep.sort(pooled, order)) {
             for (int i = network.countPooled(t, kind); i > 0; i--) {
-                int best = findPlace(t, places, dealt, open);
+                int best = findClient(t, places, dealt, open);
                 if (best < 0) {
                     isDealt = false;
                     break;
                 }
-                for (int c : Snapshot.and(chosen[t], choice.fixed()[t])) {
+                for (int c : Snapshot.and(chosen[t], problem.fixed()[t])) {
                     together[c][best]++;
                 }
                 chosen[t] = Snapshot.and(chosen[t], best);
@@ -118,22 +121,28 @@ final class PairChooser {
     }
 
     /**
-     * Returns a client for a task: one with the most places or one less, of these the client that shares the fewest
-     * tasks with the task's other clients, so that many clients take over when one dies. @return -1 if no client may
-     * have the task
+     * Returns the client to deal to a task: the client that shares the fewest tasks with the task's other clients, so
+     * that many clients take over when a client dies. Candidates have the most places or one fewer. For the first
+     * client of a task that starts {@link PairProblem.Costs#isAtOnce at once}, all are candidates and the least crowded
+     * is taken. Ties are broken by the least load of dealt tasks.
+     *
+     * @param places the number of places that each client has left
+     * @param dealt the number of tasks dealt to each client so far
+     * @param open the clients with places left
+     * @return -1 if no client with places may have the task
      */
-    private int findPlace(int t, int[] places, long[] dealt, List<Integer> open) {
+    private int findClient(int t, int[] places, long[] dealt, List<Integer> open) {
         int most = 0;
         for (int c : open) {
-            most = places[c] > most && isFree(t, c) ? places[c] : most;
+            most = places[c] > most && mayDeal(t, c) ? places[c] : most;
         }
-        int[] others = Snapshot.and(chosen[t], choice.fixed()[t]);
-        boolean isAtOnce = others.length == 0 && choice.costs().isAtOnce(t);
+        int[] others = Snapshot.and(chosen[t], problem.fixed()[t]);
+        boolean isAtOnce = others.length == 0 && problem.costs().isAtOnce(t);
         int best = -1;
         int least = 0;
         for (int c : open) {
-            if ((isAtOnce || places[c] >= most - 1) && isFree(t, c)) {
-                int shared = isAtOnce ? choice.costs().crowding(c) : 0;
+            if ((isAtOnce || places[c] >= most - 1) && mayDeal(t, c)) {
+                int shared = isAtOnce ? problem.costs().crowding(c) : 0;
                 for (int other : others) {
                     shared += together[other][c];
                 }
@@ -148,11 +157,15 @@ final class PairChooser {
         return best;
     }
 
-    private boolean isFree(int t, int c) {
-        return network.mayPool(t, c) && Arrays.binarySearch(chosen[t], c) < 0;
+    /** Returns whether a client may be dealt to a task that does not have it yet. */
+    private boolean mayDeal(int t, int c) {
+        return network.isReachedByPool(t, c) && Arrays.binarySearch(chosen[t], c) < 0;
     }
 
-    /** Chooses the clients of a subtopology anew: at least cost, with the network's number of tasks per client. */
+    /**
+     * Chooses all clients of a subtopology again, at the least cost, by a network with an arc for each pair. Each
+     * client gets as many tasks as before, if possible.
+     */
     private void dealExactly(int g) {
         int first = snapshot.firstTask(g);
         int end = snapshot.firstTask(g + 1);
@@ -170,13 +183,13 @@ final class PairChooser {
             for (int c : network.listChosen(t)) {
                 count[c]++;
             }
-            int need = choice.need()[t];
+            int need = problem.need()[t];
             total += need;
             int node = flow.addNode(need);
             for (int c = 0; c < clients; c++) {
-                long cost = network.findCost(t, c);
+                long cost = network.costIfAllowed(t, c);
                 arcs[t - first][c] =
-                        cost < PairChoice.NEVER ? flow.addArc(node, clientNode[c], 0, 1, Bounds.COSTS, cost) : -1;
+                        cost < PairProblem.NEVER ? flow.addArc(node, clientNode[c], 0, 1, Bounds.COSTS, cost) : -1;
             }
         }
         int sink = flow.addNode(-total);
@@ -194,14 +207,14 @@ final class PairChooser {
         }
     }
 
-    /** Adds the cheapest clients to a task if the flow's bound on work left it short. */
+    /** Adds the cheapest clients to a task that has too few, because a flow reached {@link GreedyPolicy#FLOW_WORK}. */
     private void complete(int t) {
-        while (chosen[t].length < choice.need()[t]) {
+        while (chosen[t].length < problem.need()[t]) {
             int[] taken = chosen[t];
             int best = IntStream.range(0, snapshot.clientCount())
                     .filter(c -> Arrays.binarySearch(taken, c) < 0)
                     .boxed()
-                    .min(Comparator.comparingLong(c -> network.findCost(t, c)))
+                    .min(Comparator.comparingLong(c -> network.costIfAllowed(t, c)))
                     .orElseThrow();
             chosen[t] = Snapshot.and(taken, best);
         }

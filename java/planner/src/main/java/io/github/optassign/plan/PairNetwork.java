@@ -11,111 +11,115 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * A {@link PairChoice} as a minimum-cost flow.
+ * The minimum-cost flow of a {@link PairProblem}; a unit of flow is a pair.
  *
- * <p>Units go from tasks to cells (a subtopology on a client), from cells to the levels of the client, and to a sink.
- * The clients of one kind that are no columns of a task cost the same, so their units go through a pool, one for each
- * subtopology and kind. Units to tied clients pass a gate, and only some pass it free. {@link TagValues} draws the
- * units of a task to clients with different values of tags.
+ * <p>Units go from a task to a cell, which is a subtopology on a client, through the client's scopes, innermost first,
+ * to a sink. The clients of one kind that are no columns of a task cost the same, so their units go through a pool.
+ * Each subtopology has a pool for each kind. Units to tied clients pass a gate, at a surcharge beyond the quota.
+ * {@link TagValues} makes the clients of a task differ in values of tags.
  */
 final class PairNetwork {
     private static final int[] NONE = {};
 
     private final Snapshot snapshot;
-    private final PairChoice choice;
+    private final PairProblem problem;
     private final ClientKinds kinds;
     private final Bounds bounds;
     private final MinCostFlow flow = new MinCostFlow();
     private final int clients;
     private final TagValues values;
-    /** Whether tasks with columns have an arc to each client, so that they need not be dealt places. */
+    /**
+     * Whether tasks with columns have an arc to each client, so that {@link PairChooser} need not deal clients to them.
+     */
     private final boolean isSmall;
-    /** Per task the clients with an arc of their own, and the arcs. */
+    /** The clients that each task has an arc of its own to, sorted. */
     private final int[][] columns;
-
+    /** The arcs to these clients. */
     private final int[][] toColumns;
-    /** Per task and kind how many clients the task gets through the pool. */
+    /** How many clients of each kind each task gets through the pool. */
     private final int[][] pooled;
-    /** Per subtopology and kind the node of the pool. */
+    /** The node of the pool of each subtopology and kind. */
     private final int[][] pool;
-    /** Per subtopology and client how many tasks have a column there. */
+    /** How many tasks of each subtopology have an arc of their own to each client. */
     private final int[][] listed;
-    /** Per subtopology and client how many tasks may come from the pool. */
+    /** How many tasks of each subtopology may get each client through the pool. */
     private final int[][] takers;
-    /** Per subtopology and client how many fixed pairs there are. */
+    /** The number of fixed pairs of each subtopology on each client. */
     private final int[][] given;
-    /** Per subtopology and client the node of the cell, -1 if none. */
+    /** The node of the cell of each subtopology on each client; -1 if there is no such node. */
     private final int[][] cell;
-    /** Per subtopology and client the arc from the pool; -1 if none. */
+    /** The arc from the pool of each subtopology to each client; -1 if there is no such arc. */
     private final int[][] fromPool;
-    /** Per level and client its node. */
-    private final int[][] levels;
-    /** Per subtopology its innermost level. */
-    private final int[] inner;
+    /** The node of each scope on each client. */
+    private final int[][] scopes;
+    /** The innermost scope that includes each subtopology. */
+    private final int[] innermost;
 
-    /** Tasks whose units pass the same nodes. */
-    private final List<Alike> groups = new ArrayList<>();
+    private final List<Interchangeable> groups = new ArrayList<>();
 
-    /** A task, or tasks without columns and ties whose costs differ by a constant, and arcs to pools, or -1. */
-    private record Alike(List<Integer> tasks, int[] toPool) {}
+    /**
+     * A task, or several tasks whose units come from one node: they have no columns and no ties, and their costs differ
+     * by a constant. The arcs lead to the pool of each kind; -1 if there is no such arc.
+     */
+    private record Interchangeable(List<Integer> tasks, int[] toPool) {}
 
-    /** Builds the network. @param isSoft whether bounds give way, at the price of the imbalance */
-    PairNetwork(Snapshot snapshot, PairChoice choice, ClientKinds kinds, boolean isSoft) {
+    /** Builds the network of a problem, with {@link Bounds soft bounds} or strict ones. */
+    PairNetwork(Snapshot snapshot, PairProblem problem, ClientKinds kinds, boolean isSoft) {
         this.snapshot = snapshot;
-        this.choice = choice;
+        this.problem = problem;
         this.kinds = kinds;
         bounds = new Bounds(flow, isSoft);
         clients = snapshot.clientCount();
         int tasks = snapshot.taskCount();
         int subtopologies = snapshot.subtopologyCount();
-        values = new TagValues(snapshot, choice, kinds, flow, isSoft);
+        values = new TagValues(snapshot, problem, kinds, flow, isSoft);
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
         columns = new int[tasks][];
         toColumns = new int[tasks][];
         pooled = new int[tasks][];
-        pool = new int[subtopologies][kinds.count()];
+        pool = new int[subtopologies][kinds.kindCount()];
         listed = new int[subtopologies][clients];
         takers = new int[subtopologies][clients];
         given = new int[subtopologies][clients];
         cell = new int[subtopologies][clients];
         fromPool = new int[subtopologies][clients];
-        levels = new int[choice.levels().size()][clients];
-        inner = new int[subtopologies];
+        scopes = new int[problem.scopes().size()][clients];
+        innermost = new int[subtopologies];
         for (int g = 0; g < subtopologies; g++) {
             Arrays.setAll(pool[g], kind -> flow.addNode(0));
             Arrays.fill(cell[g], -1);
             Arrays.fill(fromPool[g], -1);
-            while (!choice.levels().get(inner[g]).counts().test(g)) {
-                inner[g]++;
+            while (!problem.scopes().get(innermost[g]).includes().test(g)) {
+                innermost[g]++;
             }
         }
-        for (int[] level : levels) {
-            Arrays.setAll(level, c -> flow.addNode(0));
+        for (int[] nodes : scopes) {
+            Arrays.setAll(nodes, c -> flow.addNode(0));
         }
         for (int t = 0; t < tasks; t++) {
-            findColumns(t);
+            storeColumns(t);
         }
         addCells();
-        Map<List<Long>, List<Integer>> alike = new LinkedHashMap<>();
+        Map<List<Long>, List<Integer>> byKey = new LinkedHashMap<>();
         for (int t = 0; t < tasks; t++) {
-            if (choice.need()[t] > 0) {
-                values.expect(t);
-                alike.computeIfAbsent(describe(t), absent -> new ArrayList<>()).add(t);
+            if (problem.need()[t] > 0) {
+                values.addExpected(t);
+                byKey.computeIfAbsent(describe(t), absent -> new ArrayList<>()).add(t);
             }
         }
-        alike.values().forEach(this::addTasks);
-        addLevels();
+        byKey.values().forEach(this::addTasks);
+        addScopeArcs();
     }
 
-    /** Finds a flow. @return whether it keeps all bounds, and no other can have more values of tags */
+    /** Computes the flow. Returns whether it keeps all bounds and earns the most {@link TagValues rewards} for tags. */
     boolean solve() {
         boolean isRouted = flow.solve(GreedyPolicy.FLOW_WORK);
         List<Integer> kindsInTurn = values.sortKinds();
-        groups.forEach(group -> deal(group, kindsInTurn));
-        return isRouted && values.areMost();
+        groups.forEach(group -> divide(group, kindsInTurn));
+        return isRouted && values.hasMostRewards();
     }
 
-    /** Returns the columns of a task that are chosen, sorted. */
+    /** Returns the clients that a task gets by arcs of its own, sorted. */
     int[] listChosen(int t) {
         return IntStream.range(0, columns[t].length)
                 .filter(i -> flow.flow(toColumns[t][i]) > 0)
@@ -125,156 +129,174 @@ final class PairNetwork {
 
     /** Returns how many clients of a kind a task gets through the pool. */
     int countPooled(int t, int kind) {
-        return choice.need()[t] == 0 ? 0 : pooled[t][kind];
+        return problem.need()[t] == 0 ? 0 : pooled[t][kind];
     }
 
-    /** Returns how many tasks of a subtopology a client gets through the pool. */
+    /** Returns how many tasks of a subtopology a client gets through the pool: the places to deal. */
     int countPlaces(int g, int c) {
         return fromPool[g][c] < 0 ? 0 : (int) flow.flow(fromPool[g][c]);
     }
 
-    /** Returns whether a task may get a client through the pool. */
-    boolean mayPool(int t, int c) {
-        return isPooled(t) && Arrays.binarySearch(choice.fixed()[t], c) < 0 && Arrays.binarySearch(columns[t], c) < 0;
+    /** Returns whether a task may get a client through the pool: neither by an arc of its own nor as a fixed client. */
+    boolean isReachedByPool(int t, int c) {
+        return usesPools(t) && Arrays.binarySearch(problem.fixed()[t], c) < 0 && Arrays.binarySearch(columns[t], c) < 0;
     }
 
-    /** Returns the cost of a task on a client in coarse steps, or {@link PairChoice#NEVER}. */
-    long findCost(int t, int c) {
-        boolean isColumn = Arrays.binarySearch(choice.columns()[t], c) >= 0;
-        boolean isBarred = Arrays.binarySearch(choice.fixed()[t], c) >= 0 || (!isColumn && !choice.mayPool()[t]);
-        return isBarred ? PairChoice.NEVER : choice.costs().of(t, c);
+    /**
+     * Returns the cost of a pair; {@link PairProblem#NEVER} if the client is fixed or the problem does not allow it.
+     */
+    long costIfAllowed(int t, int c) {
+        boolean isColumn = Arrays.binarySearch(problem.columns()[t], c) >= 0;
+        boolean isBarred = Arrays.binarySearch(problem.fixed()[t], c) >= 0 || (!isColumn && !problem.mayPool()[t]);
+        return isBarred ? PairProblem.NEVER : problem.costs().of(t, c);
     }
 
-    private boolean isPooled(int t) {
-        return choice.mayPool()[t] && !isExplicit(t);
+    /** Returns whether a task gets clients other than columns through pools. */
+    private boolean usesPools(int t) {
+        return problem.mayPool()[t] && !hasArcToEachClient(t);
     }
 
-    private boolean isExplicit(int t) {
-        return isSmall && choice.columns()[t].length > 0;
+    /** Returns whether a task has arcs of its own to all clients that it may get, and so no use for pools. */
+    private boolean hasArcToEachClient(int t) {
+        return isSmall && problem.columns()[t].length > 0;
     }
 
+    /** Returns the cost of a pair that is allowed. */
     private long cost(int t, int c) {
-        return choice.costs().of(t, c);
+        return problem.costs().of(t, c);
     }
 
-    /** Returns a client of a kind that is no column of a task; -1 if none, or if the task may not go there. */
-    private int findOther(int t, int kind) {
-        if (!isPooled(t)) {
+    /** Returns a client of a kind that a task may get through the pool, or -1 if there is none. */
+    private int findPoolClient(int t, int kind) {
+        if (!usesPools(t)) {
             return -1;
         }
         for (int c : kinds.clients()[kind]) {
-            if (Arrays.binarySearch(choice.columns()[t], c) < 0 && Arrays.binarySearch(choice.fixed()[t], c) < 0) {
+            if (Arrays.binarySearch(problem.columns()[t], c) < 0 && Arrays.binarySearch(problem.fixed()[t], c) < 0) {
                 return c;
             }
         }
         return -1;
     }
 
-    /** Finds the clients that cost less or more than the others of their kind. */
-    private void findColumns(int t) {
+    /**
+     * Stores the clients that need an arc of their own: allowed, and different from the pool's clients of their kind.
+     */
+    private void storeColumns(int t) {
         int g = snapshot.subtopology(t);
         columns[t] = NONE;
         toColumns[t] = NONE;
-        for (int c : choice.fixed()[t]) {
+        for (int c : problem.fixed()[t]) {
             given[g][c]++;
         }
-        if (choice.need()[t] == 0) {
+        if (problem.need()[t] == 0) {
             return;
         }
-        boolean isAll = isExplicit(t) && choice.mayPool()[t];
-        int[] some = isAll ? IntStream.range(0, clients).toArray() : choice.columns()[t];
+        boolean isAll = hasArcToEachClient(t) && problem.mayPool()[t];
+        int[] some = isAll ? IntStream.range(0, clients).toArray() : problem.columns()[t];
         int[] found = new int[some.length];
         int count = 0;
         for (int c : some) {
-            int other = findOther(t, kinds.of()[c]);
+            int other = findPoolClient(t, kinds.ofClient()[c]);
             boolean isLikeOther = other >= 0 && cost(t, c) == cost(t, other) && isTied(t, c) == isTied(t, other);
-            if (!isLikeOther && findCost(t, c) < PairChoice.NEVER) {
+            if (!isLikeOther && costIfAllowed(t, c) < PairProblem.NEVER) {
                 found[count++] = c;
                 listed[g][c]++;
             }
         }
         columns[t] = Arrays.copyOf(found, count);
-        for (int c = 0; c < clients && isPooled(t); c++) {
+        for (int c = 0; c < clients && usesPools(t); c++) {
             takers[g][c]++;
         }
-        for (int c : isPooled(t) ? Snapshot.and(choice.columns()[t], choice.fixed()[t]) : NONE) {
-            takers[g][c] -= mayPool(t, c) ? 0 : 1;
+        for (int c : usesPools(t) ? Snapshot.and(problem.columns()[t], problem.fixed()[t]) : NONE) {
+            takers[g][c] -= isReachedByPool(t, c) ? 0 : 1;
         }
     }
 
+    /** Returns whether a client is tied and the quota matters: it is below the task's need, and tags do not decide. */
     private boolean isTied(int t, int c) {
-        return !values.matter
-                && choice.costs().isTied(t, c)
-                && choice.costs().countFree(t, choice.fixed()[t]) < choice.need()[t];
+        return !values.tagsMatter
+                && problem.costs().isTied(t, c)
+                && problem.costs().tiedQuota(t, problem.fixed()[t]) < problem.need()[t];
     }
 
-    /** Returns a description equal for alike tasks: subtopology, need, fixed kinds, and costs beyond the least. */
+    /**
+     * Returns a key that is equal for interchangeable tasks: subtopology, need, kinds of fixed clients, and the cost of
+     * each kind above the cheapest.
+     */
     private List<Long> describe(int t) {
-        if (columns[t].length > 0 || !isPooled(t) || findTied(t) >= 0) {
+        if (columns[t].length > 0 || !usesPools(t) || findTied(t) >= 0) {
             return List.of((long) t);
         }
-        List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) choice.need()[t]));
-        Arrays.stream(choice.fixed()[t]).map(c -> kinds.of()[c]).sorted().forEach(kind -> facts.add((long) kind));
-        long[] costs = IntStream.range(0, kinds.count())
-                .map(kind -> findOther(t, kind))
-                .mapToLong(c -> c < 0 ? PairChoice.NEVER : cost(t, c))
+        List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) problem.need()[t]));
+        Arrays.stream(problem.fixed()[t])
+                .map(c -> kinds.ofClient()[c])
+                .sorted()
+                .forEach(kind -> facts.add((long) kind));
+        long[] costs = IntStream.range(0, kinds.kindCount())
+                .map(kind -> findPoolClient(t, kind))
+                .mapToLong(c -> c < 0 ? PairProblem.NEVER : cost(t, c))
                 .toArray();
         long least = Arrays.stream(costs).min().orElse(0);
         Arrays.stream(costs).forEach(cost -> facts.add(cost - least));
         return facts;
     }
 
-    /** Adds tasks that are alike: {@link #deal} tells their units apart. */
+    /** Adds the node and arcs of interchangeable tasks; {@link #divide} later divides their flow among them. */
     private void addTasks(List<Integer> tasks) {
         int t = tasks.get(0);
         int g = snapshot.subtopology(t);
-        int need = choice.need()[t];
+        int need = problem.need()[t];
         int node = flow.addNode((long) need * tasks.size());
         int gate = addGate(t, node);
         toColumns[t] = new int[columns[t].length];
         for (int i = 0; i < columns[t].length; i++) {
             int c = columns[t][i];
             int from = values.addPath(t, isTied(t, c) ? gate : node, c, 1);
-            boolean isNew = Arrays.binarySearch(choice.columns()[t], c) < 0
-                    && choice.costs().isAtOnce(t);
-            long cost = cost(t, c) + (isNew ? choice.costs().crowding(c) : 0);
+            boolean isCrowdingCost = Arrays.binarySearch(problem.columns()[t], c) < 0
+                    && problem.costs().isAtOnce(t);
+            long cost = cost(t, c) + (isCrowdingCost ? problem.costs().crowding(c) : 0);
             toColumns[t][i] = flow.addArc(from, cell[g][c], 0, 1, Bounds.COSTS, cost);
         }
-        int[] toPool = new int[kinds.count()];
+        int[] toPool = new int[kinds.kindCount()];
         for (int i = 0; i < toPool.length; i++) {
-            int kind = rotate(t, i);
-            int other = findOther(t, kind);
+            int kind = kindInOrder(t, i);
+            int other = findPoolClient(t, kind);
             toPool[kind] = -1;
             if (other >= 0) {
                 int from = values.addPath(t, isTied(t, other) ? gate : node, other, tasks.size());
-                long most = (long) tasks.size() * Math.min(need, countFree(t, kind));
+                long most = (long) tasks.size() * Math.min(need, countNotFixed(t, kind));
                 toPool[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
             }
         }
-        groups.add(new Alike(tasks, toPool));
+        groups.add(new Interchangeable(tasks, toPool));
     }
 
     /**
-     * Returns the i-th kind for a task, counted from the one after the kind of its first fixed client and shifted by
-     * the number of its subtopology. The first of equal arcs is filled first, so this spreads tasks over kinds.
+     * Returns the {@code i}-th kind in a task's order of kinds. The order begins after the kind of its first fixed
+     * client and is rotated by its subtopology. The first of equal arcs is filled first, so this spreads tasks over
+     * kinds.
      */
-    private int rotate(int t, int i) {
-        int[] fixed = choice.fixed()[t];
-        int before = fixed.length > 0 ? kinds.of()[fixed[0]] : 0;
-        return (before + 1 + snapshot.subtopology(t) + i) % kinds.count();
+    private int kindInOrder(int t, int i) {
+        int[] fixed = problem.fixed()[t];
+        int before = fixed.length > 0 ? kinds.ofClient()[fixed[0]] : 0;
+        return (before + 1 + snapshot.subtopology(t) + i) % kinds.kindCount();
     }
 
-    private int countFree(int t, int kind) {
-        int free = kinds.clients()[kind].length;
-        for (int c : choice.fixed()[t]) {
-            free -= kinds.of()[c] == kind ? 1 : 0;
+    /** Returns how many clients of a kind are no fixed clients of a task. */
+    private int countNotFixed(int t, int kind) {
+        int count = kinds.clients()[kind].length;
+        for (int c : problem.fixed()[t]) {
+            count -= kinds.ofClient()[c] == kind ? 1 : 0;
         }
-        return free;
+        return count;
     }
 
-    /** Deals the units of alike tasks in turn, by values of tags, so that a task rarely gets a value twice. */
-    private void deal(Alike group, List<Integer> kindsInTurn) {
-        group.tasks.forEach(t -> pooled[t] = new int[kinds.count()]);
+    /**
+     * Divides the flow of interchangeable tasks: in turn, by values of tags, so that a task rarely gets a value twice.
+     */
+    private void divide(Interchangeable group, List<Integer> kindsInTurn) {
+        group.tasks.forEach(t -> pooled[t] = new int[kinds.kindCount()]);
         int next = 0;
         for (int kind : kindsInTurn) {
             long units = group.toPool[kind] < 0 ? 0 : flow.flow(group.toPool[kind]);
@@ -284,28 +306,29 @@ final class PairNetwork {
         }
     }
 
-    /** Adds a node for the units to tied clients; some pass free. @return the node, or the task's without ties */
+    /** Adds and returns the gate of a task; returns the task's own {@code node} if it has no tied clients. */
     private int addGate(int t, int node) {
         int tied = findTied(t);
         if (tied < 0) {
             return node;
         }
         int gate = flow.addNode(0);
-        flow.addArc(node, gate, 0, choice.costs().countFree(t, choice.fixed()[t]), 0);
+        flow.addArc(node, gate, 0, problem.costs().tiedQuota(t, problem.fixed()[t]), 0);
         flow.addArc(
-                node, gate, 0, choice.need()[t], Bounds.COSTS, choice.costs().beyond(t, tied));
+                node, gate, 0, problem.need()[t], Bounds.COSTS, problem.costs().surcharge(t, tied));
         return gate;
     }
 
     /** Returns a tied client that the task may get, or -1 if there is none. */
     private int findTied(int t) {
-        IntStream others = IntStream.range(0, kinds.count()).map(kind -> findOther(t, kind));
+        IntStream others = IntStream.range(0, kinds.kindCount()).map(kind -> findPoolClient(t, kind));
         return IntStream.concat(Arrays.stream(columns[t]), others)
                 .filter(c -> c >= 0 && isTied(t, c))
                 .findFirst()
                 .orElse(-1);
     }
 
+    /** Adds the cells of all subtopologies on the clients that their tasks may get. */
     private void addCells() {
         for (int g = 0; g < cell.length; g++) {
             // With tags, subtopologies begin with different clients, so that few tasks have to change their zone.
@@ -319,23 +342,24 @@ final class PairNetwork {
         }
     }
 
+    /** Adds a cell with its bounds, less fixed pairs; a single arc if only the pool leads to the client. */
     private void addCell(int g, int c) {
-        long least = choice.cells()[g].low()[c] - given[g][c];
-        long most = choice.cells()[g].high()[c] - given[g][c];
-        int level = levels[inner[g]][c];
-        int from = pool[g][kinds.of()[c]];
+        long least = problem.cells()[g].low()[c] - given[g][c];
+        long most = problem.cells()[g].high()[c] - given[g][c];
+        int scopeNode = scopes[innermost[g]][c];
+        int from = pool[g][kinds.ofClient()[c]];
         if (listed[g][c] == 0 && !bounds.isSoft()) {
             fromPool[g][c] = flow.addArc(
                     from,
-                    level,
+                    scopeNode,
                     Math.max(0, least),
                     Math.max(0, Math.max(least, Math.min(most, takers[g][c]))),
                     Bounds.COSTS,
-                    choice.costs().crowding(c));
+                    problem.costs().crowding(c));
             return;
         }
         cell[g][c] = flow.addNode(0);
-        bounds.add(cell[g][c], level, least, most, listed[g][c] + takers[g][c]);
+        bounds.add(cell[g][c], scopeNode, least, most, listed[g][c] + takers[g][c]);
         if (takers[g][c] > 0) {
             fromPool[g][c] = flow.addArc(
                     from,
@@ -343,28 +367,29 @@ final class PairNetwork {
                     0,
                     takers[g][c],
                     Bounds.COSTS,
-                    choice.costs().crowding(c));
+                    problem.costs().crowding(c));
         }
     }
 
-    private void addLevels() {
-        long total = Arrays.stream(choice.need()).asLongStream().sum();
+    /** Adds the arcs from each scope to the next and from the last to the sink, with bounds less fixed pairs. */
+    private void addScopeArcs() {
+        long total = Arrays.stream(problem.need()).asLongStream().sum();
         int sink = flow.addNode(-total);
-        for (int level = 0; level < levels.length; level++) {
-            PairChoice.Level of = choice.levels().get(level);
+        for (int i = 0; i < scopes.length; i++) {
+            PairProblem.Scope scope = problem.scopes().get(i);
             long[] held = new long[clients];
             for (int g = 0; g < given.length; g++) {
-                for (int c = 0; c < clients && of.counts().test(g); c++) {
+                for (int c = 0; c < clients && scope.includes().test(g); c++) {
                     held[c] += given[g][c];
                 }
             }
             for (int c = 0; c < clients; c++) {
-                int next = level + 1 < levels.length ? levels[level + 1][c] : sink;
+                int next = i + 1 < scopes.length ? scopes[i + 1][c] : sink;
                 bounds.add(
-                        levels[level][c],
+                        scopes[i][c],
                         next,
-                        of.bounds().low()[c] - held[c],
-                        of.bounds().high()[c] - held[c],
+                        scope.bounds().low()[c] - held[c],
+                        scope.bounds().high()[c] - held[c],
                         total);
             }
         }

@@ -113,12 +113,12 @@ public final class PlanChooser extends PlanningStep {
     private Placement makeFresh() {
         CopyPlanner planner = new CopyPlanner(this, traffic);
         if (snapshot.standbysPerTask() == 0) {
-            return planner.planStandbys(planner.planAnywhere());
+            return planner.planStandbys(planner.planActives());
         }
         boolean isAnyStateKnown =
                 IntStream.range(0, snapshot.taskCount()).anyMatch(t -> snapshot.columns(t).length > 0);
         if (!isAnyStateKnown) {
-            Placement first = planner.planStandbys(planner.planAnywhere());
+            Placement first = planner.planStandbys(planner.planActives());
             return spread.isComplete(first) && Balance.imbalance(snapshot, first) == 0
                     ? first
                     : findBetter(first, planner.planRoles(planner.planCopies()));
@@ -126,7 +126,7 @@ public final class PlanChooser extends PlanningStep {
         Placement plan = planner.planRoles(planner.planCopies());
         boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
         boolean isDone = !isSmall && snapshot.tagCount() < 2 && Balance.imbalance(snapshot, plan) == 0;
-        return isDone ? plan : findBetter(planner.planStandbys(planner.planAnywhere()), plan);
+        return isDone ? plan : findBetter(planner.planStandbys(planner.planActives()), plan);
     }
 
     private Placement findBetter(Placement first, Placement plan) {

@@ -4,15 +4,17 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**
- * The restore costs of planned copies in whole steps. R3 to R5 make the most caught up clients restore under any plan,
- * so copies on these cost no step.
+ * The restore costs of planned copies, rounded to restore steps. R3 to R5 make the most caught up clients restore under
+ * any plan, so planned copies on these clients cost no step. Tied clients are those of {@link Ranks#lastRank}: the
+ * rules give copies to some of them, whichever the plan chooses.
  */
-class RestoreCosts implements PairChoice.Costs {
+class RestoreCosts implements PairProblem.Costs {
+    /** The cost of a copy on a client that is not caught up, in addition to restore steps. */
     static final int NOT_CAUGHT_UP = 1 << 15;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
-    /** The exponent of a step: the least power of two, in offsets, that keeps costs below 2<sup>24</sup> steps. */
+    /** A restore step is 2<sup>shift</sup> offsets: the least power that keeps costs below 2<sup>24</sup> steps. */
     private final int shift;
 
     RestoreCosts(Snapshot snapshot, Ranks ranks) {
@@ -24,41 +26,42 @@ class RestoreCosts implements PairChoice.Costs {
                 greatest = Math.max(greatest, ranks.cost(t, c));
             }
         }
-        shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(greatest / PairChoice.MOST_STEPS));
+        shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(greatest / PairProblem.MOST_RESTORE_STEPS));
     }
 
-    /** Returns the price of not being caught up, and steps unless R3 to R5 may give the client a copy now. */
+    /** Returns {@link #NOT_CAUGHT_UP} if the rank is above 0, plus restore steps unless R3 to R5 may give it a copy. */
     @Override
     public long of(int t, int c) {
         long rank = ranks.rank(t, c);
         long steps = rank <= ranks.lastRank(t) ? 0 : ranks.cost(t, c) >> shift;
-        return steps * PairChoice.STEP + (rank > 0 ? NOT_CAUGHT_UP : 0);
+        return steps * PairProblem.RESTORE_STEP + (rank > 0 ? NOT_CAUGHT_UP : 0);
     }
 
-    /** Returns whether R3 to R5 give a copy to this client or to another one of the same rank. */
+    /** Returns whether R3 to R5 give a copy to this client or to another client of the same rank. */
     @Override
     public final boolean isTied(int t, int c) {
         return ranks.lastRank(t) > 0 && ranks.rank(t, c) == ranks.lastRank(t);
     }
 
-    /** Returns how many tied clients R3 to R5 give a copy of a task, next to clients that have a copy in any case. */
+    /** Returns how many tied clients get a copy by R3 to R5, in addition to fixed clients and those of lower rank. */
     @Override
-    public final int countFree(int t, int[] fixed) {
-        int free = snapshot.standbysPerTask() + 1;
+    public final int tiedQuota(int t, int[] fixed) {
+        int quota = snapshot.standbysPerTask() + 1;
         for (int c : fixed) {
-            free -= isTied(t, c) ? 1 : 0;
+            quota -= isTied(t, c) ? 1 : 0;
         }
         for (int c : snapshot.columns(t)) {
-            free -= ranks.rank(t, c) < ranks.lastRank(t) ? 1 : 0;
+            quota -= ranks.rank(t, c) < ranks.lastRank(t) ? 1 : 0;
         }
         int pool = snapshot.poolClient(t);
         boolean isPoolLower = pool >= 0 && ranks.rank(t, pool) < ranks.lastRank(t);
-        free -= isPoolLower ? snapshot.clientCount() - snapshot.columns(t).length : 0;
-        return Math.max(0, free);
+        quota -= isPoolLower ? snapshot.clientCount() - snapshot.columns(t).length : 0;
+        return Math.max(0, quota);
     }
 
+    /** Returns the restore steps of a tied client that gets no copy by R3 to R5. */
     @Override
-    public final long beyond(int t, int tied) {
-        return (ranks.cost(t, tied) >> shift) * PairChoice.STEP;
+    public final long surcharge(int t, int c) {
+        return (ranks.cost(t, c) >> shift) * PairProblem.RESTORE_STEP;
     }
 }

@@ -11,69 +11,77 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * The nodes of a {@link PairNetwork} that draw the clients of a task to different values of tags.
+ * The part of a {@link PairNetwork} that makes the clients of a task differ in values of tags.
  *
- * <p>On its way to a client a unit passes a node for its task and the client's value of each tag. The first unit to a
- * new value, which none of the task's fixed clients has, earns a reward before all costs. Draining clients earn none.
+ * <p>On its path to a client, a unit passes a node for its task and the client's value of each tag. A value is new if
+ * no fixed client of the task has it. The first unit to a new value earns a reward, which outweighs all costs. There is
+ * no reward for draining clients.
  */
 final class TagValues {
     private final Snapshot snapshot;
-    private final PairChoice choice;
+    private final PairProblem problem;
     private final ClientKinds kinds;
     private final MinCostFlow flow;
     /** Whether clients of a task should differ in values of tags. */
-    final boolean matter;
-    /** Whether rewards give way to closed values: bounds are strict, and no client drains. */
-    private final boolean mayClose;
-    /** The node behind a node for each value of the next tag. */
+    final boolean tagsMatter;
+    /** Whether arcs may require new values in place of rewards: one tag, strict bounds and no draining client. */
+    private final boolean mayRequireNew;
+    /** The next node on a path, by the present node and the value of the next tag. */
     private final Map<Long, Integer> nodes = new HashMap<>();
-    /** The arcs with a reward. */
+    /** The arcs with a reward for a unit. */
     private final List<Integer> rewards = new ArrayList<>();
 
+    /** An upper bound of the rewards that a flow can earn. */
     private long mostRewards;
 
-    /** Adds to a network. @param isSoft whether its bounds give way */
-    TagValues(Snapshot snapshot, PairChoice choice, ClientKinds kinds, MinCostFlow flow, boolean isSoft) {
+    /** Creates the part of a network, without nodes so far; its bounds are {@link Bounds soft} or strict. */
+    TagValues(Snapshot snapshot, PairProblem problem, ClientKinds kinds, MinCostFlow flow, boolean isSoft) {
         this.snapshot = snapshot;
-        this.choice = choice;
+        this.problem = problem;
         this.kinds = kinds;
         this.flow = flow;
-        matter = matter(choice, kinds);
+        tagsMatter = tagsMatter(problem, kinds);
         boolean isAnyDraining = IntStream.range(0, snapshot.clientCount()).anyMatch(snapshot::isDraining);
-        mayClose = matter && !isSoft && kinds.tags().size() == 1 && !isAnyDraining;
+        mayRequireNew = tagsMatter && !isSoft && kinds.tags().size() == 1 && !isAnyDraining;
     }
 
     /** Returns whether clients of a task should differ in values of tags. */
-    static boolean matter(PairChoice choice, ClientKinds kinds) {
-        return choice.spread() != null
-                && choice.spread().matters()
+    static boolean tagsMatter(PairProblem problem, ClientKinds kinds) {
+        return problem.spread() != null
+                && problem.spread().matters()
                 && !kinds.tags().isEmpty();
     }
 
-    /** Returns whether the flow has as many new values as any could have. */
-    boolean areMost() {
+    /** Returns whether the flow earns as many rewards as any flow could; true without tags. */
+    boolean hasMostRewards() {
         return rewards.stream().mapToLong(flow::flow).sum() == mostRewards;
     }
 
-    /** Counts the new values that the clients of a task can have. */
-    void expect(int t) {
-        mostRewards += matter && !isClosed(t) ? countMost(t) : 0;
+    /** Adds the greatest number of rewards that a task can earn to the bound of {@link #hasMostRewards}. */
+    void addExpected(int t) {
+        mostRewards += tagsMatter && !isNewRequired(t) ? countMostNew(t) : 0;
     }
 
-    /** Returns the node from which units of tasks alike, coming from a node, go to a client. */
+    /**
+     * Adds the nodes for the values of a client's tags that do not exist yet, as a path that begins at {@code node}.
+     *
+     * @param t one of several interchangeable tasks, whose units the path carries
+     * @param tasks the number of interchangeable tasks
+     * @return the last node of the path, or {@code node} if tags do not matter or the client drains
+     */
     int addPath(int t, int node, int c, int tasks) {
         int from = node;
-        for (int tag : matter && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
+        for (int tag : tagsMatter && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
             int before = from;
             int value = snapshot.tag(c, tag);
             from = nodes.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
                 int next = flow.addNode(0);
                 boolean isNew = isNew(t, tag, value);
-                boolean isClosed = isClosed(t);
-                if (isNew && !isClosed) {
+                boolean isNewRequired = isNewRequired(t);
+                if (isNew && !isNewRequired) {
                     rewards.add(flow.addArc(before, next, 0, tasks, Bounds.TAGS, -1));
                 }
-                long others = isClosed ? (isNew ? tasks : 0) : (long) tasks * choice.need()[t];
+                long others = isNewRequired ? (isNew ? tasks : 0) : (long) tasks * problem.need()[t];
                 flow.addArc(before, next, 0, others, 0);
                 return next;
             });
@@ -87,15 +95,16 @@ final class TagValues {
         for (int tag : kinds.tags()) {
             byValues = byValues.thenComparingInt(kind -> snapshot.tag(kinds.clients()[kind][0], tag));
         }
-        return IntStream.range(0, kinds.count()).boxed().sorted(byValues).toList();
+        return IntStream.range(0, kinds.kindCount()).boxed().sorted(byValues).toList();
     }
 
-    /** Returns whether other values are closed to a task, as each of its units must have a new one. */
-    private boolean isClosed(int t) {
-        return mayClose && countMost(t) == choice.need()[t];
+    /** Returns whether each unit of a task must go to a new value of its own, since there are enough new values. */
+    private boolean isNewRequired(int t) {
+        return mayRequireNew && countMostNew(t) == problem.need()[t];
     }
 
-    private int countMost(int t) {
+    /** Returns the greatest number of new values that the clients of a task can have, summed over tags. */
+    private int countMostNew(int t) {
         int sum = 0;
         for (int tag : kinds.tags()) {
             long values = Arrays.stream(kinds.clients())
@@ -104,12 +113,13 @@ final class TagValues {
                     .filter(value -> isNew(t, tag, value))
                     .distinct()
                     .count();
-            sum += (int) Math.min(choice.need()[t], values);
+            sum += (int) Math.min(problem.need()[t], values);
         }
         return sum;
     }
 
+    /** Returns whether a value is new to a task: known, and no fixed client of the task has it. */
     private boolean isNew(int t, int tag, int value) {
-        return value >= 0 && Arrays.stream(choice.fixed()[t]).noneMatch(c -> snapshot.tag(c, tag) == value);
+        return value >= 0 && Arrays.stream(problem.fixed()[t]).noneMatch(c -> snapshot.tag(c, tag) == value);
     }
 }

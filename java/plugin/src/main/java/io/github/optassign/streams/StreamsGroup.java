@@ -63,7 +63,7 @@ public final class StreamsGroup {
         states = Arrays.stream(processIds).map(stateById::get).toArray(KafkaStreamsState[]::new);
         ownTraits = new ClientTraits[states.length];
         snapshot = takeSnapshot(ends, looseBalance);
-        remarks.addAll(ClientKinds.remark(snapshot, listTags()));
+        remarks.addAll(ClientKinds.describeIgnoredTags(snapshot, listTags()));
     }
 
     private List<String> listTags() {

@@ -1,0 +1,88 @@
+package io.github.optassign.plan;
+
+import io.github.optassign.model.Shares;
+import io.github.optassign.model.TagSpread;
+import java.util.List;
+import java.util.function.IntPredicate;
+
+/**
+ * The problem of choosing clients for each task: pairs of a task and a client at the least total cost, such that the
+ * numbers of pairs on each client are within bounds. {@link PairChooser} solves it.
+ *
+ * @param need the number of clients to choose for each task
+ * @param columns the columns of each task, sorted: the clients whose cost may differ from that of others of their kind
+ * @param mayPool whether clients other than its columns may be chosen for each task
+ * @param fixed the clients that each task has already, sorted: these pairs count within bounds, and are not chosen
+ *     again
+ * @param costs the costs of the pairs
+ * @param cells the bounds of each subtopology's pairs on each client
+ * @param scopes bounds of the pairs of several subtopologies on each client, innermost first; the last includes all
+ * @param spread the tags in whose values the clients of a task should differ, which outweighs all costs; may be null
+ */
+record PairProblem(
+        int[] need,
+        int[][] columns,
+        boolean[] mayPool,
+        int[][] fixed,
+        Costs costs,
+        Shares[] cells,
+        List<Scope> scopes,
+        TagSpread spread) {
+    /** The cost of a pair that may not be chosen. */
+    static final long NEVER = Long.MAX_VALUE;
+
+    /** The cost of one restore step, greater than the sum of the costs of a pair that only break ties. */
+    static final long RESTORE_STEP = 1L << 16;
+
+    /** The greatest restore cost in steps, such that the potentials of a large network have at most 62 bits. */
+    static final long MOST_RESTORE_STEPS = 1L << 24;
+
+    /**
+     * The greatest {@link Costs#crowding}: less than any other difference in cost, so that crowding breaks ties only.
+     */
+    static final int MOST_CROWDED = (1 << 4) - 1;
+
+    /** Returns the same problem with other needs and fixed clients. */
+    PairProblem with(int[] newNeed, int[][] newFixed) {
+        return new PairProblem(newNeed, columns, mayPool, newFixed, costs, cells, scopes, spread);
+    }
+
+    /**
+     * The costs of pairs. Some of a task's clients may be <i>tied</i>: only {@link #tiedQuota} of them cost
+     * {@link #of}, each further tied client costs {@link #surcharge} more.
+     */
+    interface Costs {
+        /** Returns the cost of a pair, below 2<sup>40</sup>, or {@link #NEVER} if it may not be chosen. */
+        long of(int t, int c);
+
+        /** Returns whether the client is among the task's tied clients. */
+        default boolean isTied(int t, int c) {
+            return false;
+        }
+
+        /** Returns how many tied clients a task gets without a surcharge, in addition to its fixed clients. */
+        default int tiedQuota(int t, int[] fixed) {
+            return Integer.MAX_VALUE;
+        }
+
+        /**
+         * Returns the extra cost of a tied client beyond the quota, which is the same for each tied client of the task.
+         */
+        default long surcharge(int t, int c) {
+            return 0;
+        }
+
+        /** Returns how crowded a client is now, from 0 to {@link #MOST_CROWDED}; it breaks ties between clients. */
+        default int crowding(int c) {
+            return 0;
+        }
+
+        /** Returns whether the task starts on the chosen client at once, so that crowded clients are avoided for it. */
+        default boolean isAtOnce(int t) {
+            return false;
+        }
+    }
+
+    /** Bounds of the pairs of several subtopologies on each client; these include the ones of the scope before. */
+    record Scope(Shares bounds, IntPredicate includes) {}
+}
