@@ -7,10 +7,10 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * The times for which lost tasks are down in a plan (docs/reference/rules.md, "Lost tasks"): no client has any state of
- * them, and copies on one disk share its rate. Lost tasks trade places with each other, and with cold tasks, whose
- * planned active of the same subtopology begins without state but which run elsewhere until then. Counts and costs
- * stay.
+ * A local search that shortens the time for which lost tasks are down (docs/reference/rules.md, "Lost tasks"). A lost
+ * task has no owner, no client has state of it, and copies on one disk share its restore rate. Lost tasks trade planned
+ * clients with each other and with cold tasks of their subtopology. A cold task runs elsewhere until its planned
+ * active, which starts without state, is restored. Trades change neither counts nor costs.
  *
  * <p>The objective is the sum of the cubes of the times, so that long times count most.
  */
@@ -18,39 +18,39 @@ final class Downtime extends PlanningStep implements Trades.Objective {
     private final Placement plan;
     /** The lost tasks, the longest changelog first. */
     private final int[] lost;
-    /** Per subtopology its lost and cold tasks. */
-    private final int[][] cold;
-    /** Per task the offsets that delay others on its disk; 0 if the task is not lost. */
+    /** The lost and cold tasks of each subtopology. */
+    private final int[][] tradable;
+    /** The offsets of each task that share a disk's rate with lost tasks; 0 if the task is not lost. */
     private final double[] size;
-    /** Per client its lost tasks. */
-    private final DiskQueue[] disks;
-    /** The lost tasks that may still look for a trade, in all rounds together. */
-    private int turns;
+    /** The disk of each client, with its lost tasks. */
+    private final SharedDisk[] disks;
+    /** How many more searches of lost tasks are allowed, in all rounds together. */
+    private int searchesLeft;
 
     private Downtime(PlanningStep step, Placement plan, double[] perSecond) {
         super(step);
         this.plan = plan;
         size = new double[snapshot.taskCount()];
-        IntStream down = IntStream.range(0, snapshot.taskCount()).filter(t -> isCold(t) && isLost(t));
-        lost = sort(down, Comparator.comparingLong(t -> -measureChangelog(t)));
-        cold = new int[lost.length == 0 ? 0 : snapshot.subtopologyCount()][];
+        IntStream down = IntStream.range(0, snapshot.taskCount()).filter(t -> isColdOrLost(t) && isLost(t));
+        lost = sort(down, Comparator.comparingLong(t -> -changelogLength(t)));
+        tradable = new int[lost.length == 0 ? 0 : snapshot.subtopologyCount()][];
         Arrays.setAll(
-                cold,
+                tradable,
                 g -> IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
-                        .filter(this::isCold)
+                        .filter(this::isColdOrLost)
                         .toArray());
-        disks = new DiskQueue[snapshot.clientCount()];
-        Arrays.setAll(disks, c -> new DiskQueue(perSecond == null ? 1 : perSecond[c]));
+        disks = new SharedDisk[snapshot.clientCount()];
+        Arrays.setAll(disks, c -> new SharedDisk(perSecond == null ? 1 : perSecond[c]));
         for (int t : lost) {
-            size[t] = measureChangelog(t);
+            size[t] = changelogLength(t);
             put(t, plan.active()[t]);
         }
         int longest =
                 Arrays.stream(disks).mapToInt(disk -> disk.sizes.length).max().orElse(0);
-        turns = Math.min(TiePolicy.LOST_TURNS, TiePolicy.LOST_WORK / Math.max(1, longest));
+        searchesLeft = Math.min(TiePolicy.LOST_TURNS, TiePolicy.LOST_WORK / Math.max(1, longest));
     }
 
-    /** Has lost tasks of a plan trade places; without restore rates, null, clients count as equal. */
+    /** Shortens the downtime in a plan, which it changes; if {@code perSecond} is null, clients are equally fast. */
     static void shorten(PlanningStep step, Placement plan, double[] perSecond) {
         Downtime times = new Downtime(step, plan, perSecond);
         if (times.lost.length > 0) {
@@ -58,35 +58,40 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         }
     }
 
-    private boolean isCold(int t) {
+    /** Returns whether a task is cold or lost: its planned client has no state, and such clients are not caught up. */
+    private boolean isColdOrLost(int t) {
         int other = snapshot.poolClient(t);
-        return snapshot.isLogged(t) && other >= 0 && ranks.rank(t, other) > 0 && isUnknown(t, plan.active()[t]);
+        return snapshot.isLogged(t) && other >= 0 && ranks.rank(t, other) > 0 && hasNoState(t, plan.active()[t]);
     }
 
-    private boolean isUnknown(int t, int c) {
+    /** Returns whether a client is no column of a task, and so has no state of it. */
+    private boolean hasNoState(int t, int c) {
         return Arrays.binarySearch(snapshot.columns(t), c) < 0;
     }
 
+    /** Returns whether a cold or lost task is lost: it has no owner, and no client is more caught up than others. */
     private boolean isLost(int t) {
         return previous.owner(t) < 0 && ranks.leastRank(t) == ranks.rank(t, snapshot.poolClient(t));
     }
 
-    private long measureChangelog(int t) {
+    /** Returns the offsets in a task's changelogs. */
+    private long changelogLength(int t) {
         return ranks.offsets(t, snapshot.poolClient(t));
     }
 
+    /** Returns the lost tasks with the longest changelogs, as many as may still search. */
     @Override
     public int[] listSeekers() {
-        int[] seekers = Arrays.copyOf(lost, Math.min(lost.length, turns));
-        turns -= seekers.length;
+        int[] seekers = Arrays.copyOf(lost, Math.min(lost.length, searchesLeft));
+        searchesLeft -= seekers.length;
         return seekers;
     }
 
-    /** Returns the tasks after a trade with which the disks of both clients are done soonest. */
+    /** Returns the {@link TiePolicy#LOST_CANDIDATES} partners with which the disks of both clients end soonest. */
     @Override
     public int[] listPartners(int t) {
         int here = plan.active()[t];
-        int[] others = cold[snapshot.subtopology(t)];
+        int[] others = tradable[snapshot.subtopology(t)];
         double[] ends = new double[others.length];
         for (int k = 0; k < others.length; k++) {
             int there = plan.active()[others[k]];
@@ -113,7 +118,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
     @Override
     public double measureRise(int t, int place) {
         int c = plan.active()[place];
-        return isUnknown(t, c) && !plan.hasStandby(t, c)
+        return hasNoState(t, c) && !plan.hasStandby(t, c)
                 ? disks[c].with(size[place], size[t]).cubes - disks[c].cubes
                 : Double.POSITIVE_INFINITY;
     }
@@ -135,17 +140,17 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         plan.active()[t] = to;
     }
 
-    /** Lost tasks that are restored on one client and share its rate evenly. */
-    private static final class DiskQueue {
+    /** An immutable set of lost tasks that are restored on one disk at the same time and share its rate evenly. */
+    private static final class SharedDisk {
         private final double speed;
-        /** The sizes of the tasks, sorted. */
+        /** The sizes of the tasks in offsets, sorted. */
         private final double[] sizes;
 
-        private final double load;
-        /** The sum of the cubes of the times after which each is restored. */
+        private final double total;
+        /** The sum of the cubes of the times until each task is restored. */
         private final double cubes;
 
-        DiskQueue(double speed, double... sizes) {
+        SharedDisk(double speed, double... sizes) {
             this.speed = speed;
             this.sizes = sizes;
             double sum = 0;
@@ -155,17 +160,17 @@ final class Downtime extends PlanningStep implements Trades.Objective {
                 double seconds = (passed + (sizes.length - 1 - k) * sizes[k]) / speed;
                 sum += seconds * seconds * seconds;
             }
-            load = passed;
+            total = passed;
             cubes = sum;
         }
 
-        /** Returns the time until the disk has restored its tasks and further offsets. */
+        /** Returns the time until the disk has restored its tasks and {@code more} further offsets. */
         double measureEnd(double more) {
-            return (load + more) / speed;
+            return (total + more) / speed;
         }
 
-        /** Returns the queue with a size replaced by another one; 0 stands for none. */
-        DiskQueue with(double old, double size) {
+        /** Returns the disk with a task of size {@code old} replaced by another task; size 0 means no task. */
+        SharedDisk with(double old, double size) {
             int at = old > 0 ? Arrays.binarySearch(sizes, old) : sizes.length;
             double[] changed = new double[sizes.length + 1];
             int number = 0;
@@ -179,7 +184,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
             }
             changed = Arrays.copyOf(changed, number);
             Arrays.sort(changed);
-            return new DiskQueue(speed, changed);
+            return new SharedDisk(speed, changed);
         }
     }
 }

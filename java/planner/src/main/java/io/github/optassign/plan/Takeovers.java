@@ -8,26 +8,26 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * The planned standbys of each client's tasks, spread over many other clients, so that no single one takes all tasks
- * over when the client dies (docs/reference/rules.md, "Failover"). Standbys of one subtopology trade where the clients
- * know nothing of either task, so counts and costs stay.
+ * A local search that spreads the planned standbys of each client's tasks over many other clients. When the client
+ * dies, many clients then take its tasks over (docs/reference/rules.md, "Failover"). Standbys of one subtopology trade
+ * places if their clients have no state of either task, so that counts and costs do not change.
  *
  * <p>The objective is half the sum of n<sup>2</sup> &divide; size of b over all pairs of clients (a, b), where n tasks
- * are active on a with a standby on b.
+ * are active on a with a standby on b. The half makes the derivative n &divide; size.
  */
 final class Takeovers extends PlanningStep implements Trades.Objective {
     private final Placement plan;
-    /** Per client the mean size divided by its size. */
+    /** The mean size of clients divided by the size of each client. */
     private final double[] perUnit;
-    /** Per two clients the tasks that are active on the first with a standby on the second. */
+    /** The number of tasks that are active on one client with a standby on another, by these clients. */
     private final int[][] count;
-    /** Per client the standbys of its tasks, by unit of the other clients' size. */
+    /** The number of standbys of each client's tasks, per unit of size of all other clients. */
     private final double[] fairShare;
-    /** The tasks of the standbys that may move, sorted, and their clients. */
+    /** The task of each standby that may move, sorted: standbys are numbered in this order. */
     private final int[] task;
-
+    /** The client of each of these standbys. */
     private final int[] client;
-    /** Per subtopology the first of its standbys that may move. */
+    /** The first of each subtopology's standbys that may move. */
     private final int[] first;
 
     private Takeovers(PlanningStep step, Placement plan) {
@@ -57,7 +57,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
                 (int) Arrays.stream(task).filter(t -> t < snapshot.firstTask(g)).count());
     }
 
-    /** Has standbys trade if the plan is balanced; otherwise a rebalance that improves the balance undoes it. */
+    /** Spreads the standbys of a plan, which it changes, if it is balanced: improving the balance would undo it. */
     static void spread(PlanningStep step, Placement plan) {
         Snapshot snapshot = step.snapshot;
         int clients = snapshot.clientCount();
@@ -71,10 +71,11 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
     }
 
     private IntStream listMovable(int t) {
-        return Arrays.stream(plan.standby()[t]).filter(c -> isUnknown(t, c));
+        return Arrays.stream(plan.standby()[t]).filter(c -> isNewTo(t, c));
     }
 
-    private boolean isUnknown(int t, int c) {
+    /** Returns whether a client has no state of a task and had no copy of it. */
+    private boolean isNewTo(int t, int c) {
         return Arrays.binarySearch(snapshot.columns(t), c) < 0 && !previous.hadAnyCopy(t, c);
     }
 
@@ -83,7 +84,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         return IntStream.range(0, task.length).toArray();
     }
 
-    /** Returns the next standbys of the subtopology, if a client's tasks have too many standbys on the other client. */
+    /** Returns standbys of the same subtopology; no partners if its client has at most a {@link #fairShare}. */
     @Override
     public int[] listPartners(int standby) {
         int owner = plan.active()[task[standby]];
@@ -106,7 +107,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
     @Override
     public double measureRise(int standby, int place) {
         int c = client[place];
-        if (!isUnknown(task[standby], c) || plan.hasCopy(task[standby], c)) {
+        if (!isNewTo(task[standby], c) || plan.hasCopy(task[standby], c)) {
             return Double.POSITIVE_INFINITY;
         }
         int owner = plan.active()[task[standby]];
@@ -120,7 +121,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
     }
 
     @Override
-    public int countInThrees() {
+    public int threeWayPartners() {
         return TiePolicy.FAILOVER_ROTATED;
     }
 

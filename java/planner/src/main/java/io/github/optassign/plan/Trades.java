@@ -3,41 +3,42 @@ package io.github.optassign.plan;
 import java.util.Arrays;
 
 /**
- * A local search: clients trade copies while that lowers an objective, a sum of costs of clients.
+ * A local search by trades of copies between clients, each of which lowers an objective: a sum of costs of clients.
  *
- * <p>In a trade two copies on different clients take each other's places. A copy may be a free place, so that the other
- * one is handed over. If no two copies gain, three may: each takes the place of the next one.
+ * <p>In a two-way trade, two copies on different clients take each other's places. A copy may be a dummy for a vacant
+ * place; a trade with it moves the other copy. If a seeker has no two-way trade that gains enough, three-way trades are
+ * tried, in which each copy takes the place of the next copy.
  */
 final class Trades {
-    /** A state of copies on clients, and the costs that trades lower. Copies are numbered by the objective. */
+    /** The state of a search, with the costs that trades lower. The implementation numbers the copies. */
     interface Objective {
-        /** Returns the copies that look for a trade in the next round, in their order. */
+        /** Returns the copies that look for a trade in the next round, in the order of their turns. */
         int[] listSeekers();
 
-        /** Returns copies on other clients that a seeker may trade with, the most promising first. */
+        /** Returns copies to trade with, the most promising first; copies on the seeker's client are skipped. */
         int[] listPartners(int seeker);
 
         /** Returns the client of a copy. */
         int client(int copy);
 
-        /** Returns the rise in cost if a client gets a copy for another; infinite if it may not have the copy. */
+        /** Returns the rise in cost of {@code place}'s client if {@code copy} replaces it; infinite if not allowed. */
         double measureRise(int copy, int place);
 
-        /** Returns the least reduction of the objective for which a seeker trades. */
+        /** Returns the reduction of the objective that a trade of a seeker has to exceed. */
         double leastGain(int seeker);
 
-        /** Takes a copy off its client. */
+        /** Removes a copy from its client; {@link #put} follows when all copies of the trade are removed. */
         void take(int copy);
 
-        /** Puts a copy, which was taken off its client, on another one. */
+        /** Adds a copy that was removed from its client to another client. */
         void put(int copy, int to);
 
-        /** Returns how many partners of a seeker may trade in threes. */
-        default int countInThrees() {
+        /** Returns how many partners of a seeker, from the first, are tried in three-way trades; 0 by default. */
+        default int threeWayPartners() {
             return 0;
         }
 
-        /** Makes a trade that only others may make worthwhile, where no trade gains. @return false if there is none */
+        /** Changes the state or the allowed trades after a round without trades. Returns false to end the search. */
         default boolean escape() {
             return false;
         }
@@ -49,7 +50,7 @@ final class Trades {
         this.objective = objective;
     }
 
-    /** Trades until no seeker gains, for at most {@code rounds} rounds. */
+    /** Changes the objective's state by trades until no trade gains enough, for at most {@code rounds} rounds. */
     static void search(Objective objective, int rounds) {
         Trades trades = new Trades(objective);
         boolean isGaining = true;
@@ -62,12 +63,12 @@ final class Trades {
         }
     }
 
-    /** Makes the best trade of a seeker. @return false if none gains enough */
+    /** Makes the best trade of a seeker. Returns false if no trade gains enough. */
     private boolean trade(int seeker) {
         int[] partners = objective.listPartners(seeker);
         int[] best = findPair(seeker, partners);
         if (best == null) {
-            best = findThree(seeker, partners, Math.min(partners.length, objective.countInThrees()));
+            best = findThree(seeker, partners, Math.min(partners.length, objective.threeWayPartners()));
         }
         if (best == null) {
             return false;
@@ -84,11 +85,12 @@ final class Trades {
         return true;
     }
 
+    /** Returns the seeker and the partner of its best two-way trade, or null if no trade gains enough. */
     private int[] findPair(int seeker, int[] partners) {
         double least = -objective.leastGain(seeker);
         int best = -1;
         for (int partner : partners) {
-            if (isApart(seeker, partner)) {
+            if (areApart(seeker, partner)) {
                 double rise = objective.measureRise(seeker, partner);
                 rise += rise < Double.POSITIVE_INFINITY ? objective.measureRise(partner, seeker) : 0;
                 if (rise < least) {
@@ -100,15 +102,16 @@ final class Trades {
         return best < 0 ? null : new int[] {seeker, best};
     }
 
+    /** Returns the copies of the best three-way trade with the first {@code count} partners, or null. */
     private int[] findThree(int seeker, int[] partners, int count) {
         double least = -objective.leastGain(seeker);
         int[] best = null;
         for (int i = 0; i < count; i++) {
             int second = partners[i];
-            double first = isApart(seeker, second) ? objective.measureRise(seeker, second) : Double.POSITIVE_INFINITY;
+            double first = areApart(seeker, second) ? objective.measureRise(seeker, second) : Double.POSITIVE_INFINITY;
             for (int k = 0; k < count && first < Double.POSITIVE_INFINITY; k++) {
                 int third = partners[k];
-                if (isApart(seeker, third) && isApart(second, third)) {
+                if (areApart(seeker, third) && areApart(second, third)) {
                     double rise = first + objective.measureRise(second, third) + objective.measureRise(third, seeker);
                     if (rise < least) {
                         least = rise;
@@ -120,7 +123,7 @@ final class Trades {
         return best;
     }
 
-    private boolean isApart(int copy, int other) {
+    private boolean areApart(int copy, int other) {
         return objective.client(copy) != objective.client(other);
     }
 }
