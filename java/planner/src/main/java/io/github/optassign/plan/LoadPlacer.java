@@ -5,13 +5,15 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Plans actives at little restore work and few moves, while the greatest load keeps to a level.
+ * A heuristic that chooses clients for actives with little restore work and few moves, such that no load exceeds a
+ * given level if possible.
  *
  * <ol>
- *   <li>{@link #findHomes} puts each task on its cheapest client; {@link #deal} deals tasks that cost the same on all,
- *       longest first.
- *   <li>By {@link LoadTrades}, clients beyond the level give dealt tasks away, which move for nothing, then others.
- *   <li>Dealt tasks even out the rest.
+ *   <li>{@link #placeOnCheapest} puts tasks on their cheapest clients; {@link #deal} deals the others, which cost the
+ *       same on all clients, the heaviest first.
+ *   <li>By {@link LoadTrades}, clients above the level first hand over dealt tasks, whose moves cost nothing, then
+ *       others.
+ *   <li>Trades of dealt tasks even out the remaining differences.
  * </ol>
  */
 final class LoadPlacer extends PlanningStep {
@@ -19,9 +21,10 @@ final class LoadPlacer extends PlanningStep {
     private final double level;
     private final int[] active;
     private final double[] sums;
+
     private final int[] number;
 
-    /** Creates a placer without actives. @param level the greatest load, in even spreads, to keep to */
+    /** Creates a placer that keeps loads to {@code level}, in even spreads, if possible. */
     LoadPlacer(PlanningStep step, Loads loads, double level) {
         super(step);
         this.loads = loads;
@@ -32,20 +35,20 @@ final class LoadPlacer extends PlanningStep {
         number = new int[sums.length];
     }
 
-    /** Plans the actives. @return per task its client */
+    /** Returns the client of each task. */
     int[] place() {
-        findHomes();
+        placeOnCheapest();
         boolean[] dealt = deal();
         boolean[] all = new boolean[dealt.length];
         Arrays.fill(all, true);
         int[] traded = LoadTrades.search(this, active, dealt, level);
         traded = LoadTrades.search(this, traded, all, level);
-        traded = LoadTrades.search(
-                this, traded, all, level); // tasks return to clients that handed them over, if there is room
+        // In a second search, tasks can return to clients that handed them over, if there is room.
+        traded = LoadTrades.search(this, traded, all, level);
         return LoadTrades.search(this, traded, dealt, LoadPolicy.EVEN_LOAD);
     }
 
-    /** Returns the price of an active on a client, in offsets. */
+    /** Returns the price of an active on a client in offsets: restore work and the price of a move. */
     double price(int t, int c) {
         int owner = previous.owner(t);
         return ranks.cost(t, c) + (owner >= 0 && owner != c ? LoadPolicy.MOVE_OFFSETS : 0);
@@ -53,34 +56,35 @@ final class LoadPlacer extends PlanningStep {
 
     private void put(int t, int c) {
         active[t] = c;
-        sums[c] += loads.carried(t, c);
+        sums[c] += loads.weightOn(t, c);
         number[c]++;
     }
 
-    private void findHomes() {
+    /** Puts each task on its cheapest client that fits, unless no client is cheaper than a client without state. */
+    private void placeOnCheapest() {
         int[] busy = new int[sums.length];
         for (int t : loads.heaviestFirst) {
             int pool = snapshot.poolClient(t);
             double least = pool < 0 ? Double.POSITIVE_INFINITY : price(t, pool);
-            int home = -1;
+            int cheapest = -1;
             for (int c : snapshot.columnsAnd(t, previous.owner(t))) {
                 boolean fits = loads.oversized[t]
                         ? busy[c] < loads.threads[c]
                                 && loads.capacity[c] >= loads.oversizedCapacity * (1 - LoadPolicy.ROUNDING)
                         : loads.fitsThread(t, c, level);
-                if (loads.isOpen(c) && fits && price(t, c) < least) {
+                if (loads.mayHaveActives(c) && fits && price(t, c) < least) {
                     least = price(t, c);
-                    home = c;
+                    cheapest = c;
                 }
             }
-            if (home >= 0) {
-                put(t, home);
-                busy[home] += loads.oversized[t] ? 1 : 0;
+            if (cheapest >= 0) {
+                put(t, cheapest);
+                busy[cheapest] += loads.oversized[t] ? 1 : 0;
             }
         }
     }
 
-    /** Deals the tasks without a home, longest first. @return per task whether it was dealt */
+    /** Deals the tasks without a client, the heaviest first. Returns whether each task was dealt. */
     private boolean[] deal() {
         boolean[] dealt = new boolean[active.length];
         int[] order =
@@ -93,11 +97,11 @@ final class LoadPlacer extends PlanningStep {
             int best = -1;
             double least = Double.POSITIVE_INFINITY;
             for (int c = 0; c < sums.length; c++) {
-                if (!loads.isOpen(c) || (isForIdle && number[c] >= loads.leastNumber[c])) {
+                if (!loads.mayHaveActives(c) || (isForIdle && number[c] >= loads.leastNumber[c])) {
                     continue;
                 }
                 double end = Math.max(
-                        (sums[c] + loads.carried(order[i], c)) / loads.size[c],
+                        (sums[c] + loads.weightOn(order[i], c)) / loads.size[c],
                         loads.weight[order[i]] / loads.capacity[c]);
                 if (end < least) {
                     least = end;

@@ -11,62 +11,63 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * Decides where every copy should be in the end where tasks weigh differently (docs/reference/rules.md, "Balanced under
- * load"). The first of these that there is becomes the plan:
+ * A chooser of the plan for tasks with different weights (docs/reference/rules.md, "Balanced under load"). The plan is
+ * the first of the following that applies:
  *
  * <ol>
  *   <li>the previous assignment, if it may stay (R7) and its greatest load is within the tolerance;
- *   <li>the same, if it is not on its way to a plan and a new one would lower its greatest load by less than the least
- *       gain;
- *   <li>the remembered plan while its load is balanced and a new one saves hardly any restoring (R11);
- *   <li>a new plan: actives by {@link LoadPlacer}, each task's standbys where they cost least.
+ *   <li>the previous assignment, if it may stay, no plan is under way, and a new plan would lower the greatest load by
+ *       less than the least gain;
+ *   <li>the remembered plan, if its load is balanced and a new plan saves too little restore work to replace it (R11);
+ *   <li>a new plan: actives by {@link LoadPlacer}, and each task's standbys on the cheapest clients.
  * </ol>
  */
 final class LoadPlanChooser extends PlanningStep {
     private final RackTraffic traffic;
     private final Loads loads;
-    /** The greatest load, in even spreads, that the tolerance allows. */
+    /** The greatest load that the tolerance allows, in even spreads. */
     private final double level;
 
-    /** Reads a snapshot with weights that differ. */
+    /** Creates a chooser for a step whose snapshot has weights. */
     LoadPlanChooser(PlanningStep step, RackTraffic traffic) {
         super(step);
         this.traffic = traffic;
         loads = new Loads(snapshot, snapshot.weights());
-        level = loads.bound() * (1 + snapshot.weights().tolerance());
+        level = loads.lowerBound() * (1 + snapshot.weights().tolerance());
     }
 
-    /** Makes the plan, given the previous assignment if that keeps the rules, or null. */
+    /** Returns the plan. {@code before} is the previous assignment, or null if it does not keep R1 to R5. */
     Placement choose(Placement before) {
-        boolean mayRest = before != null && !isStandbyOnDraining(before);
+        boolean mayRest = before != null && !hasAvoidableStandbyOnDraining(before);
         if (mayRest && isBalanced(before, level)) {
             return before;
         }
-        Placement fresh = makeFresh();
-        double reached = loads.greatest(fresh.active());
+        Placement fresh = makeNewPlan();
+        double reached = loads.greatestLoad(fresh.active());
         Placement remembered = previous.plan();
         if (mayRest
                 && (remembered == null || remembered.hasSameCopies(before))
-                && loads.countIdle(before.active()) <= loads.countIdle(fresh.active())
-                && loads.greatest(before.active()) - reached
+                && loads.countIdleThreads(before.active()) <= loads.countIdleThreads(fresh.active())
+                && loads.greatestLoad(before.active()) - reached
                         < snapshot.weights().minGain()) {
             return before;
         }
-        boolean stays = remembered != null
+        boolean isKept = remembered != null
                 && isBalanced(remembered, Math.max(level, reached))
-                && !isStandbyOnDraining(remembered)
+                && !hasAvoidableStandbyOnDraining(remembered)
                 && !RestoreWork.of(snapshot, ranks, remembered)
                         .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog());
-        return stays ? remembered : fresh;
+        return isKept ? remembered : fresh;
     }
 
+    /** Returns whether no load exceeds {@code most}, and no thread is idle while there are enough tasks. */
     private boolean isBalanced(Placement placement, double most) {
-        return loads.greatest(placement.active()) <= most * (1 + LoadPolicy.ROUNDING)
-                && loads.countIdle(placement.active()) == 0;
+        return loads.greatestLoad(placement.active()) <= most * (1 + LoadPolicy.ROUNDING)
+                && loads.countIdleThreads(placement.active()) == 0;
     }
 
-    /** Returns whether a draining client has a standby that a client which stays could have. */
-    private boolean isStandbyOnDraining(Placement placement) {
+    /** Returns whether a draining client has a standby although enough other clients could have all standbys. */
+    private boolean hasAvoidableStandbyOnDraining(Placement placement) {
         long staying = IntStream.range(0, snapshot.clientCount())
                 .filter(c -> !snapshot.isDraining(c))
                 .count();
@@ -76,13 +77,13 @@ final class LoadPlanChooser extends PlanningStep {
                         .anyMatch(snapshot::isDraining);
     }
 
-    private Placement makeFresh() {
+    private Placement makeNewPlan() {
         int[] active = new LoadPlacer(this, loads, level).place();
         boolean isSpread = new TagSpread(snapshot).matters() || traffic.matters();
         return isSpread ? new CopyPlanner(this, traffic).planStandbys(active) : placeStandbys(active);
     }
 
-    /** Places each standby where it costs least to restore, then where it was, then where load is least. */
+    /** Returns a plan with each standby where it is cheapest; ties are broken by the previous client, then load. */
     private Placement placeStandbys(int[] active) {
         Placement plan = Placement.ofActives(active);
         int[] logged =
@@ -97,6 +98,7 @@ final class LoadPlanChooser extends PlanningStep {
         return plan;
     }
 
+    /** Adds the standbys of a task to the plan, and to the number of copies on each client. */
     private void placeStandbys(int t, Placement plan, long[] copies) {
         Comparator<Integer> order = Comparator.comparing(snapshot::isDraining)
                 .thenComparingLong(c -> ranks.cost(t, c))

@@ -9,54 +9,55 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Actives that clients trade by weight: loads beyond a level and idle threads cost most, then the prices of actives.
- * Copies are the tasks; behind them each client has a free place, by which an active is handed over.
+ * A local search that lowers the greatest load by trades of actives. Loads above a level and idle threads cost most;
+ * ties are broken by the prices of actives.
  *
- * <p>The search begins with trades that move few tasks, and allows more once none gains: exchanges, then clients beyond
- * the level and trades in threes, in the end {@link #handOver}.
+ * <p>Copy numbers below the number of tasks denote the actives of tasks. The following numbers denote one vacancy of
+ * each client; a trade with a vacancy moves an active. If no trade gains, more trades are {@link Allowed}, and in the
+ * end the state is {@link #perturb perturbed}.
  */
 final class LoadTrades extends PlanningStep implements Trades.Objective {
-    /** The trades that are allowed; each kind includes those before it. */
+    /** The trades that are allowed. Each constant includes the trades of those before it. */
     private enum Allowed {
-        HAND_OVER,
+        MOVE, // to a vacancy
         EXCHANGE,
-        /** A client may take tasks beyond the level. */
+        /** Clients may exceed the level, and trades may be three-way. */
         OVERFILL
     }
 
     private final Loads loads;
     private final LoadPlacer placer;
     private final boolean[] movable;
-    /** The greatest load to reach. */
+    /** The greatest load that costs no penalty. */
     private final double level;
-    /** The price of a weight of 1 beyond the level, or of an idle thread, above all other prices. */
+    /** The cost of a weight of 1 above the level, or of an idle thread: far above all prices. */
     private final double penalty;
-    /** Per task its client. */
+    /** The client of each task. */
     private final int[] active;
-    /** Per client the weight and the number of its tasks. */
+    /** The weight and the number of each client's tasks. */
     private final double[] sums;
 
     private final int[] number;
-    /** Per client the tasks that may move, lightest first. */
+    /** The tasks of each client that may move, the lightest first. */
     private final List<List<Integer>> tasks = new ArrayList<>();
 
-    private Allowed allowed = Allowed.HAND_OVER;
-    /** The clients that may have actives, the least loaded first, as of the beginning of the round. */
+    private Allowed allowed = Allowed.MOVE;
+    /** The clients that may have actives, the least loaded first, at the beginning of the round. */
     private int[] byLoad = {};
-    /** The least loaded clients, which take tasks in this round. */
+    /** The least loaded clients at the beginning of the round, the candidates for taking tasks. */
     private int[] targets = {};
-    /** Per task its least price on any client. */
+    /** The least price of each task on any client. */
     private final double[] cheapest;
-    /** Per task how much more than now it costs on its cheapest other client. */
+    /** The price of each task on its cheapest other client, minus its present price. */
     private final double[] moreElsewhere;
-    /** The load up to which clients take tasks for those of the present seeker. */
+    /** The greatest load that a trade of the present seeker may leave on a client whose load rises. */
     private double limit;
-    /** Per client whether it has handed over a task that it had no trade for. */
-    private final boolean[] hasEscaped;
-    /** The least greatest load without a trade that gains, and its actives. */
-    private double least = Double.POSITIVE_INFINITY;
+    /** Whether {@link #perturb} has moved a task from each client. */
+    private final boolean[] isPerturbed;
+    /** The lowest greatest load of all local optima so far, and its actives. */
+    private double bestLoad = Double.POSITIVE_INFINITY;
 
-    private int[] best = {};
+    private int[] bestActive = {};
 
     private LoadTrades(LoadPlacer placer, int[] actives, boolean[] movable, double level) {
         super(placer);
@@ -67,14 +68,14 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         active = actives.clone();
         sums = loads.sumUp(active);
         number = new int[sums.length];
-        hasEscaped = new boolean[sums.length];
+        isPerturbed = new boolean[sums.length];
         cheapest = new double[active.length];
         moreElsewhere = new double[active.length];
         Stream.generate(() -> new ArrayList<Integer>()).limit(sums.length).forEach(tasks::add);
         double dearest = LoadPolicy.MOVE_OFFSETS;
         for (int t = 0; t < active.length; t++) {
             number[active[t]]++;
-            if (mayMove(t)) {
+            if (isMovable(t)) {
                 tasks.get(active[t]).add(t);
             }
             cheapest[t] = Double.POSITIVE_INFINITY;
@@ -87,20 +88,21 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         penalty = 1_000_000 * dearest;
     }
 
-    /** Lowers the greatest load to a level at low prices, or near it. @return per task its client after the trades */
+    /** Returns each task's client after trades of {@code movable} tasks that lower the greatest load to a level. */
     static int[] search(LoadPlacer placer, int[] actives, boolean[] movable, double level) {
         LoadTrades trades = new LoadTrades(placer, actives, movable, level);
         Trades.search(trades, LoadPolicy.TRADES);
         double greatest =
                 Arrays.stream(trades.byLoad).mapToDouble(trades::load).max().orElse(0);
-        return greatest > trades.least ? trades.best : trades.active;
+        return greatest > trades.bestLoad ? trades.bestActive : trades.active;
     }
 
-    private boolean mayMove(int t) {
+    /** Returns whether a task may be traded in this search. */
+    private boolean isMovable(int t) {
         return movable[t] && !loads.oversized[t];
     }
 
-    private boolean isFree(int copy) {
+    private boolean isVacancy(int copy) {
         return copy >= active.length;
     }
 
@@ -108,26 +110,27 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return sums[c] / loads.size[c];
     }
 
-    /** Returns the weight that a client can take up to the level; below 0 if it is beyond. */
+    /** Returns the weight that a client can take before it exceeds the level; negative if it exceeds the level now. */
     private double measureRoom(int c) {
         return loads.size[c] * level - sums[c];
     }
 
-    /** Returns tasks to leave clients beyond the level or with a cheaper client, then places on idle threads. */
+    /** Returns the tasks that should leave their clients or are cheaper elsewhere, then vacancies of idle threads. */
     @Override
     public int[] listSeekers() {
-        byLoad = sort(IntStream.range(0, sums.length).filter(loads::isOpen), Comparator.comparingDouble(this::load));
+        byLoad = sort(
+                IntStream.range(0, sums.length).filter(loads::mayHaveActives), Comparator.comparingDouble(this::load));
         targets = Arrays.stream(byLoad)
-                .filter(c -> !hasEscaped[c])
+                .filter(c -> !isPerturbed[c])
                 .limit(2 * LoadPolicy.PARTNERS)
                 .toArray();
         for (int t = 0; t < active.length; t++) {
             double now = placer.price(t, active[t]);
-            moreElsewhere[t] = mayMove(t) && (now > cheapest[t] || isLeaving(t)) ? findLeastPrice(t) - now : 0;
+            moreElsewhere[t] = isMovable(t) && (now > cheapest[t] || shouldLeave(t)) ? findLeastPrice(t) - now : 0;
         }
         IntStream leaving =
-                IntStream.range(0, active.length).filter(t -> mayMove(t) && (isLeaving(t) || moreElsewhere[t] < 0));
-        Comparator<Integer> order = Comparator.comparing((Integer t) -> !isLeaving(t))
+                IntStream.range(0, active.length).filter(t -> isMovable(t) && (shouldLeave(t) || moreElsewhere[t] < 0));
+        Comparator<Integer> order = Comparator.comparing((Integer t) -> !shouldLeave(t))
                 .thenComparingDouble(t -> moreElsewhere[t] / loads.weight[t])
                 .thenComparingDouble(t -> -loads.weight[t]);
         IntStream idle = Arrays.stream(byLoad)
@@ -136,30 +139,32 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return IntStream.concat(Arrays.stream(sort(leaving, order)), idle).toArray();
     }
 
-    private boolean isBeyond(int t) {
+    /** Returns whether the client of a task exceeds the level. */
+    private boolean isOnOverloaded(int t) {
         return measureRoom(active[t]) < 0;
     }
 
-    /** Returns whether the client is beyond the level; with overfilled clients only the most loaded counts. */
-    private boolean isLeaving(int t) {
-        return isBeyond(t) && (allowed != Allowed.OVERFILL || active[t] == findMostLoaded());
+    /** Returns whether the task's client is overloaded and, if clients may be overfilled, is the most loaded client. */
+    private boolean shouldLeave(int t) {
+        return isOnOverloaded(t) && (allowed != Allowed.OVERFILL || active[t] == findMostLoaded());
     }
 
     private int findMostLoaded() {
         return byLoad[byLoad.length - 1];
     }
 
-    /** Returns the least price of a task on other clients with room to hand it over; infinite without such clients. */
+    /** Returns the least price of a task on other clients that may take it; infinite if there is no such client. */
     private double findLeastPrice(int t) {
         return Arrays.stream(snapshot.columnsAnd(t, targets))
-                .filter(c -> mayGo(t, c) && (allowed != Allowed.HAND_OVER || measureRoom(c) >= loads.weight[t]))
+                .filter(c -> mayMoveTo(t, c) && (allowed != Allowed.MOVE || measureRoom(c) >= loads.weight[t]))
                 .mapToDouble(c -> placer.price(t, c))
                 .min()
                 .orElse(Double.POSITIVE_INFINITY);
     }
 
-    private boolean mayGo(int t, int c) {
-        return c != active[t] && !hasEscaped[c] && loads.isOpen(c) && fitsThread(t, c);
+    /** Returns whether another client may take a task, whatever its room: it is unperturbed and has fitting threads. */
+    private boolean mayMoveTo(int t, int c) {
+        return c != active[t] && !isPerturbed[c] && loads.mayHaveActives(c) && fitsThread(t, c);
     }
 
     /** Returns whether a thread of the client can run the task at the level, or at no greater load than now. */
@@ -167,28 +172,28 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return loads.fitsThread(t, c, Math.max(level, loads.weight[t] / loads.capacity[active[t]]));
     }
 
-    /** Returns places on clients that the task may have state on and on the targets, the fullest clients first. */
+    /** Returns copies on the task's columns and {@link #targets}, most loaded first; all tasks for a vacancy. */
     @Override
     public int[] listPartners(int seeker) {
         int here = client(seeker);
         limit = allowed != Allowed.OVERFILL ? level : Math.max(level, load(here));
-        if (isFree(seeker)) {
+        if (isVacancy(seeker)) {
             return number[here] >= loads.leastNumber[here]
                     ? new int[0]
                     : IntStream.range(0, active.length).toArray();
         }
-        if (!isBeyond(seeker) && moreElsewhere[seeker] >= 0) {
+        if (!isOnOverloaded(seeker) && moreElsewhere[seeker] >= 0) {
             return new int[0];
         }
         return Arrays.stream(snapshot.columnsAnd(seeker, targets))
-                .filter(c -> mayGo(seeker, c))
+                .filter(c -> mayMoveTo(seeker, c))
                 .boxed()
                 .sorted(Comparator.comparingDouble(c -> -load(c)))
                 .flatMapToInt(c -> listPlaces(c, loads.weight[seeker] - measureTransfer(here, c)))
                 .toArray();
     }
 
-    /** Returns the weight to bring from a client to another: as much as is beyond the level, or makes loads equal. */
+    /** Returns the weight to move: the excess here, up to the room there or, with overfilling, to equal loads. */
     private double measureTransfer(int here, int there) {
         double toEqual = (sums[here] * loads.size[there] - sums[there] * loads.size[here])
                 / (loads.size[here] + loads.size[there]);
@@ -196,9 +201,9 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return Math.min(most, Math.max(0, -measureRoom(here)));
     }
 
-    /** Returns the free place of a client and, if tasks may be exchanged, up to two tasks of nearly a weight. */
+    /** Returns a client's vacancy and, if exchanges are allowed, its tasks next lighter and heavier than a weight. */
     private IntStream listPlaces(int c, double weight) {
-        List<Integer> theirs = allowed == Allowed.HAND_OVER ? List.of() : tasks.get(c);
+        List<Integer> theirs = allowed == Allowed.MOVE ? List.of() : tasks.get(c);
         int place = countLighter(theirs, weight);
         List<Integer> near = theirs.subList(Math.max(0, place - 1), Math.min(theirs.size(), place + 1));
         return IntStream.concat(IntStream.of(active.length + c), near.stream().mapToInt(t -> t));
@@ -220,16 +225,16 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
 
     @Override
     public int client(int copy) {
-        return isFree(copy) ? copy - active.length : active[copy];
+        return isVacancy(copy) ? copy - active.length : active[copy];
     }
 
     @Override
     public double measureRise(int copy, int place) {
         int c = client(place);
-        int more = (isFree(copy) ? 0 : 1) - (isFree(place) ? 0 : 1);
+        int more = (isVacancy(copy) ? 0 : 1) - (isVacancy(place) ? 0 : 1);
         int lacking = loads.leastNumber[c] - number[c];
         double sum = sums[c] + weigh(copy) - weigh(place);
-        boolean mayHave = isFree(copy) || (mayMove(copy) && fitsThread(copy, c));
+        boolean mayHave = isVacancy(copy) || (isMovable(copy) && fitsThread(copy, c));
         if (!mayHave || sum > Math.max(sums[c], limit * loads.size[c]) || (more < 0 && lacking >= 0)) {
             return Double.POSITIVE_INFINITY;
         }
@@ -238,14 +243,14 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
     }
 
     private double weigh(int copy) {
-        return isFree(copy) ? 0 : loads.weight[copy];
+        return isVacancy(copy) ? 0 : loads.weight[copy];
     }
 
     private double price(int copy, int c) {
-        return isFree(copy) ? 0 : placer.price(copy, c);
+        return isVacancy(copy) ? 0 : placer.price(copy, c);
     }
 
-    /** Returns the cost of the weight beyond the level. Its square makes the greatest loads fall first. */
+    /** Returns the cost of the load above the level. It has a quadratic term, so that the greatest loads fall first. */
     private double measureExcess(int c, double sum) {
         double excess = Math.max(0, sum / loads.size[c] - level);
         return penalty * loads.size[c] * (excess + excess * excess);
@@ -258,39 +263,37 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
     }
 
     @Override
-    public int countInThrees() {
+    public int threeWayPartners() {
         return allowed != Allowed.OVERFILL ? 0 : LoadPolicy.PARTNERS;
     }
 
+    /** Allows the next kind of trades; if all are allowed, perturbs the state. */
     @Override
     public boolean escape() {
         if (allowed == Allowed.OVERFILL) {
-            return handOver();
+            return perturb();
         }
         allowed = Allowed.values()[allowed.ordinal() + 1];
         return true;
     }
 
-    /**
-     * Hands the lightest task of the most loaded client to the least loaded one, which may trade on with many others;
-     * the first then takes none back. Many clients together can take what one cannot.
-     */
-    private boolean handOver() {
+    /** Moves the lightest task of the most loaded client to a less loaded client. Returns false if none may move. */
+    private boolean perturb() {
         int giver = findMostLoaded();
-        if (load(giver) < least) {
-            least = load(giver);
-            best = active.clone();
+        if (load(giver) < bestLoad) {
+            bestLoad = load(giver);
+            bestActive = active.clone();
         }
         if (measureRoom(giver) >= 0
-                || hasEscaped[giver]
+                || isPerturbed[giver]
                 || tasks.get(giver).isEmpty()
                 || number[giver] <= loads.leastNumber[giver]) {
             return false;
         }
-        hasEscaped[giver] = true;
-        int lightest = tasks.get(giver).get(0);
+        isPerturbed[giver] = true;
+        int lightest = tasks.get(giver).get(0); // the taker passes it on: many clients have room
         for (int taker : targets) {
-            if (tasks.get(taker).size() > 2 && mayGo(lightest, taker)) {
+            if (tasks.get(taker).size() > 2 && mayMoveTo(lightest, taker)) {
                 take(lightest);
                 put(lightest, taker);
                 return true;
@@ -301,7 +304,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
 
     @Override
     public void take(int copy) {
-        if (!isFree(copy)) {
+        if (!isVacancy(copy)) {
             int from = active[copy];
             tasks.get(from).remove((Integer) copy);
             number[from]--;
@@ -311,7 +314,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
 
     @Override
     public void put(int copy, int to) {
-        if (!isFree(copy)) {
+        if (!isVacancy(copy)) {
             active[copy] = to;
             tasks.get(to).add(countLighter(tasks.get(to), loads.weight[copy]), copy);
             number[to]++;

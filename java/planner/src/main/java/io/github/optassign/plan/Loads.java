@@ -8,45 +8,46 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
- * The weights of tasks and the sizes of clients (docs/reference/rules.md, "Balanced under load"). Loads are in even
- * spreads: 1 is a client's load if all balanceable weight is spread evenly over the threads of clients that do not
- * drain.
+ * The weights of tasks and the sizes of clients (docs/reference/rules.md, "Balanced under load"). The load of a client
+ * is the weight of its tasks divided by its size. The unit of loads is the <i>even spread</i>: 1 is the load of each
+ * client if the weight of all tasks that are not oversized is spread evenly over clients that do not drain.
  *
- * <p>A task is oversized if it is heavier than an even spread of all lighter tasks; it counts as one busy thread.
+ * <p>A task is oversized if its load on one thread exceeds the load of an even spread of all lighter tasks over the
+ * other threads. An oversized task counts as one busy thread.
  */
 public final class Loads {
 
-    /** Per task its weight in even spreads; if oversized, the capacity of the slowest thread for such tasks. */
+    /** The weight of each task in even spreads times capacity; {@link #oversizedCapacity} if it is oversized. */
     final double[] weight;
 
     final boolean[] oversized;
-    /** The capacity of the slowest thread that oversized tasks need. */
+    /** The capacity of the slowest thread if oversized tasks have the fastest threads; 0 if no task is oversized. */
     final double oversizedCapacity;
-    /** Per client threads times capacity; 0 if it drains. */
+    /** The size of each client: threads times capacity; 0 if it drains. */
     final double[] size;
-    /** Per client the capacity of one thread. */
+    /** The capacity of one thread of each client. */
     final double[] capacity;
-    /** Per client its threads; 0 if it drains. */
+    /** The number of threads of each client; 0 if it drains. */
     final int[] threads;
-    /** Per client the number of tasks below which it has idle threads while others have two tasks on one. */
+    /** The number of tasks that keep each client's threads busy; 0 if there are fewer tasks than threads in total. */
     final int[] leastNumber;
 
-    /** All tasks, oversized ones first, then the heaviest. */
+    /** All tasks: oversized tasks first, then the others, the heaviest first. */
     final int[] heaviestFirst;
 
     private final int totalThreads;
 
-    /** Reads a snapshot with weights. */
+    /** Computes the loads of a snapshot for the given weights of its tasks. */
     public Loads(Snapshot snapshot, Weights weights) {
         int clients = snapshot.clientCount();
         size = new double[clients];
         capacity = new double[clients];
         threads = new int[clients];
         for (int c = 0; c < clients; c++) {
-            boolean isOpen = !snapshot.isDraining(c);
+            boolean isStaying = !snapshot.isDraining(c);
             capacity[c] = snapshot.size(c) / 1e6 / snapshot.threads(c);
-            threads[c] = isOpen ? snapshot.threads(c) : 0;
-            size[c] = isOpen ? snapshot.size(c) / 1e6 : 0;
+            threads[c] = isStaying ? snapshot.threads(c) : 0;
+            size[c] = isStaying ? snapshot.size(c) / 1e6 : 0;
         }
         totalThreads = Arrays.stream(threads).sum();
         double[] raw = weights.ofTask();
@@ -87,22 +88,22 @@ public final class Loads {
         }
     }
 
-    /** Returns whether the client may have actives. */
-    boolean isOpen(int c) {
+    /** Returns whether the client may have actives: it does not drain. */
+    boolean mayHaveActives(int c) {
         return size[c] > 0;
     }
 
-    /** Returns a task's part of a client's load; at least a whole thread if the task is oversized. */
-    public double carried(int t, int c) {
+    /** Returns the weight that a task adds to a client: its own, or at least a whole thread if it is oversized. */
+    public double weightOn(int t, int c) {
         return oversized[t] ? Math.max(weight[t], capacity[c]) : weight[t];
     }
 
-    /** Returns per client the weight of its tasks. Tasks with client -1 are left out. */
+    /** Returns the weight of the tasks of each client, given the client of each task; -1 leaves a task out. */
     public double[] sumUp(int[] active) {
         double[] sums = new double[size.length];
         for (int t = 0; t < active.length; t++) {
             if (active[t] >= 0) {
-                sums[active[t]] += carried(t, active[t]);
+                sums[active[t]] += weightOn(t, active[t]);
             }
         }
         return sums;
@@ -113,12 +114,12 @@ public final class Loads {
         return weight[t] <= level * capacity[c] * (1 + LoadPolicy.ROUNDING);
     }
 
-    /** Returns the greatest load of any client; infinite if a draining one has a task. */
-    public double greatest(int[] active) {
+    /** Returns the greatest load of any client or of a task on one thread; infinite if a draining client has a task. */
+    public double greatestLoad(int[] active) {
         double[] sums = sumUp(active);
         double greatest = 0;
         for (int c = 0; c < sums.length; c++) {
-            double load = isOpen(c) ? sums[c] / size[c] : sums[c] > 0 ? Double.POSITIVE_INFINITY : 0;
+            double load = mayHaveActives(c) ? sums[c] / size[c] : sums[c] > 0 ? Double.POSITIVE_INFINITY : 0;
             greatest = Math.max(greatest, load);
         }
         for (int t = 0; t < active.length; t++) {
@@ -127,8 +128,8 @@ public final class Loads {
         return greatest;
     }
 
-    /** Returns the number of threads that are idle although there are tasks enough. */
-    public int countIdle(int[] active) {
+    /** Returns the number of idle threads, except for those that are idle because there are too few tasks. */
+    public int countIdleThreads(int[] active) {
         int[] number = new int[threads.length];
         for (int c : active) {
             number[c]++;
@@ -139,10 +140,10 @@ public final class Loads {
         return Math.max(0, without - Math.max(0, totalThreads - active.length));
     }
 
-    /** Returns a lower bound of the greatest load: the mean, or the heaviest task on the fastest thread. */
-    public double bound() {
+    /** Returns a lower bound of the greatest load: the mean or, if greater, the heaviest task on the fastest thread. */
+    public double lowerBound() {
         double fastest = IntStream.range(0, size.length)
-                .filter(this::isOpen)
+                .filter(this::mayHaveActives)
                 .mapToDouble(c -> capacity[c])
                 .max()
                 .orElse(1);

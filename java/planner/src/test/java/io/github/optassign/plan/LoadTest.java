@@ -29,9 +29,9 @@ class LoadTest {
                 Snapshot snapshot = builder.build().weighed(new Weights(weights, 0.05, 0.05));
                 Placement answer = RebalancePlanner.answer(snapshot, null).placement();
                 Loads loads = new Loads(snapshot, snapshot.weights());
-                double ratio = loads.greatest(answer.active()) / loads.bound();
+                double ratio = loads.greatestLoad(answer.active()) / loads.lowerBound();
                 assertTrue(ratio <= 1.03, size[0] + " x " + size[1] + ", seed " + seed + ": " + ratio);
-                assertEquals(0, loads.countIdle(answer.active()));
+                assertEquals(0, loads.countIdleThreads(answer.active()));
             }
         }
     }
@@ -99,7 +99,7 @@ class LoadTest {
             assertTrue(++rebalances < 100, "no rest");
         } while (last.followupMs() >= 0);
         Loads loads = new Loads(group.snapshot(), new Weights(weights, 0.05, 0.05));
-        double ratio = loads.greatest(last.placement().active()) / loads.bound();
+        double ratio = loads.greatestLoad(last.placement().active()) / loads.lowerBound();
         assertTrue(ratio <= 1.0501, "not balanced: " + ratio);
         return applied;
     }
