@@ -110,7 +110,6 @@ final class FirstFlow {
         return true;
     }
 
-    /** Returns the cheapest arc of a node that has room and an open target, or -1 if there is none. */
     private int findArc(int node) {
         for (; next[node] < start[node + 1]; next[node]++) {
             int arc = order[next[node]];

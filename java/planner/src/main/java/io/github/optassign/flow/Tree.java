@@ -70,10 +70,7 @@ final class Tree {
         return one;
     }
 
-    /**
-     * Moves the subtree of {@code cut} to the parent {@code to}, outside of it. The subtree is rerooted at its node
-     * {@code top}, which {@code newArc} connects to the parent.
-     */
+    /** Moves the subtree of {@code cut} below {@code to}, rerooted at {@code top}, which {@code newArc} connects. */
     void hang(int cut, int top, int to, int newArc) {
         int node = top;
         int above = to;

@@ -20,10 +20,7 @@ record Bounds(MinCostFlow flow, boolean isSoft) {
     /** The third objective: the least costs of pairs. */
     static final int COSTS = 2;
 
-    /**
-     * Adds arcs for a flow between {@code least} and {@code most}. If bounds are soft, the flow may be from 0 to
-     * {@code reach}. A bound is negative if fixed pairs, which are no part of the flow, exceed it already.
-     */
+    /** Adds arcs for a bounded flow up to {@code reach}; fixed pairs are deducted, so bounds may be negative. */
     void add(int from, int to, long least, long most, long reach) {
         if (!isSoft) {
             flow.addArc(from, to, Math.max(0, least), Math.max(0, Math.max(least, most)), 0);

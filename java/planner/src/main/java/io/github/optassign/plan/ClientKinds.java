@@ -49,7 +49,6 @@ public record ClientKinds(int[] ofClient, int[][] clients, List<Integer> tags) {
                 .toList();
     }
 
-    /** Returns how many values of a tag the clients have. */
     private static long countValues(Snapshot snapshot, int tag) {
         return IntStream.range(0, snapshot.clientCount())
                 .map(c -> snapshot.tag(c, tag))
@@ -79,7 +78,6 @@ public record ClientKinds(int[] ofClient, int[][] clients, List<Integer> tags) {
         return new ClientKinds(ofClient, clients, List.copyOf(tags));
     }
 
-    /** Returns the number of kinds. */
     int kindCount() {
         return clients.length;
     }

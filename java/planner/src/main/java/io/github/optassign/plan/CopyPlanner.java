@@ -22,7 +22,6 @@ public final class CopyPlanner extends PlanningStep {
     private static final int HAS_STATE = MOVES - (1 << 11);
     /** The cost of a copy on a client that had a standby of the task. */
     private static final int WAS_STANDBY = 1 << 12;
-
     /** The cost of reading a partition across racks. */
     private static final int CROSSING = 1 << 4;
 
@@ -30,10 +29,7 @@ public final class CopyPlanner extends PlanningStep {
 
     private final RackTraffic traffic;
     private final RestoreCosts restoreCosts;
-    /**
-     * By how many actives each client exceeds its share now, shifted and limited to 0 to
-     * {@link PairProblem#MOST_CROWDED}.
-     */
+    /** By how much each client's actives exceed its share, shifted and cut to {@link PairProblem#MOST_CROWDED}. */
     private final int[] crowding;
 
     /** Creates a planner for the rebalance of another step. */
@@ -62,10 +58,7 @@ public final class CopyPlanner extends PlanningStep {
         return chooseActives(columns, mayPool, new int[columns.length][0], new ActiveCosts(this::costAnywhere));
     }
 
-    /**
-     * Returns a plan that makes one of the given copies of each logged task the active, with the fewest moves, and the
-     * others standbys. Actives of tasks that are not logged may go to any client.
-     */
+    /** Returns a plan that makes a copy of each logged task the active, with the fewest moves, the rest standbys. */
     Placement planRoles(int[][] copies) {
         int[][] columns = new int[snapshot.taskCount()][];
         boolean[] mayPool = new boolean[columns.length];
@@ -134,9 +127,7 @@ public final class CopyPlanner extends PlanningStep {
         return PairChooser.choose(snapshot, problem, ClientKinds.of(snapshot, traffic));
     }
 
-    /**
-     * Returns the scope of the subtopologies with the selected tasks: their actives are within shares of these tasks.
-     */
+    /** Returns the scope of the subtopologies of selected tasks, whose actives are bounded by the shares of these. */
     private PairProblem.Scope createScope(IntPredicate isCounted) {
         boolean[] counted = new boolean[snapshot.subtopologyCount()];
         int[] tasks = IntStream.range(0, snapshot.taskCount()).filter(isCounted).toArray();
@@ -153,9 +144,8 @@ public final class CopyPlanner extends PlanningStep {
     }
 
     /**
-     * Returns a plan with the given actives and standbys next to them. With several tags, the first standbys of all
-     * tasks are planned first, then the second ones, and so on: the rewards for several tags are only right for fixed
-     * copies.
+     * Returns a plan with the given actives and standbys. With several tags, each task gets one standby at a time,
+     * since the network rewards a value as new only if no fixed copy has it, and other copies are not fixed.
      */
     Placement planStandbys(int[] active) {
         Placement plan = Placement.ofActives(active);
@@ -173,12 +163,7 @@ public final class CopyPlanner extends PlanningStep {
         return plan;
     }
 
-    /**
-     * Returns {@code copies} clients for each logged task, in addition to its fixed clients: {@code copiesPerTask} in
-     * total.
-     *
-     * @param withActives whether the copies may get the role of the active
-     */
+    /** Returns {@code copies} clients for each logged task, which with fixed clients has {@code copiesPerTask}. */
     private int[][] chooseCopies(int copies, int copiesPerTask, int[][] fixed, boolean withActives) {
         int[] need = new int[snapshot.taskCount()];
         int[][] columns = new int[need.length][];

@@ -34,7 +34,6 @@ final class KeptPairs {
             surplus = pairs - Arrays.stream(bounds.low()).sum();
         }
 
-        /** Returns whether one more pair may be kept on the client. */
         boolean hasRoom(int c) {
             return count[c] < bounds.low()[c] || (count[c] < bounds.high()[c] && surplus > 0);
         }
@@ -112,7 +111,6 @@ final class KeptPairs {
         return problem.costs().isTied(t, c) ? cost + problem.costs().surcharge(t, c) : cost;
     }
 
-    /** Returns whether the pair may be kept: all counts that it belongs to have room. */
     private boolean hasRoom(int t, int c) {
         return counts.get(snapshot.subtopology(t)).stream().allMatch(each -> each.hasRoom(c));
     }

@@ -121,15 +121,10 @@ final class PairChooser {
     }
 
     /**
-     * Returns the client to deal to a task: the client that shares the fewest tasks with the task's other clients, so
-     * that many clients take over when a client dies. Candidates have the most places or one fewer. For the first
-     * client of a task that starts {@link PairProblem.Costs#isAtOnce at once}, all are candidates and the least crowded
-     * is taken. Ties are broken by the least load of dealt tasks.
-     *
-     * @param places the number of places that each client has left
-     * @param dealt the number of tasks dealt to each client so far
-     * @param open the clients with places left
-     * @return -1 if no client with places may have the task
+     * Returns the client to deal to a task, or -1 if no client may have it. Candidates have the most places or one
+     * fewer. The client is taken that shares the fewest tasks with the task's others, so that many take over when it
+     * dies. For a task that starts at once, all are candidates and the least crowded is taken. Ties are broken by the
+     * least load of dealt tasks.
      */
     private int findClient(int t, int[] places, long[] dealt, List<Integer> open) {
         int most = 0;
@@ -157,15 +152,11 @@ final class PairChooser {
         return best;
     }
 
-    /** Returns whether a client may be dealt to a task that does not have it yet. */
     private boolean mayDeal(int t, int c) {
         return network.isReachedByPool(t, c) && Arrays.binarySearch(chosen[t], c) < 0;
     }
 
-    /**
-     * Chooses all clients of a subtopology again, at the least cost, by a network with an arc for each pair. Each
-     * client gets as many tasks as before, if possible.
-     */
+    /** Chooses all clients of a subtopology again at the least cost, with as many tasks on each client if possible. */
     private void dealExactly(int g) {
         int first = snapshot.firstTask(g);
         int end = snapshot.firstTask(g + 1);

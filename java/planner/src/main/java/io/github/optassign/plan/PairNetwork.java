@@ -28,9 +28,7 @@ final class PairNetwork {
     private final MinCostFlow flow = new MinCostFlow();
     private final int clients;
     private final TagValues values;
-    /**
-     * Whether tasks with columns have an arc to each client, so that {@link PairChooser} need not deal clients to them.
-     */
+    /** Whether tasks with columns have an arc to each client, so that {@link PairChooser} deals no client to them. */
     private final boolean isSmall;
     /** The clients that each task has an arc of its own to, sorted. */
     private final int[][] columns;
@@ -57,10 +55,7 @@ final class PairNetwork {
 
     private final List<Interchangeable> groups = new ArrayList<>();
 
-    /**
-     * A task, or several tasks whose units come from one node: they have no columns and no ties, and their costs differ
-     * by a constant. The arcs lead to the pool of each kind; -1 if there is no such arc.
-     */
+    /** A task or interchangeable tasks, with the arc to the pool of each kind, or -1 if there is no such arc. */
     private record Interchangeable(List<Integer> tasks, int[] toPool) {}
 
     /** Builds the network of a problem, with {@link Bounds soft bounds} or strict ones. */
@@ -142,9 +137,7 @@ final class PairNetwork {
         return usesPools(t) && Arrays.binarySearch(problem.fixed()[t], c) < 0 && Arrays.binarySearch(columns[t], c) < 0;
     }
 
-    /**
-     * Returns the cost of a pair; {@link PairProblem#NEVER} if the client is fixed or the problem does not allow it.
-     */
+    /** Returns the cost of a pair; {@link PairProblem#NEVER} if the client is fixed or may not be chosen. */
     long costIfAllowed(int t, int c) {
         boolean isColumn = Arrays.binarySearch(problem.columns()[t], c) >= 0;
         boolean isBarred = Arrays.binarySearch(problem.fixed()[t], c) >= 0 || (!isColumn && !problem.mayPool()[t]);
@@ -161,7 +154,6 @@ final class PairNetwork {
         return isSmall && problem.columns()[t].length > 0;
     }
 
-    /** Returns the cost of a pair that is allowed. */
     private long cost(int t, int c) {
         return problem.costs().of(t, c);
     }
@@ -179,9 +171,7 @@ final class PairNetwork {
         return -1;
     }
 
-    /**
-     * Stores the clients that need an arc of their own: allowed, and different from the pool's clients of their kind.
-     */
+    /** Stores the clients that get an arc of their own: allowed, and unlike the pool's clients of their kind. */
     private void storeColumns(int t) {
         int g = snapshot.subtopology(t);
         columns[t] = NONE;
@@ -220,19 +210,13 @@ final class PairNetwork {
                 && problem.costs().tiedQuota(t, problem.fixed()[t]) < problem.need()[t];
     }
 
-    /**
-     * Returns a key that is equal for interchangeable tasks: subtopology, need, kinds of fixed clients, and the cost of
-     * each kind above the cheapest.
-     */
+    /** Returns a key that is equal for interchangeable tasks, whose costs differ by a constant. */
     private List<Long> describe(int t) {
         if (columns[t].length > 0 || !usesPools(t) || findTied(t) >= 0) {
             return List.of((long) t);
         }
         List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) problem.need()[t]));
-        Arrays.stream(problem.fixed()[t])
-                .map(c -> kinds.ofClient()[c])
-                .sorted()
-                .forEach(kind -> facts.add((long) kind));
+        Arrays.stream(problem.fixed()[t]).map(c -> kinds.ofClient()[c]).sorted().forEach(k -> facts.add((long) k));
         long[] costs = IntStream.range(0, kinds.kindCount())
                 .map(kind -> findPoolClient(t, kind))
                 .mapToLong(c -> c < 0 ? PairProblem.NEVER : cost(t, c))
@@ -273,9 +257,8 @@ final class PairNetwork {
     }
 
     /**
-     * Returns the {@code i}-th kind in a task's order of kinds. The order begins after the kind of its first fixed
-     * client and is rotated by its subtopology. The first of equal arcs is filled first, so this spreads tasks over
-     * kinds.
+     * Returns the {@code i}-th kind in a task's order, which begins after its first fixed client's kind and is rotated
+     * by its subtopology. The first of equal arcs is filled first, so this spreads tasks over kinds.
      */
     private int kindInOrder(int t, int i) {
         int[] fixed = problem.fixed()[t];
@@ -292,9 +275,7 @@ final class PairNetwork {
         return count;
     }
 
-    /**
-     * Divides the flow of interchangeable tasks: in turn, by values of tags, so that a task rarely gets a value twice.
-     */
+    /** Divides the flow among interchangeable tasks in turn, by values of tags, as these should differ. */
     private void divide(Interchangeable group, List<Integer> kindsInTurn) {
         group.tasks.forEach(t -> pooled[t] = new int[kinds.kindCount()]);
         int next = 0;
@@ -328,7 +309,6 @@ final class PairNetwork {
                 .orElse(-1);
     }
 
-    /** Adds the cells of all subtopologies on the clients that their tasks may get. */
     private void addCells() {
         for (int g = 0; g < cell.length; g++) {
             // With tags, subtopologies begin with different clients, so that few tasks have to change their zone.

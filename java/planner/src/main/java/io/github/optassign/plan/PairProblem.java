@@ -37,9 +37,7 @@ record PairProblem(
     /** The greatest restore cost in steps, such that the potentials of a large network have at most 62 bits. */
     static final long MOST_RESTORE_STEPS = 1L << 24;
 
-    /**
-     * The greatest {@link Costs#crowding}: less than any other difference in cost, so that crowding breaks ties only.
-     */
+    /** The greatest {@link Costs#crowding}, below any other difference in cost, so that it breaks ties only. */
     static final int MOST_CROWDED = (1 << 4) - 1;
 
     /** Returns the same problem with other needs and fixed clients. */
@@ -47,10 +45,7 @@ record PairProblem(
         return new PairProblem(newNeed, columns, mayPool, newFixed, costs, cells, scopes, spread);
     }
 
-    /**
-     * The costs of pairs. Some of a task's clients may be <i>tied</i>: only {@link #tiedQuota} of them cost
-     * {@link #of}, each further tied client costs {@link #surcharge} more.
-     */
+    /** The costs of pairs. A task gets {@link #tiedQuota} tied clients without a {@link #surcharge}. */
     interface Costs {
         /** Returns the cost of a pair, below 2<sup>40</sup>, or {@link #NEVER} if it may not be chosen. */
         long of(int t, int c);
@@ -65,9 +60,7 @@ record PairProblem(
             return Integer.MAX_VALUE;
         }
 
-        /**
-         * Returns the extra cost of a tied client beyond the quota, which is the same for each tied client of the task.
-         */
+        /** Returns the extra cost of a tied client beyond the quota; all tied clients of a task have the same. */
         default long surcharge(int t, int c) {
             return 0;
         }

@@ -12,18 +12,17 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Decides where the planner wants every copy in the end. The first of these that there is becomes the plan:
+ * A chooser of the plan. The plan is the first of the following that applies:
  *
  * <ol>
- *   <li>the remembered plan of the service's, unless a client is new or of another size, or the plan is too unbalanced
- *       to be a service's: the service knows goals that the planner does not;
- *   <li>where tasks weigh differently, what {@link LoadPlanChooser} decides;
- *   <li>the previous assignment, if it may simply stay (R7), and its copies are in as many zones as those of a new
- *       plan;
- *   <li>a plan with tags that is {@link #isReached reached} (R11);
- *   <li>the remembered plan while it {@link #stays} (R11);
- *   <li>a {@link #makeFresh new plan}, with lost tasks spread ({@link Downtime}), and the standbys of each client's
- *       tasks ({@link Takeovers}).
+ *   <li>a remembered plan that the service made, unless a client is new or of another size, or the plan is too
+ *       unbalanced to come from a service: the service knows goals that the planner does not;
+ *   <li>the plan of {@link LoadPlanChooser}, if tasks have different weights;
+ *   <li>the previous assignment, if it may stay (R7) and its copies are in as many zones as those of a new plan;
+ *   <li>the previous assignment, if clients have tags and the plan is {@link #isReached reached} (R11);
+ *   <li>the remembered plan, if the planner {@link #shouldKeepRemembered should keep it} (R11);
+ *   <li>a {@link #makeNewPlan new plan}. {@link Downtime} and {@link Takeovers} improve it if tags and racks do not
+ *       matter.
  * </ol>
  */
 public final class PlanChooser extends PlanningStep {
@@ -36,7 +35,7 @@ public final class PlanChooser extends PlanningStep {
         spread = new TagSpread(snapshot);
     }
 
-    /** Makes the plan for at least one client; restore rates, in offsets per second, may be null. */
+    /** Returns the plan for at least one client, given restore rates in offsets per second, or null if unknown. */
     public static Placement plan(PlanningStep step, RackTraffic traffic, double[] perSecond) {
         return new PlanChooser(step, traffic).plan(perSecond);
     }
@@ -58,11 +57,11 @@ public final class PlanChooser extends PlanningStep {
         if (before != null && spread.matters() && isReached(before)) {
             return before;
         }
-        Placement fresh = makeFresh();
+        Placement fresh = makeNewPlan();
         if (mayRest && spread.reached(before) >= spread.reached(fresh)) {
             return before;
         }
-        if (remembered != null && stays(fresh)) {
+        if (remembered != null && shouldKeepRemembered(fresh)) {
             return remembered;
         }
         if (!spread.matters() && !traffic.matters()) {
@@ -72,15 +71,13 @@ public final class PlanChooser extends PlanningStep {
         return fresh;
     }
 
-    /**
-     * Returns whether no lag is unknown and the previous assignment keeps R1 to R5: if it is balanced too, any other
-     * would move tasks without gain (R7).
-     */
+    /** Returns whether no lag is unknown and the previous assignment keeps R1 to R5, which R7 requires. */
     private boolean keepsRules(Placement before) {
         return !snapshot.hasUnknownLag()
                 && IntStream.range(0, snapshot.taskCount()).allMatch(t -> keepsRules(before, t));
     }
 
+    /** Returns whether the previous assignment has a task's copies on its most caught up clients (R3, R5). */
     private boolean keepsRules(Placement before, int t) {
         int[] standbys = before.standby()[t];
         long worst =
@@ -92,25 +89,26 @@ public final class PlanChooser extends PlanningStep {
                                 .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));
     }
 
-    /** Returns whether the remembered plan is the planner's, for the same group. */
+    /** Returns whether the remembered plan is the planner's own, for the same clients with as many threads. */
     private boolean isOwnPlan() {
         return previous.isSameGroup() && !previous.isPlanBinding();
     }
 
     /**
-     * Returns whether the same group has reached its plan. A plan with tags stays then, since a search that begins
-     * elsewhere may find more values or a better balance by chance.
+     * Returns whether the previous assignment is the planner's own plan for the same group. With tags, such a plan is
+     * not replaced: a search from another start may find a slightly better plan by chance, and tasks would move again.
      */
     private boolean isReached(Placement before) {
         return isOwnPlan() && previous.plan() != null && previous.plan().hasSameCopies(before);
     }
 
     /**
-     * Makes a new plan: copies in any role first, since restore work depends on copies alone, then actives among them.
-     * If these do not balance, or the group is small, actives on any client with standbys around them are tried too. If
-     * no client has state, the latter are tried first, and suffice if they balance in different zones.
+     * Returns a new plan, the better of two: copies in any role with actives chosen among them, which saves most
+     * restore work, or actives on any client with standbys next to them. The second is not tried if the first is
+     * balanced, the group is large and has at most one tag. If no client has state, the second is tried first, and is
+     * taken if it is balanced and the copies of each task are in different zones.
      */
-    private Placement makeFresh() {
+    private Placement makeNewPlan() {
         CopyPlanner planner = new CopyPlanner(this, traffic);
         if (snapshot.standbysPerTask() == 0) {
             return planner.planStandbys(planner.planActives());
@@ -129,6 +127,7 @@ public final class PlanChooser extends PlanningStep {
         return isDone ? plan : findBetter(planner.planStandbys(planner.planActives()), plan);
     }
 
+    /** Returns the better plan: more zones; ties are broken by less imbalance, then by {@link PlanOrder}. */
     private Placement findBetter(Placement first, Placement plan) {
         PlanOrder order = PlanOrder.of(snapshot, ranks, plan);
         PlanOrder ofFirst = PlanOrder.of(snapshot, ranks, first);
@@ -138,23 +137,23 @@ public final class PlanChooser extends PlanningStep {
         return ofFirst.imbalance() < order.imbalance() || ofFirst.isBetterThan(order) ? first : plan;
     }
 
-    /** Returns whether a plan of the service's is balanced enough; a wrong plan must not live on here. */
+    /** Returns whether a plan is as balanced as the service's plans are, so that no unbalanced plan is kept. */
     private boolean isSound(Placement plan) {
         return Balance.imbalance(snapshot, plan) == 0
                 || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
     }
 
     /**
-     * Returns whether the remembered plan stays: its copies are in no fewer zones than those of a new plan, it is no
-     * further from balance (of the same group one of both is enough), and a new one saves hardly any restoring, or less
-     * than its further migrations are worth (R11). Other advantages of a new plan do not count: the tasks that have
-     * already gone to clients of the remembered plan would move again.
+     * Returns whether to keep the remembered plan (R11). Its copies must be in no fewer zones than those of a new plan,
+     * and it must be no further from balance. For an own plan of the same group, an advantage in one of both suffices.
+     * In addition, the new plan must save little restore work, or less than its additional migrations are worth. Other
+     * advantages of a new plan do not count, since tasks that have already moved to planned clients would move again.
      */
-    private boolean stays(Placement fresh) {
+    private boolean shouldKeepRemembered(Placement fresh) {
         Placement remembered = previous.plan();
         long zones = spread.reached(remembered) - spread.reached(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
-        // In the same group a plan better in one of both stays; otherwise two plans would take turns.
+        // If an advantage in one of both did not suffice, two plans could replace each other in turn.
         boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();
         int migrations = Math.max(0, countMigrations(fresh) - countMigrations(remembered));
         return (mayStay || (zones >= 0 && imbalance <= 0))
@@ -162,7 +161,7 @@ public final class PlanChooser extends PlanningStep {
                         .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), migrations, ranks.meanChangelog());
     }
 
-    /** Counts owned tasks that are planned elsewhere, and tasks without owner whose planned active is not caught up. */
+    /** Returns how many tasks run elsewhere than planned, or have no owner and are planned where not caught up. */
     private int countMigrations(Placement plan) {
         return (int) IntStream.range(0, snapshot.taskCount())
                 .filter(t -> snapshot.isMove(t, plan.active()[t])

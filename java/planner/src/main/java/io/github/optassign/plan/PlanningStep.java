@@ -6,7 +6,7 @@ import io.github.optassign.model.Snapshot;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
-/** A step of the planner, with the facts by which all steps of one rebalance decide. */
+/** A base class of the planner's steps, with the input that all steps of a rebalance share. */
 public abstract class PlanningStep {
     protected final Snapshot snapshot;
     protected final Ranks ranks;
@@ -18,12 +18,12 @@ public abstract class PlanningStep {
         this.previous = previous;
     }
 
-    /** Takes the facts of another step. */
+    /** Creates a step with the input of another step. */
     protected PlanningStep(PlanningStep other) {
         this(other.snapshot, other.ranks, other.previous);
     }
 
-    /** Sorts tasks or clients; equals stay in their order. */
+    /** Returns tasks or clients sorted by an order; equal numbers keep their order. */
     protected static int[] sort(IntStream numbers, Comparator<Integer> order) {
         return numbers.boxed().sorted(order).mapToInt(number -> number).toArray();
     }

@@ -4,9 +4,8 @@ import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 
 /**
- * The restore costs of planned copies, rounded to restore steps. R3 to R5 make the most caught up clients restore under
- * any plan, so planned copies on these clients cost no step. Tied clients are those of {@link Ranks#lastRank}: the
- * rules give copies to some of them, whichever the plan chooses.
+ * Restore costs of planned copies, in restore steps. R3 to R5 make the most caught up clients restore under any plan,
+ * so planned copies on these cost no step. Clients of {@link Ranks#lastRank} are tied: only some get a copy now.
  */
 class RestoreCosts implements PairProblem.Costs {
     /** The cost of a copy on a client that is not caught up, in addition to restore steps. */

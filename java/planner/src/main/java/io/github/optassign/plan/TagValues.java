@@ -30,7 +30,6 @@ final class TagValues {
     private final Map<Long, Integer> nodes = new HashMap<>();
     /** The arcs with a reward for a unit. */
     private final List<Integer> rewards = new ArrayList<>();
-
     /** An upper bound of the rewards that a flow can earn. */
     private long mostRewards;
 
@@ -62,13 +61,7 @@ final class TagValues {
         mostRewards += tagsMatter && !isNewRequired(t) ? countMostNew(t) : 0;
     }
 
-    /**
-     * Adds the nodes for the values of a client's tags that do not exist yet, as a path that begins at {@code node}.
-     *
-     * @param t one of several interchangeable tasks, whose units the path carries
-     * @param tasks the number of interchangeable tasks
-     * @return the last node of the path, or {@code node} if tags do not matter or the client drains
-     */
+    /** Returns the end of a path from {@code node} by a client's values of tags, for units of {@code tasks} tasks. */
     int addPath(int t, int node, int c, int tasks) {
         int from = node;
         for (int tag : tagsMatter && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
