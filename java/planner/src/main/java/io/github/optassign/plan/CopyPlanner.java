@@ -144,8 +144,8 @@ public final class CopyPlanner extends PlanningStep {
     }
 
     /**
-     * Returns a plan with the given actives and standbys. With several tags, each task gets one standby at a time,
-     * since the network rewards a value as new only if no fixed copy has it, and other copies are not fixed.
+     * Returns a plan with the given actives and standbys. With several tags, each task gets one standby at a time: the
+     * network tells which values are new only by fixed copies.
      */
     Placement planStandbys(int[] active) {
         Placement plan = Placement.ofActives(active);
