@@ -14,8 +14,8 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.plan.PlanChooser;
 import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.step.FollowupTime;
+import io.github.optassign.step.InterimAssigner;
 import io.github.optassign.step.Offload;
-import io.github.optassign.step.ThisRebalance;
 import io.github.optassign.step.WarmupQueue;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +27,7 @@ import java.util.List;
  *
  * <ol>
  *   <li>{@link PlanChooser} makes the plan, where every copy should be in the end, or keeps the remembered one.
- *   <li>{@link ThisRebalance} gives each task an active and standbys, as R3 and R5 allow now.
+ *   <li>{@link InterimAssigner} gives each task an active and standbys, as R3 and R5 allow now.
  *   <li>{@link WarmupQueue} warms up what the plan still lacks.
  *   <li>{@link Offload} has tasks be active elsewhere until then, where a client would have too many.
  *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
@@ -80,7 +80,7 @@ public final class RebalancePlanner extends PlanningStep {
         this.timing = timing;
         rates = new Rates(snapshot, ranks, previous, timing);
         plan = PlanChooser.plan(this, traffic, rates.perSecond());
-        answer = ThisRebalance.assign(this, plan);
+        answer = InterimAssigner.assign(this, plan);
     }
 
     /** Answers a rebalance where racks do not matter and times are not known. */
@@ -114,7 +114,7 @@ public final class RebalancePlanner extends PlanningStep {
         long followupMs = -1;
         long toBalanceMs = -1;
         if (!reached && (!queue.isGivenUp() || snapshot.hasUnknownLag())) {
-            boolean areOwnersHeldBack = ThisRebalance.mayBeUnknownSecondPass(snapshot, ranks, previous);
+            boolean areOwnersHeldBack = InterimAssigner.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : queue.estimateMs(timing);
             if (toBalanceMs >= 0) {

@@ -32,13 +32,13 @@ import java.util.stream.IntStream;
  * there are more of them than places, and if the plan's clients would fill all of these, its active is one of them and
  * leads.
  */
-public final class ThisRebalance extends PlanningStep {
+public final class InterimAssigner extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
     /** Per client its actives and standbys in the answer so far. */
     private final long[] load;
 
-    private ThisRebalance(PlanningStep step, Placement plan) {
+    private InterimAssigner(PlanningStep step, Placement plan) {
         super(step);
         this.plan = plan;
         answer = Placement.empty(snapshot.taskCount());
@@ -47,10 +47,10 @@ public final class ThisRebalance extends PlanningStep {
 
     /** Assigns actives and standbys. @return an answer without warm-ups */
     public static Placement assign(PlanningStep step, Placement plan) {
-        ThisRebalance rebalance = new ThisRebalance(step, plan);
-        rebalance.assignActives();
-        rebalance.assignStandbys();
-        return rebalance.answer;
+        InterimAssigner assigner = new InterimAssigner(step, plan);
+        assigner.assignActives();
+        assigner.assignStandbys();
+        return assigner.answer;
     }
 
     /** Gives each task to one of its {@link #findCandidates candidates}, with the least imbalance of actives. */
