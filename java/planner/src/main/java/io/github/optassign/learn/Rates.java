@@ -34,7 +34,7 @@ public final class Rates {
 
     private long elapsedMs;
     private int looks;
-    private boolean countsIdle = true;
+    private boolean countsAsIdle = true;
     private long countedAtMs;
 
     /** Brings the rates of the last answer up to date with what clients restored since. */
@@ -57,8 +57,8 @@ public final class Rates {
         elapsedMs = takenAtMs - before.takenAtMs();
         learn(before.looks(), previous, ranks);
         long sinceMs = takenAtMs - before.countedAtMs();
-        countsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
-        countedAtMs = countsIdle ? takenAtMs : before.countedAtMs();
+        countsAsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
+        countedAtMs = countsAsIdle ? takenAtMs : before.countedAtMs();
     }
 
     private void learn(int looksBefore, Previous previous, Ranks ranks) {
@@ -149,12 +149,12 @@ public final class Rates {
     }
 
     /** Returns whether this answer counts for R11 where a copy has made no progress. */
-    public boolean countsIdle() {
-        return countsIdle;
+    public boolean countsAsIdle() {
+        return countsAsIdle;
     }
 
     /** Returns how many answers in a row have seen no copy come nearer. */
-    public int looks() {
+    public int looksWithoutProgress() {
         return looks;
     }
 

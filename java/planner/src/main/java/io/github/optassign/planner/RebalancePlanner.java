@@ -116,12 +116,11 @@ public final class RebalancePlanner extends PlanningStep {
         if (!reached && (!queue.isGivenUp() || snapshot.hasUnknownLag())) {
             boolean areOwnersHeldBack = InterimAssigner.mayBeUnknownSecondPass(snapshot, ranks, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
-            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : queue.estimateMs(timing);
+            toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : queue.estimateToBalanceMs(timing);
             if (toBalanceMs >= 0) {
                 new Offload(this, plan, answer, timing.prices()).offload(toBalanceMs);
             }
-            followupMs = new FollowupTime(snapshot, ranks, previous, plan, answer, rates)
-                    .choose(timing, queue, areOwnersHeldBack);
+            followupMs = new FollowupTime(this, plan, answer, rates).chooseMs(timing, queue, areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         }

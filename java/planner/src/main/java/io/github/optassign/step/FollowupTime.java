@@ -1,13 +1,12 @@
 package io.github.optassign.step;
 
-import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Balance;
 import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,10 +21,7 @@ import java.util.stream.IntStream;
  * The time until the follow-up: until the copies that it waits for are expected to be restored, or some of them if free
  * slots would wait for the others; at most the probing interval (docs/reference/rules.md, "The follow-up").
  */
-public final class FollowupTime {
-    private final Snapshot snapshot;
-    private final Ranks ranks;
-    private final Previous previous;
+public final class FollowupTime extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
     private final Rates rates;
@@ -33,22 +29,20 @@ public final class FollowupTime {
     /**
      * A copy in the answer that is not caught up.
      *
-     * @param isSlot whether it is a warm-up
+     * @param isWarmup whether it is a warm-up
      * @param isAwaited whether the follow-up waits for the copy; it does not for a standby, which restores where it
      *     stays
      * @param underWayMs how long the copy has been assigned
      */
-    private record Copy(int task, int client, long offsets, boolean isSlot, boolean isAwaited, long underWayMs) {}
+    private record RestoringCopy(
+            int task, int client, long offsets, boolean isWarmup, boolean isAwaited, long underWayMs) {}
 
     /** A copy and the milliseconds until it is restored. */
-    private record End(Copy copy, double ms) {}
+    private record RestoreTime(RestoringCopy copy, double ms) {}
 
     /** Reads an answer on the way to a plan. */
-    public FollowupTime(
-            Snapshot snapshot, Ranks ranks, Previous previous, Placement plan, Placement answer, Rates rates) {
-        this.snapshot = snapshot;
-        this.ranks = ranks;
-        this.previous = previous;
+    public FollowupTime(PlanningStep step, Placement plan, Placement answer, Rates rates) {
+        super(step);
         this.plan = plan;
         this.answer = answer;
         this.rates = rates;
@@ -59,13 +53,14 @@ public final class FollowupTime {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return false;
         }
-        return rates.perSecond() != null || chooseFirstLook(snapshot, rates) <= FollowupPolicy.SOON_MS;
+        return rates.perSecond() != null || chooseFirstLookMs(snapshot, rates) <= FollowupPolicy.SOON_MS;
     }
 
-    private static long chooseFirstLook(Snapshot snapshot, Rates rates) {
+    private static long chooseFirstLookMs(Snapshot snapshot, Rates rates) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         return Math.min(
-                interval, FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
+                interval,
+                FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS));
     }
 
     /**
@@ -75,31 +70,32 @@ public final class FollowupTime {
      * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
      * @return milliseconds, at most the interval
      */
-    public long choose(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
+    public long chooseMs(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return interval;
         }
         long soon = Math.min(
-                interval, FollowupPolicy.REBALANCE_MS << Math.min(rates.looks(), FollowupPolicy.MOST_DOUBLINGS));
+                interval,
+                FollowupPolicy.REBALANCE_MS << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS));
         if (areOwnersHeldBack && isAnyReady()) {
             return soon; // holding owners back costs one rebalance, whatever copies elsewhere take
         }
-        List<Copy> copies = listCopies();
-        if (copies.stream().noneMatch(Copy::isAwaited)) {
+        List<RestoringCopy> copies = listCopies();
+        if (copies.stream().noneMatch(RestoringCopy::isAwaited)) {
             // No awaited copy restores: tasks in transit arrive in a moment, and no follow-up waits for a standby.
-            return queue.isAnyWaiting() ? interval : soon;
+            return queue.isAnyPending() ? interval : soon;
         }
         double[] perSecond = rates.perSecond();
-        double longest = boundWait(copies);
-        if (rates.looks() > 0 && !queue.isStalled()) {
+        double longest = boundWaitMs(copies);
+        if (rates.looksWithoutProgress() > 0 && !queue.isStalled()) {
             interval = Math.min(interval, FollowupPolicy.NO_PROGRESS_LOOK_MS);
         }
         if (perSecond == null) {
-            return (long) Math.min(interval, Math.max(chooseFirstLook(snapshot, rates), longest));
+            return (long) Math.min(interval, Math.max(chooseFirstLookMs(snapshot, rates), longest));
         }
-        List<End> all = estimate(copies, perSecond);
-        double[] ends = select(all, Copy::isAwaited);
+        List<RestoreTime> all = estimate(copies, perSecond);
+        double[] ends = select(all, RestoringCopy::isAwaited);
         double wait = ends[ends.length - 1];
         double[] actives = select(all, copy -> copy.isAwaited && plan.active()[copy.task] == copy.client);
         boolean isAnyCrowded =
@@ -108,11 +104,11 @@ public final class FollowupTime {
         if (actives.length > 1 && half < FollowupPolicy.HALF_SOONER * actives[actives.length - 1] && isAnyCrowded) {
             wait = half;
         }
-        if (queue.countLeft() > 0) {
-            double share = queue.countLeft() > 2L * snapshot.configs().maxWarmupReplicas()
+        if (queue.countUnserved() > 0) {
+            double share = queue.countUnserved() > 2L * snapshot.configs().maxWarmupReplicas()
                     ? FollowupPolicy.LONG_IDLE_SHARE
                     : FollowupPolicy.IDLE_SHARE;
-            wait = waitForSome(select(all, Copy::isSlot), ends, share);
+            wait = findLatestWait(select(all, RestoringCopy::isWarmup), ends, share);
         }
         double due = Math.min(longest, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS);
         return (long) Math.min(interval, Math.max(soon, due));
@@ -124,9 +120,10 @@ public final class FollowupTime {
      * that was measured for the whole window sets no limit. In a large group a few copies may be waited for longer:
      * there one of many clients is nearly always unsure, and the whole group would rebalance for it.
      */
-    private double boundWait(List<Copy> copies) {
+    private double boundWaitMs(List<RestoringCopy> copies) {
         Map<Integer, Double> longest = new HashMap<>();
-        List<Copy> awaited = copies.stream().filter(Copy::isAwaited).toList();
+        List<RestoringCopy> awaited =
+                copies.stream().filter(RestoringCopy::isAwaited).toList();
         awaited.forEach(copy -> {
             boolean isTrusted = rates.isTrusted(copy.client);
             double longestHere = isTrusted ? Double.POSITIVE_INFINITY : FollowupPolicy.LOOK_AGAIN * copy.underWayMs;
@@ -146,51 +143,51 @@ public final class FollowupTime {
     }
 
     /** Lists the copies that clients restore, by client, the smallest first. */
-    private List<Copy> listCopies() {
-        List<Copy> copies = new ArrayList<>();
+    private List<RestoringCopy> listCopies() {
+        List<RestoringCopy> copies = new ArrayList<>();
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int[] clients = Snapshot.and(answer.standby()[t], answer.active()[t]);
             for (int c : Snapshot.and(clients, answer.warmup()[t])) {
-                boolean isSlot = answer.hasWarmup(t, c);
-                if (isSlot || ranks.rank(t, c) > 0) {
-                    boolean isAwaited = isSlot || plan.active()[t] == c;
+                boolean isWarmup = answer.hasWarmup(t, c);
+                if (isWarmup || ranks.rank(t, c) > 0) {
+                    boolean isAwaited = isWarmup || plan.active()[t] == c;
                     long underWayMs = previous.underWayMs(t, c, rates.elapsedMs());
-                    copies.add(new Copy(t, c, ranks.offsets(t, c), isSlot, isAwaited, underWayMs));
+                    copies.add(new RestoringCopy(t, c, ranks.offsets(t, c), isWarmup, isAwaited, underWayMs));
                 }
             }
         }
-        copies.sort(Comparator.comparingInt(Copy::client).thenComparingLong(Copy::offsets));
+        copies.sort(Comparator.comparingInt(RestoringCopy::client).thenComparingLong(RestoringCopy::offsets));
         return copies;
     }
 
     /** Estimates when each copy is restored, if the copies of a client share its rate equally. */
-    private List<End> estimate(List<Copy> copies, double[] perSecond) {
+    private List<RestoreTime> estimate(List<RestoringCopy> copies, double[] perSecond) {
         int[] left = new int[snapshot.clientCount()];
         copies.forEach(copy -> left[copy.client]++);
         double[] passed = new double[left.length];
         long[] done = new long[left.length];
-        List<End> ends = new ArrayList<>();
-        for (Copy copy : copies) {
+        List<RestoreTime> ends = new ArrayList<>();
+        for (RestoringCopy copy : copies) {
             int c = copy.client;
             passed[c] += (double) (copy.offsets - done[c]) * left[c] * 1_000 / perSecond[c];
             done[c] = copy.offsets;
             left[c]--;
-            ends.add(new End(copy, passed[c]));
+            ends.add(new RestoreTime(copy, passed[c]));
         }
         return ends;
     }
 
     /** Returns the milliseconds until each of some copies is restored, sorted. */
-    private static double[] select(List<End> ends, Predicate<Copy> isChosen) {
+    private static double[] select(List<RestoreTime> ends, Predicate<RestoringCopy> isChosen) {
         return ends.stream()
                 .filter(end -> isChosen.test(end.copy))
-                .mapToDouble(End::ms)
+                .mapToDouble(RestoreTime::ms)
                 .sorted()
                 .toArray();
     }
 
     /** Returns the latest time by which free slots have been idle for at most a share of it. */
-    private double waitForSome(double[] slots, double[] ends, double share) {
+    private double findLatestWait(double[] slots, double[] ends, double share) {
         double chosen = ends[0];
         for (double x : ends) {
             double idle = 0;

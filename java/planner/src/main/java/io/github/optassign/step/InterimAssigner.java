@@ -195,7 +195,7 @@ public final class InterimAssigner extends PlanningStep {
         }
         int[] taken = Snapshot.and(Snapshot.and(known, answer.active()[t]), answer.standby()[t]);
         int[] other = snapshot.firstOthers(taken, 1);
-        if (other.length == 0 || (best >= 0 && compareState(t, best, other[0]) < 0)) {
+        if (other.length == 0 || (best >= 0 && compareWithoutLoad(t, best, other[0]) < 0)) {
             return best;
         }
         int emptiest = snapshot.findLeastLoaded(load, c -> Arrays.binarySearch(taken, c) < 0);
@@ -228,12 +228,12 @@ public final class InterimAssigner extends PlanningStep {
      * wanted there anyway), then by offsets to replay, previous standby, lag, and load.
      */
     private int compareStandby(int t, int a, int b) {
-        int order = compareState(t, a, b);
+        int order = compareWithoutLoad(t, a, b);
         return order != 0 ? order : snapshot.compareLoad(load[a], a, load[b], b);
     }
 
     /** Compares clients for a standby as {@link #compareStandby}, without their loads. */
-    private int compareState(int t, int a, int b) {
+    private int compareWithoutLoad(int t, int a, int b) {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));

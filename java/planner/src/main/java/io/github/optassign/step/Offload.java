@@ -22,7 +22,7 @@ public final class Offload extends PlanningStep {
     /** The cost of a second, above the sum of costs that only break ties. */
     private static final long SECOND = 1L << 20;
     /** More seconds than any excess active can stay, so no move at this price is made. */
-    private static final long MOST_SECONDS = 1L << 21;
+    private static final long PROHIBITIVE_SECONDS = 1L << 21;
 
     private static final long OFF_TARGET = 1L << 10;
     private static final long MOVE = 1L << 4;
@@ -54,7 +54,7 @@ public final class Offload extends PlanningStep {
             long[] planned = plan.countActives(room.length);
             Arrays.setAll(room, c -> planned[c] > 0 ? room[c] : Math.min(0, room[c]));
         }
-        moveActives(room, Math.min(toBalanceMs / 1_000, MOST_SECONDS - 1) * SECOND);
+        moveActives(room, Math.min(toBalanceMs / 1_000, PROHIBITIVE_SECONDS - 1) * SECOND);
     }
 
     private static boolean isAnyBelowZero(long[] numbers) {
@@ -69,27 +69,27 @@ public final class Offload extends PlanningStep {
         int[][] options = new int[snapshot.taskCount()][];
         int[][] arcs = new int[options.length][];
         int[] toPool = new int[options.length];
-        long[] free = room.clone();
+        long[] capacity = room.clone();
         int moving = 0;
         for (int t = 0; t < options.length; t++) {
             options[t] = findOptions(t);
             arcs[t] = new int[options[t].length];
             toPool[t] = -1;
             if (options[t].length > 0) {
-                free[answer.active()[t]]++;
+                capacity[answer.active()[t]]++;
                 int node = flow.addNode(1);
                 moving++;
                 for (int i = 0; i < arcs[t].length; i++) {
-                    arcs[t][i] = flow.addArc(node, clientNode[options[t][i]], 0, 1, weigh(t, options[t][i]));
+                    arcs[t][i] = flow.addArc(node, clientNode[options[t][i]], 0, 1, cost(t, options[t][i]));
                 }
-                toPool[t] = isPooled(t) ? flow.addArc(node, pool, 0, 1, weigh(t, -1)) : -1;
+                toPool[t] = mayGoAnywhere(t) ? flow.addArc(node, pool, 0, 1, cost(t, -1)) : -1;
             }
         }
         int sink = flow.addNode(-moving);
         int[] fromPool = new int[room.length];
         for (int c = 0; c < room.length; c++) {
             fromPool[c] = flow.addArc(pool, clientNode[c], 0, Integer.MAX_VALUE, 0);
-            addRoom(flow, clientNode[c], sink, free[c], price);
+            addRoom(flow, clientNode[c], sink, capacity[c], price);
         }
         flow.solve(GreedyPolicy.FLOW_WORK);
         long[] taken = new long[room.length];
@@ -97,7 +97,7 @@ public final class Offload extends PlanningStep {
         for (int t = 0; t < options.length; t++) {
             for (int i = 0; i < arcs[t].length; i++) {
                 if (flow.flow(arcs[t][i]) > 0) {
-                    move(t, options[t][i]);
+                    moveActive(t, options[t][i]);
                 }
             }
             if (toPool[t] >= 0 && flow.flow(toPool[t]) > 0) {
@@ -105,16 +105,16 @@ public final class Offload extends PlanningStep {
                     next++;
                 }
                 taken[next]++;
-                move(t, next);
+                moveActive(t, next);
             }
         }
     }
 
     /** Adds a client's room, in layers of rising cost that make clients fill evenly, and excess beyond. */
-    private static void addRoom(MinCostFlow flow, int client, int sink, long free, long price) {
+    private static void addRoom(MinCostFlow flow, int client, int sink, long room, long price) {
         long below = 0;
-        for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && free > 0; layer++) {
-            long upTo = free * (layer + 1) / GreedyPolicy.OFFLOAD_LAYERS;
+        for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && room > 0; layer++) {
+            long upTo = room * (layer + 1) / GreedyPolicy.OFFLOAD_LAYERS;
             flow.addArc(client, sink, 0, upTo - below, layer);
             below = upTo;
         }
@@ -125,7 +125,7 @@ public final class Offload extends PlanningStep {
     private int[] findOptions(int t) {
         int here = answer.active()[t];
         int owner = previous.owner(t);
-        if (isPooled(t)) {
+        if (mayGoAnywhere(t)) {
             return Snapshot.and(new int[] {here}, plan.active()[t], owner);
         }
         // R10: a task in transit goes where the first pass of its move has put it.
@@ -145,20 +145,20 @@ public final class Offload extends PlanningStep {
     }
 
     /** Returns whether any client may have the task. */
-    private boolean isPooled(int t) {
+    private boolean mayGoAnywhere(int t) {
         return !snapshot.isStateful(t) && !previous.isInTransit(t);
     }
 
     /** Returns the relative cost of an active on a client; -1 stands for a client neither owning nor planned. */
-    private long weigh(int t, int c) {
+    private long cost(int t, int c) {
         boolean movesNow = previous.owner(t) >= 0 && previous.owner(t) != c;
         boolean movesAgain = plan.active()[t] != c;
-        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), MOST_SECONDS);
+        long price = Math.min(snapshot.isLogged(t) ? prices.logged() : prices.stateless(), PROHIBITIVE_SECONDS);
         long moves = (movesNow ? 1 : 0) + (movesAgain ? 1 : 0);
         return moves * price * SECOND + (movesAgain ? OFF_TARGET : 0) + (movesNow ? MOVE : 0);
     }
 
-    private void move(int t, int to) {
+    private void moveActive(int t, int to) {
         if (answer.hasStandby(t, to)) {
             answer.removeStandby(t, to);
             answer.addStandby(t, answer.active()[t]);

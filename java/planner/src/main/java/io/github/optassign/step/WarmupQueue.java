@@ -39,7 +39,7 @@ import java.util.stream.Stream;
  */
 public final class WarmupQueue extends PlanningStep {
     /** A planned copy that is not caught up, or has no place in the answer. */
-    private final class Waiting implements SlotOrder.Copy {
+    private final class PendingCopy implements SlotOrder.Candidate {
         private final int task;
         private final int client;
         /** Offsets left to replay. */
@@ -47,22 +47,22 @@ public final class WarmupQueue extends PlanningStep {
         /** The number of answers over which the lag has not fallen. */
         private final int idleAnswers;
         /** Offsets of partial state that Kafka's clean-up would delete. */
-        private final long toLose;
+        private final long stateAtRisk;
         /** The actives per thread by which the task's present client exceeds its share; -1 for a standby. */
         private final double overload;
         /** Whether a draining client has a copy of the task. */
-        private final boolean isLeaving;
+        private final boolean isOnDraining;
 
         private final boolean isCaughtUp;
 
-        Waiting(int t, int c) {
+        PendingCopy(int t, int c) {
             task = t;
             client = c;
             offsets = ranks.offsets(t, c);
             idleAnswers = countIdleAnswers(t, c);
-            toLose = ranks.partialState(t, c);
-            overload = plan.active()[t] == c ? over[answer.active()[t]] : -1;
-            isLeaving = snapshot.isDraining(answer.active()[t])
+            stateAtRisk = ranks.partialState(t, c);
+            overload = plan.active()[t] == c ? excess[answer.active()[t]] : -1;
+            isOnDraining = snapshot.isDraining(answer.active()[t])
                     || Arrays.stream(answer.standby()[t]).anyMatch(snapshot::isDraining);
             isCaughtUp = ranks.rank(t, c) == 0;
         }
@@ -74,26 +74,26 @@ public final class WarmupQueue extends PlanningStep {
 
         /** Returns the seconds, or the offsets if no rate is known. */
         @Override
-        public double seconds() {
+        public double restoreTime() {
             return offsets / (perSecond == null ? 1 : perSecond[client]);
         }
 
         @Override
-        public int weight() {
-            return (toLose > 0 ? 2 : 0) + (overload >= 0 ? 1 : 0);
+        public int priority() {
+            return (stateAtRisk > 0 ? 2 : 0) + (overload >= 0 ? 1 : 0);
         }
 
-        boolean isUnderWay() {
+        boolean hadSlot() {
             return previous.hadWarmup(task, client);
         }
 
-        boolean isIdle() {
+        boolean isStuck() {
             return idleAnswers >= WarmupPolicy.PATIENCE;
         }
 
         /** Returns whether the copy restores, and its place in the queue is open. */
-        boolean isOpen() {
-            return !isUnderWay() && !isIdle() && !isCaughtUp;
+        boolean mayBeReordered() {
+            return !hadSlot() && !isStuck() && !isCaughtUp;
         }
 
         Answer.Progress toProgress() {
@@ -109,17 +109,17 @@ public final class WarmupQueue extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
     /** Whether this answer counts as one without progress. */
-    private final boolean countsIdle;
+    private final boolean countsAsIdle;
 
     private final Rates rates;
     /** Per client the offsets per second that it restores, or null if nothing is known. */
     private final double[] perSecond;
     /** Per client its actives beyond its share, per thread. */
-    private final double[] over;
+    private final double[] excess;
     /** Planned copies that the answer lacks. */
-    private final List<Waiting> queue = new ArrayList<>();
+    private final List<PendingCopy> queue = new ArrayList<>();
     /** Planned copies that the answer has on clients that are not caught up. */
-    private final List<Waiting> restoring = new ArrayList<>();
+    private final List<PendingCopy> restoring = new ArrayList<>();
 
     /** The number of first copies of the queue that have a slot. */
     private int served;
@@ -130,11 +130,11 @@ public final class WarmupQueue extends PlanningStep {
         this.plan = plan;
         this.answer = answer;
         this.rates = rates;
-        countsIdle = rates.countsIdle() && !previous.isAnyInTransit();
+        countsAsIdle = rates.countsAsIdle() && !previous.isAnyInTransit();
         perSecond = rates.perSecond();
         long[] room = Balance.measureRoom(snapshot, answer);
-        over = new double[room.length];
-        Arrays.setAll(over, c -> (double) Math.max(0, -room[c]) / snapshot.threads(c));
+        excess = new double[room.length];
+        Arrays.setAll(excess, c -> (double) Math.max(0, -room[c]) / snapshot.threads(c));
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (snapshot.isLogged(t)) {
                 add(t, plan.active()[t]);
@@ -144,56 +144,57 @@ public final class WarmupQueue extends PlanningStep {
             }
         }
         double atRisk = queue.stream()
-                .filter(copy -> copy.toLose > 0)
-                .mapToDouble(Waiting::seconds)
+                .filter(copy -> copy.stateAtRisk > 0)
+                .mapToDouble(PendingCopy::restoreTime)
                 .sum();
-        boolean isSoon = isTimed
+        boolean isRiskShort = isTimed
                 || (perSecond != null
                         && atRisk <= WarmupPolicy.SOON_S * snapshot.configs().maxWarmupReplicas());
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
-        double[] left = new double[over.length];
-        queue.forEach(copy -> left[copy.client] += copy.seconds());
-        SlotOrder order = new SlotOrder(served, left, isTimed);
-        queue.sort(Comparator.comparing((Waiting copy) -> copy.isCaughtUp)
-                .thenComparing(Waiting::isIdle)
-                .thenComparing(copy -> !copy.isUnderWay())
-                .thenComparing(copy -> !copy.isLeaving)
-                .thenComparingLong(copy -> isSoon ? -Long.signum(copy.toLose) : -copy.toLose)
+        double[] queued = new double[excess.length];
+        queue.forEach(copy -> queued[copy.client] += copy.restoreTime());
+        SlotOrder order = new SlotOrder(served, queued, isTimed);
+        queue.sort(Comparator.comparing((PendingCopy copy) -> copy.isCaughtUp)
+                .thenComparing(PendingCopy::isStuck)
+                .thenComparing(copy -> !copy.hadSlot())
+                .thenComparing(copy -> !copy.isOnDraining)
+                .thenComparingLong(copy -> isRiskShort ? -Long.signum(copy.stateAtRisk) : -copy.stateAtRisk)
                 .thenComparing(copy -> copy.overload < 0)
                 .thenComparingDouble(copy -> -copy.overload)
                 .thenComparingLong(copy -> copy.offsets)
                 .thenComparingInt(copy -> copy.task)
                 .thenComparingInt(copy -> copy.client));
         if (served < queue.size()) { // otherwise all have a slot, in any order
-            setClientsApart(isSoon, order);
+            spreadOverClients(isRiskShort, order);
         }
     }
 
     private void add(int t, int c) {
         if (!answer.hasCopy(t, c)) {
-            queue.add(new Waiting(t, c));
+            queue.add(new PendingCopy(t, c));
         } else if (ranks.rank(t, c) > 0) {
-            restoring.add(new Waiting(t, c));
+            restoring.add(new PendingCopy(t, c));
         }
     }
 
     /** Reorders the first copies where they differ by client only, so that slots go to different clients. */
-    private void setClientsApart(boolean isSoon, SlotOrder order) {
-        queue.subList(0, served).stream().filter(copy -> !copy.isOpen()).forEach(order::take);
+    private void spreadOverClients(boolean isRiskShort, SlotOrder order) {
+        queue.subList(0, served).stream().filter(copy -> !copy.mayBeReordered()).forEach(order::addServed);
         for (int first = 0, end = 0; first < served; first = end) {
-            Waiting one = queue.get(first);
-            while (end < queue.size() && isAlike(one, queue.get(end), isSoon)) {
+            PendingCopy one = queue.get(first);
+            while (end < queue.size() && hasSamePriority(one, queue.get(end), isRiskShort)) {
                 end++;
             }
-            List<Waiting> alike = queue.subList(first, end);
-            Iterator<Waiting> apart =
-                    order.order(alike.stream().filter(Waiting::isOpen).toList()).iterator();
-            alike.replaceAll(copy -> copy.isOpen() ? apart.next() : copy);
+            List<PendingCopy> alike = queue.subList(first, end);
+            Iterator<PendingCopy> apart = order.order(
+                            alike.stream().filter(PendingCopy::mayBeReordered).toList())
+                    .iterator();
+            alike.replaceAll(copy -> copy.mayBeReordered() ? apart.next() : copy);
         }
     }
 
-    private static boolean isAlike(Waiting one, Waiting other, boolean isSoon) {
-        return one.isLeaving == other.isLeaving && (isSoon || one.toLose == other.toLose);
+    private static boolean hasSamePriority(PendingCopy one, PendingCopy other, boolean isRiskShort) {
+        return one.isOnDraining == other.isOnDraining && (isRiskShort || one.stateAtRisk == other.stateAtRisk);
     }
 
     /** Returns over how many answers, without those that follow at once, the lag has not fallen. */
@@ -203,7 +204,7 @@ public final class WarmupQueue extends PlanningStep {
         if (before == null || hasFallen || ranks.rank(t, c) == 0) {
             return 0;
         }
-        boolean counts = previous.hadAnyCopy(t, c) && countsIdle;
+        boolean counts = previous.hadAnyCopy(t, c) && countsAsIdle;
         return Math.min(before.idleAnswers(), WarmupPolicy.PATIENCE) + (counts ? 1 : 0);
     }
 
@@ -213,12 +214,12 @@ public final class WarmupQueue extends PlanningStep {
     }
 
     /** Returns whether any copy of the plan is not there, or not caught up. */
-    public boolean isAnyWaiting() {
+    public boolean isAnyPending() {
         return !queue.isEmpty() || !restoring.isEmpty();
     }
 
     /** Returns how many copies are to be warmed up that have no slot yet. */
-    public int countLeft() {
+    public int countUnserved() {
         return queue.size() - served;
     }
 
@@ -228,8 +229,8 @@ public final class WarmupQueue extends PlanningStep {
      *
      * @return milliseconds, or -1 if times are not known or the plan is reached
      */
-    public long estimateMs(Timing timing) {
-        if (timing.takenAtMs() < 0 || !isAnyWaiting()) {
+    public long estimateToBalanceMs(Timing timing) {
+        if (timing.takenAtMs() < 0 || !isAnyPending()) {
             return -1;
         }
         int slots = snapshot.configs().maxWarmupReplicas();
@@ -241,15 +242,15 @@ public final class WarmupQueue extends PlanningStep {
         if (perSecond == null) {
             return batches * FollowupPolicy.BATCH_MS;
         }
-        double[] onDisk = new double[over.length];
-        double[] inSlots = new double[over.length];
-        boolean[] isAwaited = new boolean[over.length];
-        for (Waiting copy : queue) {
+        double[] onDisk = new double[excess.length];
+        double[] inSlots = new double[excess.length];
+        boolean[] isAwaited = new boolean[excess.length];
+        for (PendingCopy copy : queue) {
             onDisk[copy.client] += copy.offsets;
             inSlots[copy.client] += copy.isCaughtUp ? 0 : copy.offsets;
             isAwaited[copy.client] |= !copy.isCaughtUp || answer.hasWarmup(copy.task, copy.client);
         }
-        for (Waiting copy : restoring) {
+        for (PendingCopy copy : restoring) {
             onDisk[copy.client] += copy.offsets;
             isAwaited[copy.client] |= plan.active()[copy.task] == copy.client;
         }
@@ -265,26 +266,26 @@ public final class WarmupQueue extends PlanningStep {
 
     /** Returns the copies that the answer waits for: the next answer compares lags with these. */
     public List<Answer.Progress> progress() {
-        Stream<Waiting> inQueue = IntStream.range(0, queue.size())
-                .filter(i -> i < served || queue.get(i).isIdle())
+        Stream<PendingCopy> inQueue = IntStream.range(0, queue.size())
+                .filter(i -> i < served || queue.get(i).isStuck())
                 .mapToObj(queue::get);
         return Stream.concat(inQueue, restoring.stream())
-                .map(Waiting::toProgress)
+                .map(PendingCopy::toProgress)
                 .toList();
     }
 
     /** Returns whether each copy that is waited for had its turn without progress: another rebalance would not help. */
     public boolean isGivenUp() {
-        return isAnyWaiting() && listWaiting().allMatch(Waiting::isIdle);
+        return isAnyPending() && listPending().allMatch(PendingCopy::isStuck);
     }
 
-    private Stream<Waiting> listWaiting() {
+    private Stream<PendingCopy> listPending() {
         return Stream.concat(queue.stream(), restoring.stream());
     }
 
     /** Returns whether no copy has come nearer over several answers, whatever is still in the queue (R11). */
     public boolean isStalled() {
-        boolean isAnyIdle = listWaiting().anyMatch(Waiting::isIdle);
-        return isGivenUp() || (isAnyIdle && rates.looks() >= WarmupPolicy.PATIENCE);
+        boolean isAnyStuck = listPending().anyMatch(PendingCopy::isStuck);
+        return isGivenUp() || (isAnyStuck && rates.looksWithoutProgress() >= WarmupPolicy.PATIENCE);
     }
 }

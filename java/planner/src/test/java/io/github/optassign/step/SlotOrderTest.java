@@ -14,15 +14,15 @@ import org.junit.jupiter.api.Test;
 
 /** Which copies get the slots there are (docs/reference/rules.md, "Warm-ups"). */
 class SlotOrderTest {
-    private record Copy(int client, double seconds, int place) implements SlotOrder.Copy {
+    private record Copy(int client, double restoreTime, int place) implements SlotOrder.Candidate {
         @Override
-        public int weight() {
+        public int priority() {
             return 0;
         }
     }
 
-    private static Copy copy(int client, double seconds, int place) {
-        return new Copy(client, seconds, place);
+    private static Copy copy(int client, double restoreTime, int place) {
+        return new Copy(client, restoreTime, place);
     }
 
     private static List<Integer> listPlaces(List<Copy> copies) {
@@ -40,7 +40,7 @@ class SlotOrderTest {
     @Test
     void whoHasASlotAlreadyComesLater() {
         SlotOrder order = new SlotOrder(2, new double[] {30, 10}, false);
-        order.take(copy(0, 10, 0));
+        order.addServed(copy(0, 10, 0));
         assertEquals(List.of(3, 1), listPlaces(order.order(List.of(copy(0, 10, 1), copy(1, 10, 3)))));
     }
 
@@ -55,7 +55,7 @@ class SlotOrderTest {
     @Test
     void whoIsDoneSoonestComesFirst() {
         SlotOrder order = new SlotOrder(3, new double[] {60, 20}, true);
-        order.take(copy(0, 60, 3));
+        order.addServed(copy(0, 60, 3));
         assertEquals(
                 List.of(1, 2, 0), listPlaces(order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2)))));
     }
