@@ -45,7 +45,7 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
         SentSnapshot sent = input.sent();
         Weights weights = sent.options().weigh(snapshot, input.memory().inputRates());
         Due due = addFollowup(
-                RebalancePlanner.answer(snapshot.weighed(weights), sent.before(), sent.traffic(), sent.timing()));
+                RebalancePlanner.answer(snapshot.withWeights(weights), sent.before(), sent.traffic(), sent.timing()));
         RebalancePlanner.Result result = due.result;
         Answer answer = RebalancePlanner.toAnswer(
                 snapshot, result, isFallback || input.isShadow() ? Answer.FALLBACK : Answer.PLANNER);

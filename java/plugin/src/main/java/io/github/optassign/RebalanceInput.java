@@ -48,7 +48,7 @@ record RebalanceInput(
         AppliedAnswer last = memory.lastApplied();
         boolean isBalanceLoose = config != null && config.options().isBalanceLoose();
         StreamsGroup group = StreamsGroup.read(state, memory.changelogEnds(), isBalanceLoose);
-        AppliedAnswer before = last == null || last.isOvertaken(group.snapshot()) ? null : last;
+        AppliedAnswer before = last == null || last.isSuperseded(group.snapshot()) ? null : last;
         SentSnapshot sent = new SentSnapshot(group, config, application, before);
         return new RebalanceInput(state, config, memory, log, last, group, sent);
     }

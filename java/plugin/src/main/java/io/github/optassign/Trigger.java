@@ -23,7 +23,7 @@ final class Trigger {
      *     {@code followup}; {@code first_led} if this JVM did not lead the rebalance before; {@link #OTHER}
      */
     static String describe(Snapshot snapshot, AppliedAnswer last, long now) {
-        if (last == null || last.isOvertaken(snapshot)) {
+        if (last == null || last.isSuperseded(snapshot)) {
             return "first_led";
         }
         int joined = 0;

@@ -66,8 +66,8 @@ record BrokerConfig(
         for (int t = 0; t < known.length; t++) {
             known[t] = snapshot.endOffset(t);
         }
-        double[] weights = Weights.relate(known, new double[known.length]);
-        return snapshot.weighed(new Weights(weights, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN));
+        double[] weights = Weights.relativeToMean(known, new double[known.length]);
+        return snapshot.withWeights(new Weights(weights, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN));
     }
 
     /** Reads a word in any case, by default the first of the allowed ones. Adds a remark if the value is invalid. */

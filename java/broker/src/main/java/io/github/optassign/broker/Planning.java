@@ -132,7 +132,7 @@ final class Planning {
         Mode mode = chooseMode();
         Snapshot snapshot = toSnapshot(group, mode);
         AppliedAnswer last = remembered == null ? null : remembered.applied();
-        AppliedAnswer before = last == null || last.isOvertaken(snapshot) ? null : last;
+        AppliedAnswer before = last == null || last.isSuperseded(snapshot) ? null : last;
         AppliedAnswer basis = before == null || remembered.opinion() == null
                 ? before
                 : remembered.opinion().putInto(before, group);
@@ -206,7 +206,7 @@ final class Planning {
 
     /** Returns whether an answer leads to the plan of the service's answer. */
     private static boolean isPlanOf(Answer services, Answer answer) {
-        if (services.isPlanners() || services.plan() == null || answer.plan() == null) {
+        if (services.isByPlanner() || services.plan() == null || answer.plan() == null) {
             return false;
         }
         return listCopies(services.plan()).equals(listCopies(answer.plan()));

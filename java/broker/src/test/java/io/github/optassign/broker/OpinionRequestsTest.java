@@ -62,7 +62,7 @@ class OpinionRequestsTest {
 
     /** A planner with bad plans, unless there is a plan of the service to continue from. */
     private static final Planning.Planner BAD = (snapshot, last) -> {
-        if (last != null && !last.answer().isPlanners()) {
+        if (last != null && !last.answer().isByPlanner()) {
             return Planning.Planner.DEFAULT.plan(snapshot, last);
         }
         Placement now = Placement.empty(snapshot.taskCount());

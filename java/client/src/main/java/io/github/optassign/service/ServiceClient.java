@@ -286,7 +286,7 @@ public final class ServiceClient {
     private static long readAnsweredAt(HttpCall.Response response) {
         String text = response.header("Optassign-Answered-At");
         long at = text != null && text.strip().matches("\\d{1,18}") ? Long.parseLong(text.strip()) : -1;
-        return AppliedAnswer.isBelievable(at) ? at : System.currentTimeMillis();
+        return AppliedAnswer.isPlausibleDate(at) ? at : System.currentTimeMillis();
     }
 
     /** Returns the beginning of the service's response, for the log. The JDK does not return the body of status 401. */

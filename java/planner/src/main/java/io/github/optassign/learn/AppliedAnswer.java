@@ -31,7 +31,7 @@ public record AppliedAnswer(
         long decidedNanos) {
 
     /** Returns whether a date, in milliseconds since 1970, is plausible for an answer. */
-    public static boolean isBelievable(long answeredAt) {
+    public static boolean isPlausibleDate(long answeredAt) {
         return answeredAt >= 0 && answeredAt - System.currentTimeMillis() <= InputPolicy.MOST_AHEAD_MS;
     }
 
@@ -70,7 +70,7 @@ public record AppliedAnswer(
      * away. Until another leader decides, a task is active on the client that is to have it, or nowhere (first pass),
      * or, where the answer did not arrive, on the client that had it.
      */
-    public boolean isOvertaken(Snapshot now) {
+    public boolean isSuperseded(Snapshot now) {
         return IntStream.range(0, now.clientCount())
                 .anyMatch(c -> now.previousActive(c).stream().anyMatch(t -> {
                     Set<String> possible = owners.get(now.taskName(t));

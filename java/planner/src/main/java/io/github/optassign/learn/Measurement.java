@@ -25,31 +25,31 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
             return known;
         }
         if (!isStart && !isDone) {
-            return measure(known, Math.max(elapsedMs - ageMs, elapsedMs / 2));
+            return blend(known, Math.max(elapsedMs - ageMs, elapsedMs / 2));
         }
         if (known.evidence() == Evidence.NONE) {
-            return shorten((long) (offsets * FollowupPolicy.BELIEVED_FIRST), elapsedMs, Evidence.BOUND);
+            return scaleDown((long) (offsets * FollowupPolicy.BELIEVED_FIRST), elapsedMs, Evidence.BOUND);
         }
         if (isFasterThan(known)) {
             Evidence evidence = known.evidence() == Evidence.BOUND ? Evidence.BOUND : Evidence.ONCE;
-            return shorten((long) (offsets * FollowupPolicy.BELIEVED_MORE), elapsedMs, evidence);
+            return scaleDown((long) (offsets * FollowupPolicy.BELIEVED_MORE), elapsedMs, evidence);
         }
         double more =
                 known.evidence() == Evidence.BOUND ? FollowupPolicy.BELIEVED_MORE : FollowupPolicy.BELIEVED_MEASURED;
-        return shorten((long) (known.offsets() * more), known.ms(), known.evidence());
+        return scaleDown((long) (known.offsets() * more), known.ms(), known.evidence());
     }
 
-    private Pace.Restored measure(Pace.Restored known, long busyMs) {
+    private Pace.Restored blend(Pace.Restored known, long busyMs) {
         if (known.evidence().compareTo(Evidence.ONCE) < 0) {
-            return shorten(offsets, busyMs, Evidence.ONCE);
+            return scaleDown(offsets, busyMs, Evidence.ONCE);
         }
-        boolean isSteady = agrees(known, busyMs);
+        boolean isSteady = agreesWith(known, busyMs);
         long keptMs =
                 isSteady ? Math.max(0, Math.min(known.ms(), FollowupPolicy.RATE_WINDOW_MS - busyMs)) : known.ms() / 2;
         long kept = multiply(known.offsets(), keptMs)
                 .divide(BigInteger.valueOf(Math.max(1, known.ms())))
                 .longValueExact();
-        return shorten(
+        return scaleDown(
                 RestoreWork.addCapped(kept, offsets),
                 RestoreWork.addCapped(keptMs, busyMs),
                 isSteady ? Evidence.STEADY : Evidence.ONCE);
@@ -60,7 +60,7 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
     }
 
     /** Returns whether the two rates differ by at most the factor {@link FollowupPolicy#AGREES}. */
-    private boolean agrees(Pace.Restored known, long busyMs) {
+    private boolean agreesWith(Pace.Restored known, long busyMs) {
         double one = multiply(known.offsets(), busyMs).doubleValue();
         double other = multiply(offsets, known.ms()).doubleValue();
         double greater = Math.max(one, other);
@@ -68,7 +68,7 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
     }
 
     /** Returns the same rate in numbers that are small enough: a rate that is believed more and more has no end. */
-    static Pace.Restored shorten(long offsets, long ms, Evidence evidence) {
+    static Pace.Restored scaleDown(long offsets, long ms, Evidence evidence) {
         long number = offsets;
         long time = ms;
         while (number > MOST_OFFSETS && time > 1) {

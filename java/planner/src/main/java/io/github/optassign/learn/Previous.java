@@ -33,7 +33,7 @@ public final class Previous {
     private final Placement remembered;
     private final Placement plan;
     private final Pace pace;
-    private final Long askedMs;
+    private final Long askedFollowupMs;
     private final boolean planIsBinding;
     private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
@@ -46,17 +46,17 @@ public final class Previous {
         remembered = last == null ? null : toPlacement(last.clients());
         plan = last == null ? null : findPlan(last);
         pace = last == null ? null : last.pace();
-        askedMs = last == null || last.plan() == null ? null : findFirstFollowup(last);
-        boolean noneIsNew = last != null && hasNoNewSize(applied.sizes());
-        sameGroup = noneIsNew && applied.sizes().size() == snapshot.clientCount();
-        planIsBinding = noneIsNew && !last.isPlanners();
+        askedFollowupMs = last == null || last.plan() == null ? null : findShortestFollowupMs(last);
+        boolean areAllKnown = last != null && areAllClientsKnown(applied.sizes());
+        sameGroup = areAllKnown && applied.sizes().size() == snapshot.clientCount();
+        planIsBinding = areAllKnown && !last.isByPlanner();
         if (last != null) {
             rememberProgress(last);
         }
         owner = IntStream.range(0, snapshot.taskCount()).map(this::findOwner).toArray();
     }
 
-    private static Long findFirstFollowup(Answer answer) {
+    private static Long findShortestFollowupMs(Answer answer) {
         return answer.clients().stream()
                 .map(Answer.Client::followupMs)
                 .filter(Objects::nonNull)
@@ -114,7 +114,7 @@ public final class Previous {
     }
 
     /** Returns whether every client was there, of the same size and as set to stay, when the last answer was given. */
-    private boolean hasNoNewSize(Map<String, Long> sizes) {
+    private boolean areAllClientsKnown(Map<String, Long> sizes) {
         return IntStream.range(0, snapshot.clientCount())
                 .allMatch(c ->
                         Long.valueOf(AppliedAnswer.signedSize(snapshot, c)).equals(sizes.get(snapshot.clientName(c))));
@@ -176,10 +176,10 @@ public final class Previous {
      * is no memory, directories are taken for standbys if each task has exactly as many as it must have. Null: not
      * known.
      */
-    public Placement assigned() {
+    public Placement assignment() {
         Placement before = Placement.ofActives(owner);
         for (int t = 0; t < owner.length; t++) {
-            for (int c : standbys(t)) {
+            for (int c : possibleStandbys(t)) {
                 if (c != owner[t] && snapshot.isLogged(t) && hadStandby(t, c)) {
                     before.addStandby(t, c);
                 }
@@ -198,7 +198,7 @@ public final class Previous {
     }
 
     /** Returns the clients that {@link #hadStandby}, sorted, and maybe others. */
-    public int[] standbys(int t) {
+    public int[] possibleStandbys(int t) {
         return remembered != null ? remembered.standby()[t] : snapshot.holders(t);
     }
 
@@ -218,7 +218,7 @@ public final class Previous {
     }
 
     /** Returns the copies that the last answers waited for. */
-    Collection<Progress> allProgress() {
+    Collection<Progress> awaitedCopies() {
         return progress.values();
     }
 
@@ -228,8 +228,8 @@ public final class Previous {
     }
 
     /** Returns the delay, ms, of the follow-up asked for on the way to the last plan, or null if none. */
-    Long askedMs() {
-        return askedMs;
+    Long askedFollowupMs() {
+        return askedFollowupMs;
     }
 
     /** Returns for how long the copy has been assigned, {@code elapsedMs} after the last answer; 0 if it is new. */

@@ -51,61 +51,61 @@ public final class Rates {
         before.clients().forEach((name, restored) -> {
             Integer c = snapshot.clientIndex(name);
             if (c != null) {
-                rates[c] = Measurement.shorten(restored.offsets(), restored.ms(), restored.evidence());
+                rates[c] = Measurement.scaleDown(restored.offsets(), restored.ms(), restored.evidence());
             }
         });
         elapsedMs = takenAtMs - before.takenAtMs();
-        learn(before.looks(), previous, ranks);
+        updateRatesAndLooks(before.looks(), previous, ranks);
         long sinceMs = takenAtMs - before.countedAtMs();
         countsAsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
         countedAtMs = countsAsIdle ? takenAtMs : before.countedAtMs();
     }
 
-    private void learn(int looksBefore, Previous previous, Ranks ranks) {
-        Long askedMs = previous.askedMs();
+    private void updateRatesAndLooks(int looksBefore, Previous previous, Ranks ranks) {
+        Long askedFollowupMs = previous.askedFollowupMs();
         // A group that leaves rest begins anew, with a first look that is soon.
-        looks = askedMs == null ? 0 : looksBefore;
-        long teachingMs = askedMs == null
+        looks = askedFollowupMs == null ? 0 : looksBefore;
+        long teachingMs = askedFollowupMs == null
                 ? FollowupPolicy.LAG_AGE_MS
-                : Math.min(FollowupPolicy.LAG_AGE_MS, Math.max(FollowupPolicy.REBALANCE_MS, askedMs));
+                : Math.min(FollowupPolicy.LAG_AGE_MS, Math.max(FollowupPolicy.REBALANCE_MS, askedFollowupMs));
         // A member joins a follow-up rebalance when that is due, or later: its lags are not older.
-        long ageMs = askedMs == null || elapsedMs < askedMs
+        long ageMs = askedFollowupMs == null || elapsedMs < askedFollowupMs
                 ? FollowupPolicy.LAG_AGE_MS
-                : Math.min(FollowupPolicy.LAG_AGE_MS, elapsedMs - askedMs);
+                : Math.min(FollowupPolicy.LAG_AGE_MS, elapsedMs - askedFollowupMs);
         long acceptable = snapshot.configs().acceptableRecoveryLag();
-        List<Previous.Progress> tried = previous.allProgress().stream()
+        List<Previous.Progress> awaited = previous.awaitedCopies().stream()
                 .filter(copy -> copy.lag() > acceptable && previous.hadAnyCopy(copy.task(), copy.client()))
                 .toList();
         // A second pass teaches nothing: its lags may be as old as the answer before it.
-        if (elapsedMs >= teachingMs && !tried.isEmpty() && !previous.isAnyInTransit()) {
-            looks = measure(ranks, tried, ageMs) ? 0 : looks + 1;
-        } else if (askedMs != null
+        if (elapsedMs >= teachingMs && !awaited.isEmpty() && !previous.isAnyInTransit()) {
+            looks = updateRates(ranks, awaited, ageMs) ? 0 : looks + 1;
+        } else if (askedFollowupMs != null
                 && elapsedMs >= FollowupPolicy.REBALANCE_MS
-                && previous.allProgress().isEmpty()) {
+                && previous.awaitedCopies().isEmpty()) {
             looks++;
         }
     }
 
     /** Updates the rates of the clients that had copies to restore. @return whether any lag has fallen */
-    private boolean measure(Ranks ranks, List<Previous.Progress> tried, long ageMs) {
-        long[] fell = new long[rates.length];
+    private boolean updateRates(Ranks ranks, List<Previous.Progress> awaited, long ageMs) {
+        long[] restored = new long[rates.length];
         long[] underWayMs = new long[rates.length];
         boolean[] isDone = new boolean[rates.length];
         Arrays.fill(underWayMs, -1);
         Arrays.fill(isDone, true);
-        for (Previous.Progress copy : tried) {
+        for (Previous.Progress copy : awaited) {
             int c = copy.client();
-            fell[c] = RestoreWork.addCapped(fell[c], Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
+            restored[c] = RestoreWork.addCapped(restored[c], Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
             underWayMs[c] = Math.max(underWayMs[c], copy.underWayMs());
             isDone[c] &= ranks.rank(copy.task(), c) == 0;
         }
         for (int c = 0; c < rates.length; c++) {
             if (underWayMs[c] >= 0) {
                 boolean isStart = 2 * (FollowupPolicy.START_MS - underWayMs[c]) > elapsedMs;
-                rates[c] = new Measurement(fell[c], elapsedMs, ageMs, isStart, isDone[c]).update(rates[c]);
+                rates[c] = new Measurement(restored[c], elapsedMs, ageMs, isStart, isDone[c]).update(rates[c]);
             }
         }
-        return Arrays.stream(fell).anyMatch(less -> less > 0);
+        return Arrays.stream(restored).anyMatch(offsets -> offsets > 0);
     }
 
     /**

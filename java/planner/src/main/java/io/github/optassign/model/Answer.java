@@ -28,7 +28,7 @@ public record Answer(
     public static final String PLANNER = "planner";
 
     /** Returns whether the planner decided. */
-    public boolean isPlanners() {
+    public boolean isByPlanner() {
         return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
     }
 

@@ -8,13 +8,13 @@ import java.util.Arrays;
  * rebalance under any plan. A copy that is both counts once.
  *
  * @param offsets offsets to replay
- * @param cold how many copies have any to replay
+ * @param notCaughtUp how many copies have any to replay
  */
-public record RestoreWork(long offsets, int cold) {
+public record RestoreWork(long offsets, int notCaughtUp) {
     /** Measures a plan. */
     public static RestoreWork of(Snapshot snapshot, Ranks ranks, Placement plan) {
         long offsets = 0;
-        int cold = 0;
+        int notCaughtUp = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             if (!snapshot.isLogged(t)) {
                 continue;
@@ -23,11 +23,11 @@ public record RestoreWork(long offsets, int cold) {
             for (int c : Snapshot.and(planned, listForced(snapshot, ranks, plan, t))) {
                 if (ranks.rank(t, c) > 0) {
                     offsets = addCapped(offsets, ranks.cost(t, c));
-                    cold++;
+                    notCaughtUp++;
                 }
             }
         }
-        return new RestoreWork(offsets, cold);
+        return new RestoreWork(offsets, notCaughtUp);
     }
 
     /** Returns a sum of offsets, or the greatest number if the sum is greater. */
@@ -68,8 +68,9 @@ public record RestoreWork(long offsets, int cold) {
      * @param moreMigrations how many more tasks pause on the way to the other plan; at least 0
      * @param changelog offsets of the mean changelog
      */
-    public boolean isWorthLeavingFor(RestoreWork other, int moreMigrations, double changelog) {
-        return isWorth(offsets, other.offsets, moreMigrations * changelog) || isWorth(cold, other.cold, moreMigrations);
+    public boolean isWorthReplacingBy(RestoreWork other, int moreMigrations, double changelog) {
+        return isWorth(offsets, other.offsets, moreMigrations * changelog)
+                || isWorth(notCaughtUp, other.notCaughtUp, moreMigrations);
     }
 
     private static boolean isWorth(long mine, long theirs, double migrations) {

@@ -96,7 +96,7 @@ public final class Snapshot {
     }
 
     /** Returns the same snapshot with weights of its tasks, unless these are all alike. */
-    public Snapshot weighed(Weights given) {
+    public Snapshot withWeights(Weights given) {
         return new Snapshot(this, given != null && given.differ() ? given : null);
     }
 

@@ -12,11 +12,11 @@ public final class TagSpread {
 
     public TagSpread(Snapshot snapshot) {
         this.snapshot = snapshot;
-        tags = snapshot.standbysPerTask() > 0 && isAnyApart(snapshot) ? snapshot.tagCount() : 0;
+        tags = snapshot.standbysPerTask() > 0 && isAnyTagVaried(snapshot) ? snapshot.tagCount() : 0;
     }
 
     /** Returns whether clients differ in any tag; a tag of one value, such as the watcher's mark, places nothing. */
-    private static boolean isAnyApart(Snapshot snapshot) {
+    private static boolean isAnyTagVaried(Snapshot snapshot) {
         return IntStream.range(0, snapshot.tagCount())
                 .anyMatch(k -> IntStream.range(1, snapshot.clientCount())
                         .anyMatch(c -> snapshot.tag(c, k) != snapshot.tag(0, k)));
@@ -33,11 +33,11 @@ public final class TagSpread {
                 .filter(snapshot::isLogged)
                 .mapToLong(t -> 1 + placement.standby()[t].length)
                 .sum();
-        return reached(placement) == tags * copies;
+        return countDistinctValues(placement) == tags * copies;
     }
 
     /** Returns how many values the copies of all logged tasks have, summed over tasks and tags. */
-    public long reached(Placement placement) {
+    public long countDistinctValues(Placement placement) {
         return IntStream.range(0, tags > 0 ? snapshot.taskCount() : 0)
                 .filter(snapshot::isLogged)
                 .mapToLong(t -> countValues(

@@ -24,7 +24,7 @@ public record Weights(double[] ofTask, double tolerance, double minGain) {
      * @param known per task its measurement; less than 0 if it has none and weighs the mean, 1
      * @param fixed per task its given weight, which goes before measurements; 0 if none is given
      */
-    public static double[] relate(double[] known, double[] fixed) {
+    public static double[] relativeToMean(double[] known, double[] fixed) {
         double mean = Arrays.stream(known).filter(value -> value >= 0).average().orElse(0);
         double[] weights = new double[known.length];
         for (int t = 0; t < weights.length; t++) {

@@ -172,7 +172,7 @@ public final class CopyPlanner extends PlanningStep {
         long[] logged = new long[snapshot.subtopologyCount()];
         for (int t = 0; t < need.length; t++) {
             need[t] = snapshot.isLogged(t) ? copies : 0;
-            columns[t] = Snapshot.and(snapshot.columnsAnd(t, previous.owner(t)), previous.standbys(t));
+            columns[t] = Snapshot.and(snapshot.columnsAnd(t, previous.owner(t)), previous.possibleStandbys(t));
             logged[snapshot.subtopology(t)] += snapshot.isLogged(t) ? 1 : 0;
         }
         Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);

@@ -104,7 +104,7 @@ final class LoadPlanChooser extends PlanningStep {
                 .thenComparingLong(c -> ranks.cost(t, c))
                 .thenComparing(c -> !previous.hadStandby(t, c))
                 .thenComparing((one, other) -> snapshot.compareLoad(copies[one], one, copies[other], other));
-        int[] known = Snapshot.and(snapshot.columns(t), previous.standbys(t));
+        int[] known = Snapshot.and(snapshot.columns(t), previous.possibleStandbys(t));
         while (plan.standby()[t].length < snapshot.standbysPerTask()) {
             int emptiest =
                     snapshot.findLeastLoaded(copies, c -> !plan.hasCopy(t, c) && Arrays.binarySearch(known, c) < 0);

@@ -2,7 +2,7 @@ package io.github.optassign.plan;
 
 import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.PlanOrder;
+import io.github.optassign.model.PlanQuality;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
@@ -45,7 +45,7 @@ public final class PlanChooser extends PlanningStep {
         if (remembered != null && previous.isPlanBinding() && isSound(remembered)) {
             return remembered;
         }
-        Placement before = previous.assigned();
+        Placement before = previous.assignment();
         boolean keepsRules = before != null && keepsRules(before);
         if (snapshot.weights() != null) {
             return new LoadPlanChooser(this, traffic).choose(keepsRules ? before : null);
@@ -129,8 +129,8 @@ public final class PlanChooser extends PlanningStep {
 
     /** Returns the better plan: more zones; ties are broken by less imbalance, then by {@link PlanOrder}. */
     private Placement findBetter(Placement first, Placement plan) {
-        PlanOrder order = PlanOrder.of(snapshot, ranks, plan);
-        PlanOrder ofFirst = PlanOrder.of(snapshot, ranks, first);
+        PlanQuality order = PlanQuality.of(snapshot, ranks, plan);
+        PlanQuality ofFirst = PlanQuality.of(snapshot, ranks, first);
         if (ofFirst.zones() != order.zones()) {
             return ofFirst.zones() > order.zones() ? first : plan;
         }
@@ -151,14 +151,14 @@ public final class PlanChooser extends PlanningStep {
      */
     private boolean shouldKeepRemembered(Placement fresh) {
         Placement remembered = previous.plan();
-        long zones = spread.reached(remembered) - spread.reached(fresh);
+        long zones = spread.countDistinctValues(remembered) - spread.countDistinctValues(fresh);
         long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
         // If an advantage in one of both did not suffice, two plans could replace each other in turn.
         boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();
         int migrations = Math.max(0, countMigrations(fresh) - countMigrations(remembered));
         return (mayStay || (zones >= 0 && imbalance <= 0))
                 && !RestoreWork.of(snapshot, ranks, remembered)
-                        .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), migrations, ranks.meanChangelog());
+                        .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), migrations, ranks.meanChangelog());
     }
 
     /** Returns how many tasks run elsewhere than planned, or have no owner and are planned where not caught up. */

@@ -186,7 +186,7 @@ public final class InterimAssigner extends PlanningStep {
     private int findStandby(int t) {
         int[] known = snapshot.columnsAnd(t, plan.active()[t]);
         known = Snapshot.and(known, plan.standby()[t]);
-        known = Snapshot.and(known, previous.standbys(t));
+        known = Snapshot.and(known, previous.possibleStandbys(t));
         int best = -1;
         for (int c : known) {
             if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {

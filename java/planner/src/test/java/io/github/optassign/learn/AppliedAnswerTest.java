@@ -47,7 +47,7 @@ class AppliedAnswerTest {
                     case 2 -> group.firstPass(last.answer(), client -> random.nextBoolean());
                     default -> group.settle(last.answer(), random.nextBoolean());
                 }
-                assertFalse(last.isOvertaken(group.snapshot()), history + "\n" + group);
+                assertFalse(last.isSuperseded(group.snapshot()), history + "\n" + group);
                 last = decide(group, last);
             }
         }
@@ -79,9 +79,9 @@ class AppliedAnswerTest {
                     owner = c;
                 }
             }
-            assertFalse(last.isOvertaken(group.snapshot()), "in transit; seed " + seed);
+            assertFalse(last.isSuperseded(group.snapshot()), "in transit; seed " + seed);
             group.runs((owner + 1) % group.clients.size(), task);
-            assertTrue(last.isOvertaken(group.snapshot()), "seed " + seed + " task " + task + "\n" + group);
+            assertTrue(last.isSuperseded(group.snapshot()), "seed " + seed + " task " + task + "\n" + group);
             noticed++;
         }
         assertTrue(noticed > 100, "hardly any group is at rest: " + noticed);
@@ -106,7 +106,7 @@ class AppliedAnswerTest {
         AppliedAnswer last = decide(group, null);
         group.tasks(1, 1, TestGroup.Kind.STATELESS, 0).runs(1, "1_0");
         group.clients.add(new TestGroup.Client(3));
-        assertFalse(last.isOvertaken(group.snapshot()));
+        assertFalse(last.isSuperseded(group.snapshot()));
     }
 
     @Test

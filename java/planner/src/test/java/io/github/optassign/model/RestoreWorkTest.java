@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test;
 class RestoreWorkTest {
     private static final RestoreWork REMEMBERED = new RestoreWork(10_300, 103);
 
-    private static boolean isLeftFor(long offsets, int cold, int moreMigrations) {
-        return REMEMBERED.isWorthLeavingFor(new RestoreWork(offsets, cold), moreMigrations, 100);
+    private static boolean isLeftFor(long offsets, int notCaughtUp, int moreMigrations) {
+        return REMEMBERED.isWorthReplacingBy(new RestoreWork(offsets, notCaughtUp), moreMigrations, 100);
     }
 
     @Test
@@ -33,7 +33,7 @@ class RestoreWorkTest {
     @Test
     void largestNumbersAreNoTrouble() {
         RestoreWork endless = new RestoreWork(Long.MAX_VALUE, Integer.MAX_VALUE);
-        assertTrue(endless.isWorthLeavingFor(new RestoreWork(0, 0), 1_000, Long.MAX_VALUE / 1e3));
-        assertFalse(new RestoreWork(0, 0).isWorthLeavingFor(endless, 0, 1));
+        assertTrue(endless.isWorthReplacingBy(new RestoreWork(0, 0), 1_000, Long.MAX_VALUE / 1e3));
+        assertFalse(new RestoreWork(0, 0).isWorthReplacingBy(endless, 0, 1));
     }
 }

@@ -26,7 +26,7 @@ class LoadTest {
                 SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
                 IntStream.range(0, size[0]).forEach(t -> builder.addTask("0", t, false, false, -1));
                 IntStream.range(0, size[1]).forEach(c -> builder.addClient(String.format("client-%03d", c), 2));
-                Snapshot snapshot = builder.build().weighed(new Weights(weights, 0.05, 0.05));
+                Snapshot snapshot = builder.build().withWeights(new Weights(weights, 0.05, 0.05));
                 Placement answer = RebalancePlanner.answer(snapshot, null).placement();
                 Loads loads = new Loads(snapshot, snapshot.weights());
                 double ratio = loads.greatestLoad(answer.active()) / loads.lowerBound();
@@ -40,7 +40,7 @@ class LoadTest {
     private static double[] drawWeights(Random random, int tasks) {
         double[] known =
                 random.doubles(tasks).map(x -> Math.pow(x + 0.05, -0.8)).toArray();
-        return Weights.relate(known, new double[tasks]);
+        return Weights.relativeToMean(known, new double[tasks]);
     }
 
     /**
@@ -55,14 +55,14 @@ class LoadTest {
             group.standbys = random.nextInt(2);
             double[] weights = drawWeights(random, 42);
             AppliedAnswer applied = converge(group, weights, null);
-            Snapshot rested = group.snapshot().weighed(new Weights(weights, 0.05, 0.05));
+            Snapshot rested = group.snapshot().withWeights(new Weights(weights, 0.05, 0.05));
             RebalancePlanner.Result again = RebalancePlanner.answer(rested, applied);
             assertEquals(-1, again.followupMs(), "seed " + seed);
             assertEquals(0, countMoved(rested, again.placement()), "seed " + seed + ": at rest");
             double[] drifted = IntStream.range(0, 42)
                     .mapToDouble(t -> weights[t] * (0.99 + 0.02 * random.nextDouble()))
                     .toArray();
-            Snapshot later = group.snapshot().weighed(new Weights(drifted, 0.05, 0.05));
+            Snapshot later = group.snapshot().withWeights(new Weights(drifted, 0.05, 0.05));
             assertEquals(
                     0,
                     countMoved(later, RebalancePlanner.answer(later, applied).placement()),
@@ -92,7 +92,7 @@ class LoadTest {
         RebalancePlanner.Result last;
         int rebalances = 0;
         do {
-            Snapshot snapshot = group.snapshot().weighed(new Weights(weights, 0.05, 0.05));
+            Snapshot snapshot = group.snapshot().withWeights(new Weights(weights, 0.05, 0.05));
             last = RebalancePlanner.answer(snapshot, applied);
             applied = group.remembered(last);
             group.settle(RebalancePlanner.toAnswer(snapshot, last), false);
@@ -114,7 +114,7 @@ class LoadTest {
         builder.addClient("client-b", 1);
         builder.addClient("client-c", 1);
         double[] weights = {10, 1, 1, 1, 1, 1, 1};
-        Snapshot snapshot = builder.build().weighed(new Weights(weights, 0.05, 0.05));
+        Snapshot snapshot = builder.build().withWeights(new Weights(weights, 0.05, 0.05));
         int[] active = RebalancePlanner.answer(snapshot, null).placement().active();
         int withOversized = active[0];
         assertEquals(1, IntStream.of(active).filter(c -> c == withOversized).count());

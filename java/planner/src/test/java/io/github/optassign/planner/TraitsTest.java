@@ -45,7 +45,7 @@ class TraitsTest {
             for (int standbys = 1; standbys <= 2; standbys++) {
                 Snapshot snapshot = inZones(clients, 3, 360, standbys).snapshot();
                 RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-                long reached = new TagSpread(snapshot).reached(result.placement());
+                long reached = new TagSpread(snapshot).countDistinctValues(result.placement());
                 assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
                 assertEquals(0, Balance.imbalance(snapshot, result.placement()), clients + " clients");
                 assertEquals(-1, result.followupMs());
@@ -62,7 +62,7 @@ class TraitsTest {
         }
         Snapshot snapshot = group.snapshot();
         Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
-        assertEquals(120, new TagSpread(snapshot).reached(plan));
+        assertEquals(120, new TagSpread(snapshot).countDistinctValues(plan));
     }
 
     @Test
@@ -73,7 +73,7 @@ class TraitsTest {
         }
         Snapshot snapshot = group.snapshot();
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-        assertEquals(8, new TagSpread(snapshot).reached(planOf(result)));
+        assertEquals(8, new TagSpread(snapshot).countDistinctValues(planOf(result)));
         assertTrue(result.followupMs() > 0, "it is on its way");
         group.rackTags = List.of();
         result = RebalancePlanner.answer(group.snapshot(), null);
@@ -202,7 +202,7 @@ class TraitsTest {
             Snapshot snapshot = group.snapshot();
             Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
             assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
-            assertEquals(90, new TagSpread(snapshot).reached(plan), "seed " + seed);
+            assertEquals(90, new TagSpread(snapshot).countDistinctValues(plan), "seed " + seed);
         }
     }
 }

@@ -90,7 +90,7 @@ public record ServiceOptions(
             fixed[t] = own == null ? 0 : own;
         }
         return new Weights(
-                Weights.relate(known, fixed),
+                Weights.relativeToMean(known, fixed),
                 loadOptions.getOrDefault(LOAD_TOLERANCE, InputPolicy.LOAD_TOLERANCE),
                 loadOptions.getOrDefault(MIN_GAIN, InputPolicy.LEAST_LOAD_GAIN));
     }

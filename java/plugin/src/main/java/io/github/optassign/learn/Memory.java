@@ -74,7 +74,7 @@ public final class Memory {
     /** Returns the last answer that Kafka has taken, or null if there is none or its date is implausible. */
     public AppliedAnswer lastApplied() {
         AppliedAnswer last = lastApplied;
-        if (last != null && !AppliedAnswer.isBelievable(last.answeredAt())) {
+        if (last != null && !AppliedAnswer.isPlausibleDate(last.answeredAt())) {
             forget();
             return null;
         }

@@ -40,8 +40,8 @@ final class SnapshotWeights {
                     named.path(name.substring(0, name.lastIndexOf('_'))).asDouble(given);
             fixed[t] = named.path(name).asDouble(ofSubtopology);
         }
-        return snapshot.weighed(new Weights(
-                Weights.relate(known, fixed),
+        return snapshot.withWeights(new Weights(
+                Weights.relativeToMean(known, fixed),
                 options.path("load_tolerance").asDouble(InputPolicy.LOAD_TOLERANCE),
                 options.path("min_gain").asDouble(InputPolicy.LEAST_LOAD_GAIN)));
     }

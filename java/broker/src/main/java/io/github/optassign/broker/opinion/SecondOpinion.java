@@ -5,7 +5,7 @@ import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.PlanOrder;
+import io.github.optassign.model.PlanQuality;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.service.AnswerCheck;
@@ -122,8 +122,8 @@ public final class SecondOpinion {
         Answer answer = AnswerReader.read(json, asked.snapshot);
         Placement plan = RuleCheck.check(asked.snapshot, answer, AnswerCheck.check(asked.snapshot, answer));
         Ranks ranks = new Ranks(asked.snapshot);
-        PlanOrder ofService = PlanOrder.of(asked.snapshot, ranks, plan);
-        PlanOrder ofPlanner = PlanOrder.of(asked.snapshot, ranks, asked.plan);
+        PlanQuality ofService = PlanQuality.of(asked.snapshot, ranks, plan);
+        PlanQuality ofPlanner = PlanQuality.of(asked.snapshot, ranks, asked.plan);
         boolean isBetter = ofService.isBetterThan(ofPlanner);
         if (isBetter) {
             better = answer;
@@ -139,7 +139,7 @@ public final class SecondOpinion {
      */
     public AppliedAnswer putInto(AppliedAnswer applied, BrokerGroup group) {
         Answer found = better;
-        if (found == null || applied == null || found.isPlanners() || !fingerprint.fits(group)) {
+        if (found == null || applied == null || found.isByPlanner() || !fingerprint.fits(group)) {
             return applied;
         }
         List<Answer.Client> plan = found.plan() == null ? found.clients() : found.plan();
