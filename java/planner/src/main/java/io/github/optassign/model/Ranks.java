@@ -53,7 +53,7 @@ public final class Ranks {
             return snapshot.endOffset(t);
         }
         long largest = acceptable;
-        for (int c : Snapshot.and(snapshot.columns(t), snapshot.poolClient(t))) {
+        for (int c : Snapshot.union(snapshot.columns(t), snapshot.poolClient(t))) {
             largest = Math.max(largest, snapshot.lag(t, c));
         }
         return largest == Long.MAX_VALUE ? largest : largest + 1;

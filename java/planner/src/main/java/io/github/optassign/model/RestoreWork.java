@@ -19,8 +19,8 @@ public record RestoreWork(long offsets, int notCaughtUp) {
             if (!snapshot.isLogged(t)) {
                 continue;
             }
-            int[] planned = Snapshot.and(plan.standby()[t], plan.active()[t]);
-            for (int c : Snapshot.and(planned, listForced(snapshot, ranks, plan, t))) {
+            int[] planned = Snapshot.union(plan.standby()[t], plan.active()[t]);
+            for (int c : Snapshot.union(planned, listForced(snapshot, ranks, plan, t))) {
                 if (ranks.rank(t, c) > 0) {
                     offsets = addCapped(offsets, ranks.cost(t, c));
                     notCaughtUp++;
@@ -38,8 +38,8 @@ public record RestoreWork(long offsets, int notCaughtUp) {
     /** Returns the clients that R3 to R5 give copies to: by rank, then planned ones, then by what they replay. */
     private static int[] listForced(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
         int copies = snapshot.standbysPerTask() + 1;
-        int[] known = Snapshot.and(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
-        int[] open = Snapshot.and(known, snapshot.firstOthers(known, copies));
+        int[] known = Snapshot.union(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
+        int[] open = Snapshot.union(known, snapshot.firstOthers(known, copies));
         int[] forced = {};
         while (forced.length < copies) {
             int best = -1;
@@ -47,7 +47,7 @@ public record RestoreWork(long offsets, int notCaughtUp) {
                 boolean isOpen = Arrays.binarySearch(forced, c) < 0;
                 best = isOpen && (best < 0 || isForcedBefore(ranks, plan, t, c, best)) ? c : best;
             }
-            forced = Snapshot.and(forced, best);
+            forced = Snapshot.union(forced, best);
         }
         return forced;
     }

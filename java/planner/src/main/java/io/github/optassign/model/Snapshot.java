@@ -253,11 +253,11 @@ public final class Snapshot {
 
     /** Returns the sorted union of a task's columns and others; numbers below 0 are left out. Read-only. */
     public int[] columnsAnd(int t, int... more) {
-        return and(columns.of()[t], more);
+        return union(columns.of()[t], more);
     }
 
     /** Returns the sorted union of sorted clients and others; numbers below 0 are left out. Read-only. */
-    public static int[] and(int[] sorted, int... more) {
+    public static int[] union(int[] sorted, int... more) {
         int[] all = sorted;
         for (int c : more) {
             int place = c < 0 ? 0 : Arrays.binarySearch(all, c);

@@ -41,7 +41,7 @@ public final class TagSpread {
         return IntStream.range(0, tags > 0 ? snapshot.taskCount() : 0)
                 .filter(snapshot::isLogged)
                 .mapToLong(t -> countValues(
-                        Snapshot.and(placement.standby()[t], placement.active()[t])))
+                        Snapshot.union(placement.standby()[t], placement.active()[t])))
                 .sum();
     }
 

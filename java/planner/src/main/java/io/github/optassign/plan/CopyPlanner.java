@@ -156,8 +156,8 @@ public final class CopyPlanner extends PlanningStep {
         for (int planned = perRound; planned <= standbys; planned += perRound) {
             int[][] more = chooseCopies(perRound, planned + 1, fixed, false);
             for (int t = 0; t < active.length; t++) {
-                plan.standby()[t] = Snapshot.and(plan.standby()[t], more[t]);
-                fixed[t] = Snapshot.and(fixed[t], more[t]);
+                plan.standby()[t] = Snapshot.union(plan.standby()[t], more[t]);
+                fixed[t] = Snapshot.union(fixed[t], more[t]);
             }
         }
         return plan;
@@ -172,7 +172,7 @@ public final class CopyPlanner extends PlanningStep {
         long[] logged = new long[snapshot.subtopologyCount()];
         for (int t = 0; t < need.length; t++) {
             need[t] = snapshot.isLogged(t) ? copies : 0;
-            columns[t] = Snapshot.and(snapshot.columnsAnd(t, previous.owner(t)), previous.possibleStandbys(t));
+            columns[t] = Snapshot.union(snapshot.columnsAnd(t, previous.owner(t)), previous.possibleStandbys(t));
             logged[snapshot.subtopology(t)] += snapshot.isLogged(t) ? 1 : 0;
         }
         Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);

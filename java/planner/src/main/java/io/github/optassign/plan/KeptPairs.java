@@ -81,7 +81,7 @@ final class KeptPairs {
             int t = saving.task;
             if (need[t] > 0 && kept.hasRoom(t, saving.client)) {
                 kept.add(t, saving.client);
-                fixed[t] = Snapshot.and(fixed[t], saving.client);
+                fixed[t] = Snapshot.union(fixed[t], saving.client);
                 need[t]--;
             }
         }

@@ -104,11 +104,11 @@ final class LoadPlanChooser extends PlanningStep {
                 .thenComparingLong(c -> ranks.cost(t, c))
                 .thenComparing(c -> !previous.hadStandby(t, c))
                 .thenComparing((one, other) -> snapshot.compareLoad(copies[one], one, copies[other], other));
-        int[] known = Snapshot.and(snapshot.columns(t), previous.possibleStandbys(t));
+        int[] known = Snapshot.union(snapshot.columns(t), previous.possibleStandbys(t));
         while (plan.standby()[t].length < snapshot.standbysPerTask()) {
             int emptiest =
                     snapshot.findLeastLoaded(copies, c -> !plan.hasCopy(t, c) && Arrays.binarySearch(known, c) < 0);
-            int best = Arrays.stream(Snapshot.and(known, emptiest))
+            int best = Arrays.stream(Snapshot.union(known, emptiest))
                     .filter(c -> !plan.hasCopy(t, c))
                     .boxed()
                     .min(order)

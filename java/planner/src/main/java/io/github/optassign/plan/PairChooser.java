@@ -110,7 +110,7 @@ final class PairChooser {
                 for (int c : Snapshot.and(chosen[t], problem.fixed()[t])) {
                     together[c][best]++;
                 }
-                chosen[t] = Snapshot.and(chosen[t], best);
+                chosen[t] = Snapshot.union(chosen[t], best);
                 dealt[best]++;
                 if (--places[best] == 0) {
                     open.remove((Integer) best);
@@ -207,7 +207,7 @@ final class PairChooser {
                     .boxed()
                     .min(Comparator.comparingLong(c -> network.costIfAllowed(t, c)))
                     .orElseThrow();
-            chosen[t] = Snapshot.and(taken, best);
+            chosen[t] = Snapshot.union(taken, best);
         }
     }
 }

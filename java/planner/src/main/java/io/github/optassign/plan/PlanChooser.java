@@ -82,10 +82,10 @@ public final class PlanChooser extends PlanningStep {
         int[] standbys = before.standby()[t];
         long worst =
                 Arrays.stream(standbys).mapToLong(c -> ranks.rank(t, c)).max().orElse(0);
-        int[] known = Snapshot.and(snapshot.columnsAnd(t, before.active()[t]), standbys);
+        int[] known = Snapshot.union(snapshot.columnsAnd(t, before.active()[t]), standbys);
         return ranks.rank(t, before.active()[t]) == ranks.leastRank(t)
                 && (worst == 0
-                        || Arrays.stream(Snapshot.and(known, snapshot.firstOthers(known, 1)))
+                        || Arrays.stream(Snapshot.union(known, snapshot.firstOthers(known, 1)))
                                 .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));
     }
 

@@ -21,7 +21,7 @@ class RestoreCosts implements PairProblem.Costs {
         this.ranks = ranks;
         long greatest = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            for (int c : Snapshot.and(snapshot.columns(t), snapshot.poolClient(t))) {
+            for (int c : Snapshot.union(snapshot.columns(t), snapshot.poolClient(t))) {
                 greatest = Math.max(greatest, ranks.cost(t, c));
             }
         }

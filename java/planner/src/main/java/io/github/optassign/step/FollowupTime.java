@@ -146,8 +146,8 @@ public final class FollowupTime extends PlanningStep {
     private List<RestoringCopy> listCopies() {
         List<RestoringCopy> copies = new ArrayList<>();
         for (int t = 0; t < snapshot.taskCount(); t++) {
-            int[] clients = Snapshot.and(answer.standby()[t], answer.active()[t]);
-            for (int c : Snapshot.and(clients, answer.warmup()[t])) {
+            int[] clients = Snapshot.union(answer.standby()[t], answer.active()[t]);
+            for (int c : Snapshot.union(clients, answer.warmup()[t])) {
                 boolean isWarmup = answer.hasWarmup(t, c);
                 if (isWarmup || ranks.rank(t, c) > 0) {
                     boolean isAwaited = isWarmup || plan.active()[t] == c;

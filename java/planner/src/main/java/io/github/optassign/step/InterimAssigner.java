@@ -115,7 +115,7 @@ public final class InterimAssigner extends PlanningStep {
         if (mayGo && !ownersFirst) {
             return new int[] {plan.active()[t]};
         }
-        int[] owners = Arrays.stream(Snapshot.and(snapshot.owners(t), previous.owner(t)))
+        int[] owners = Arrays.stream(Snapshot.union(snapshot.owners(t), previous.owner(t)))
                 .filter(c -> isMostCaughtUp(t, c))
                 .toArray();
         if (mayGo && owners.length == 0) {
@@ -185,15 +185,15 @@ public final class InterimAssigner extends PlanningStep {
      */
     private int findStandby(int t) {
         int[] known = snapshot.columnsAnd(t, plan.active()[t]);
-        known = Snapshot.and(known, plan.standby()[t]);
-        known = Snapshot.and(known, previous.possibleStandbys(t));
+        known = Snapshot.union(known, plan.standby()[t]);
+        known = Snapshot.union(known, previous.possibleStandbys(t));
         int best = -1;
         for (int c : known) {
             if (!answer.hasCopy(t, c) && (best < 0 || compareStandby(t, c, best) < 0)) {
                 best = c;
             }
         }
-        int[] taken = Snapshot.and(Snapshot.and(known, answer.active()[t]), answer.standby()[t]);
+        int[] taken = Snapshot.union(Snapshot.union(known, answer.active()[t]), answer.standby()[t]);
         int[] other = snapshot.firstOthers(taken, 1);
         if (other.length == 0 || (best >= 0 && compareWithoutLoad(t, best, other[0]) < 0)) {
             return best;

@@ -126,7 +126,7 @@ public final class Offload extends PlanningStep {
         int here = answer.active()[t];
         int owner = previous.owner(t);
         if (mayGoAnywhere(t)) {
-            return Snapshot.and(new int[] {here}, plan.active()[t], owner);
+            return Snapshot.union(new int[] {here}, plan.active()[t], owner);
         }
         // R10: a task in transit goes where the first pass of its move has put it.
         if (previous.isInTransit(t) || !snapshot.isLogged(t) || ranks.rank(t, here) > 0) {
@@ -136,12 +136,12 @@ public final class Offload extends PlanningStep {
             int[] ready = Arrays.stream(answer.standby()[t])
                     .filter(c -> ranks.rank(t, c) == 0)
                     .toArray();
-            return ready.length == 0 ? ready : Snapshot.and(ready, here);
+            return ready.length == 0 ? ready : Snapshot.union(ready, here);
         }
         // A task that returns to its planned client may wait on its owner.
         boolean mayStay = prices.logged() < OffloadPolicy.OFF_S && here == plan.active()[t];
         boolean maySwap = owner >= 0 && answer.hasStandby(t, owner) && ranks.rank(t, owner) == 0;
-        return mayStay && maySwap ? Snapshot.and(new int[] {here}, owner) : new int[0];
+        return mayStay && maySwap ? Snapshot.union(new int[] {here}, owner) : new int[0];
     }
 
     /** Returns whether any client may have the task. */
