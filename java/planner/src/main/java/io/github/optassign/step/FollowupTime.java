@@ -18,8 +18,9 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
- * The time until the follow-up: until the copies that it waits for are expected to be restored, or some of them if free
- * slots would wait for the others; at most the probing interval (docs/reference/rules.md, "The follow-up").
+ * The delay of the follow-up rebalance. The follow-up is due when the awaited copies are expected to be restored, or
+ * earlier if warm-up slots would stay idle until then. It comes at the latest after the probing interval
+ * (docs/reference/rules.md, "The follow-up").
  */
 public final class FollowupTime extends PlanningStep {
     private final Placement plan;
@@ -27,11 +28,11 @@ public final class FollowupTime extends PlanningStep {
     private final Rates rates;
 
     /**
-     * A copy in the answer that is not caught up.
+     * A copy in the answer that is a warm-up or not caught up.
      *
-     * @param isWarmup whether it is a warm-up
-     * @param isAwaited whether the follow-up waits for the copy; it does not for a standby, which restores where it
-     *     stays
+     * @param offsets the offsets left to replay
+     * @param isAwaited whether the follow-up waits for the copy: a warm-up or a planned active. Standbys are not
+     *     awaited, since they restore where they stay
      * @param underWayMs how long the copy has been assigned
      */
     private record RestoringCopy(
@@ -40,7 +41,7 @@ public final class FollowupTime extends PlanningStep {
     /** A copy and the milliseconds until it is restored. */
     private record RestoreTime(RestoringCopy copy, double ms) {}
 
-    /** Reads an answer on the way to a plan. */
+    /** Creates the delay for an answer that has its warm-ups and its offload. */
     public FollowupTime(PlanningStep step, Placement plan, Placement answer, Rates rates) {
         super(step);
         this.plan = plan;
@@ -48,7 +49,10 @@ public final class FollowupTime extends PlanningStep {
         this.rates = rates;
     }
 
-    /** Returns whether follow-ups are timed by restore rates or, while no rate is known, by early looks. */
+    /**
+     * Returns whether follow-ups come soon after copies are restored. This holds if they are not bound to the probing
+     * interval, and if a restore rate is known or the next look is due within {@link FollowupPolicy#SOON_MS}.
+     */
     public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
             return false;
@@ -56,6 +60,7 @@ public final class FollowupTime extends PlanningStep {
         return rates.perSecond() != null || chooseFirstLookMs(snapshot, rates) <= FollowupPolicy.SOON_MS;
     }
 
+    /** Returns the delay of a look while no rate is known; it doubles with each look that finds no progress. */
     private static long chooseFirstLookMs(Snapshot snapshot, Rates rates) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
         return Math.min(
@@ -64,11 +69,10 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Chooses the delay.
+     * Returns the delay of the follow-up, at most the probing interval, in milliseconds.
      *
-     * @param queue the copies of the plan that are not caught up, or not in the answer
-     * @param areOwnersHeldBack whether owners keep tasks in this rebalance that may go to the plan's clients
-     * @return milliseconds, at most the interval
+     * @param queue the planned copies that the answer lacks or that are not caught up
+     * @param areOwnersHeldBack whether owners keep tasks in this rebalance that R3 would let move to planned clients
      */
     public long chooseMs(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
         long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
@@ -115,10 +119,13 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Returns the longest wait in ms: a share of the time for which each client's copies have been under way. Such
-     * looks form a geometric series, so at most a fixed share of the time is lost, whatever the rate is. A steady rate
-     * that was measured for the whole window sets no limit. In a large group a few copies may be waited for longer:
-     * there one of many clients is nearly always unsure, and the whole group would rebalance for it.
+     * Returns the longest wait, in ms, that uncertain rates allow. A client with a trusted rate sets no limit. Any
+     * other sets {@link FollowupPolicy#LOOK_AGAIN} times the longest time for which an awaited copy there has been
+     * under way. Such follow-ups form a geometric series, so at most a fixed share of the time is lost, whatever the
+     * rate is.
+     *
+     * <p>The wait may exceed the limits of a share {@link FollowupPolicy#OUTWAITED} of the awaited copies. In a large
+     * group some client's rate is nearly always uncertain, and a follow-up makes the whole group rebalance.
      */
     private double boundWaitMs(List<RestoringCopy> copies) {
         Map<Integer, Double> longest = new HashMap<>();
@@ -136,13 +143,13 @@ public final class FollowupTime extends PlanningStep {
         return Math.max(FollowupPolicy.FIRST_LOOK_MS, limits[(int) (FollowupPolicy.OUTWAITED * limits.length)]);
     }
 
-    /** Returns whether a task is active elsewhere though the plan's client is caught up. */
+    /** Returns whether some task is active elsewhere although its planned client is caught up. */
     private boolean isAnyReady() {
         return IntStream.range(0, snapshot.taskCount())
                 .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
     }
 
-    /** Lists the copies that clients restore, by client, the smallest first. */
+    /** Returns the warm-ups and the other copies that are not caught up, sorted by client, then by offsets. */
     private List<RestoringCopy> listCopies() {
         List<RestoringCopy> copies = new ArrayList<>();
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -160,7 +167,7 @@ public final class FollowupTime extends PlanningStep {
         return copies;
     }
 
-    /** Estimates when each copy is restored, if the copies of a client share its rate equally. */
+    /** Returns when each copy will be restored, assuming that the copies of a client share its rate equally. */
     private List<RestoreTime> estimate(List<RestoringCopy> copies, double[] perSecond) {
         int[] left = new int[snapshot.clientCount()];
         copies.forEach(copy -> left[copy.client]++);
@@ -177,7 +184,7 @@ public final class FollowupTime extends PlanningStep {
         return ends;
     }
 
-    /** Returns the milliseconds until each of some copies is restored, sorted. */
+    /** Returns the restore times of the chosen copies, in ms, sorted. */
     private static double[] select(List<RestoreTime> ends, Predicate<RestoringCopy> isChosen) {
         return ends.stream()
                 .filter(end -> isChosen.test(end.copy))
@@ -186,7 +193,12 @@ public final class FollowupTime extends PlanningStep {
                 .toArray();
     }
 
-    /** Returns the latest time by which free slots have been idle for at most a share of it. */
+    /**
+     * Returns the latest of the restore times {@code ends} by which a slot has been idle, on average, for at most the
+     * given share of that time or for {@link FollowupPolicy#REBALANCE_MS}. A slot is idle once its copy is restored.
+     *
+     * @param slots the restore times of the copies with a slot, ms
+     */
     private double findLatestWait(double[] slots, double[] ends, double share) {
         double chosen = ends[0];
         for (double x : ends) {

@@ -13,29 +13,26 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * Gives each task an active and standbys in this rebalance, on the way to the plan.
- *
- * <p>Its passes:
+ * An assigner of actives and standbys for this rebalance, on the way to the plan.
  *
  * <ol>
- *   <li>{@link #assignActives} gives each task to one of its most caught up clients (R3): to the plan's as soon as that
- *       is one of them; until then to an owner that is one; otherwise to any. So a task on its way to the plan moves
- *       once. If this leaves several clients, the numbers of actives decide. Two exceptions: a task in transit goes to
- *       the client of its move's first pass, and owners go before the plan if a move may be under way that is not
- *       remembered here.
- *   <li>{@link #assignStandbys} gives each task's standbys to the clients of least rank behind the active (R5). Equals
- *       are taken in this order: the plan's standbys, the plan's active, others. So as many copies as possible are on
- *       clients where the plan wants one, in whichever role.
+ *   <li>{@link #assignActives} makes each task active on one of its most caught-up clients (R3). The planned client
+ *       comes first, then an owner, then any other, so a task on its way to the plan moves once. Ties are broken by the
+ *       balance of actives. A task in transit goes to the client that the first pass of its move chose. Owners come
+ *       before the planned client if a move may be under way that this JVM does not remember.
+ *   <li>{@link #assignStandbys} puts standbys on the other clients of lowest rank (R5). Ties are broken in favour of
+ *       planned standbys, then of the planned active. So as many copies as possible are on planned clients, in either
+ *       role.
  * </ol>
  *
- * <p>Any choice of the active costs no copy on a planned client: the most caught up clients all have places, unless
- * there are more of them than places, and if the plan's clients would fill all of these, its active is one of them and
- * leads.
+ * <p>The choice of the active takes no copy from a planned client. If at most s + 1 clients are most caught up (s is
+ * the number of standbys), each gets a copy in any case. If all planned clients are among more of them, the planned
+ * client becomes active. Otherwise at least one copy is on a client off the plan anyway.
  */
 public final class InterimAssigner extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
-    /** Per client its actives and standbys in the answer so far. */
+    /** Per client the number of its actives and standbys in the answer so far. */
     private final long[] load;
 
     private InterimAssigner(PlanningStep step, Placement plan) {
@@ -45,7 +42,7 @@ public final class InterimAssigner extends PlanningStep {
         load = new long[snapshot.clientCount()];
     }
 
-    /** Assigns actives and standbys. @return an answer without warm-ups */
+    /** Returns the actives and standbys of this rebalance, without warm-ups. */
     public static Placement assign(PlanningStep step, Placement plan) {
         InterimAssigner assigner = new InterimAssigner(step, plan);
         assigner.assignActives();
@@ -53,7 +50,7 @@ public final class InterimAssigner extends PlanningStep {
         return assigner.answer;
     }
 
-    /** Gives each task to one of its {@link #findCandidates candidates}, with the least imbalance of actives. */
+    /** Makes each task active on one of its {@link #findCandidates candidates}, with the least imbalance of actives. */
     private void assignActives() {
         boolean ownersFirst = mayBeUnknownSecondPass(snapshot, ranks, previous);
         int[][] candidates = new int[snapshot.taskCount()][];
@@ -78,7 +75,7 @@ public final class InterimAssigner extends PlanningStep {
         }
     }
 
-    /** Gives open tasks to their least loaded candidates, the heaviest first. */
+    /** Makes each undecided task active on its least loaded candidate, heaviest tasks first. */
     private void chooseLeastLoaded(int[][] candidates) {
         double[] weight = snapshot.weights().ofTask();
         double[] sums = new double[snapshot.clientCount()];
@@ -106,7 +103,7 @@ public final class InterimAssigner extends PlanningStep {
         }
     }
 
-    /** Returns the clients among which balance decides, or null if all most caught up clients are candidates. */
+    /** Returns the clients among which balance decides, or null for all most caught-up clients. */
     private int[] findCandidates(int t, boolean ownersFirst) {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
@@ -133,12 +130,12 @@ public final class InterimAssigner extends PlanningStep {
         return ranks.rank(t, c) == ranks.leastRank(t);
     }
 
-    /** Returns whether the first pass gave this task in transit to a client hardly worse than the best (R10). */
+    /** Returns whether the task is in transit to a client that is hardly worse than the best one (R10). */
     private boolean isConfirmed(int t) {
         return previous.isInTransit(t) && ranks.isHardlyWorse(t, previous.owner(t), findLeastOffsets(t, c -> true));
     }
 
-    /** Returns the least offsets that one of some clients has to replay. */
+    /** Returns the fewest offsets that any of the selected clients has to replay, or the greatest long if none is. */
     private long findLeastOffsets(int t, IntPredicate isAmong) {
         return IntStream.range(0, snapshot.clientCount())
                 .filter(isAmong)
@@ -148,9 +145,9 @@ public final class InterimAssigner extends PlanningStep {
     }
 
     /**
-     * Returns whether this may be the second pass of a move whose first pass this JVM does not remember: some tasks
-     * have a caught-up client but no owner, and others have owners. Further moves now could undo that move, so owners
-     * keep their tasks until the follow-up, a moment later.
+     * Returns whether this may be the second pass of a move whose first pass this JVM does not remember. That is
+     * assumed if some tasks have no owner but all of these have a caught-up client, and other tasks have owners. Owners
+     * should then keep their tasks until the follow-up, because further moves could undo that move.
      */
     public static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
@@ -180,8 +177,8 @@ public final class InterimAssigner extends PlanningStep {
     }
 
     /**
-     * Returns the first client by {@link #compareStandby}. Clients without state, plan and past differ by load alone,
-     * so they are compared only if no other client comes before them.
+     * Returns the client for the next standby, the first by {@link #compareStandby}. Clients with neither state nor a
+     * planned or previous copy of the task differ by load alone, so only the least loaded of them is compared.
      */
     private int findStandby(int t) {
         int[] known = snapshot.columnsAnd(t, plan.active()[t]);
@@ -208,7 +205,7 @@ public final class InterimAssigner extends PlanningStep {
         load[c]++;
     }
 
-    /** Keeps the first pass's standbys of a task in transit, where they are hardly worse than others (R10). */
+    /** Assigns standbys that the first pass chose and that are hardly worse than others (R10), unless too many. */
     private void confirmStandbys(int t, int wanted) {
         int[] fromFirstPass = previous.remembered().standby()[t];
         if (fromFirstPass.length > wanted) {
@@ -224,15 +221,15 @@ public final class InterimAssigner extends PlanningStep {
     }
 
     /**
-     * Compares clients for a standby: the most caught up, of these the plan's standbys, then its active (the state is
-     * wanted there anyway), then by offsets to replay, previous standby, lag, and load.
+     * Compares clients for a standby by rank. Ties are broken by planned standby, planned active (which needs the state
+     * anyway), restore cost, previous standby, offsets to replay, and load.
      */
     private int compareStandby(int t, int a, int b) {
         int order = compareWithoutLoad(t, a, b);
         return order != 0 ? order : snapshot.compareLoad(load[a], a, load[b], b);
     }
 
-    /** Compares clients for a standby as {@link #compareStandby}, without their loads. */
+    /** Compares clients for a standby as {@link #compareStandby} does, but without their loads. */
     private int compareWithoutLoad(int t, int a, int b) {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));

@@ -11,17 +11,18 @@ import io.github.optassign.policy.OffloadPolicy;
 import java.util.Arrays;
 
 /**
- * Temporary offload of clients with too many actives, on the way to the plan (docs/reference/rules.md, "Temporary
- * offload"; {@code optassign_models/offload.py} is the service's). Stateless tasks may go to any client; a logged task
- * changes roles with a caught-up standby. No copy is added or removed.
+ * The temporary offload of clients with too many actives until the plan is reached (docs/reference/rules.md, "Temporary
+ * offload"; {@code optassign_models/offload.py} does the same in the service). A stateless task may go to any client. A
+ * logged task exchanges roles with a caught-up standby. No copy is added or removed.
  *
- * <p>It is a minimum-cost flow from tasks to clients. An excess active costs its seconds, each move its price in
- * seconds, then the distance to the plan decides. Units of tasks that may go to any client pass a pool.
+ * <p>The offload is a minimum-cost flow from tasks to clients. Each active beyond a client's share costs the seconds
+ * until the plan is reached, and each move its price in seconds. Ties are broken by the number of tasks off the plan,
+ * then by the number of moves. Tasks that may go to any client share a pool node.
  */
 public final class Offload extends PlanningStep {
-    /** The cost of a second, above the sum of costs that only break ties. */
+    /** The cost of a second, greater than the sum of all costs that only break ties. */
     private static final long SECOND = 1L << 20;
-    /** More seconds than any excess active can stay, so no move at this price is made. */
+    /** More seconds than an excess active can cost, so no move is made at this price. */
     private static final long PROHIBITIVE_SECONDS = 1L << 21;
 
     private static final long OFF_TARGET = 1L << 10;
@@ -31,7 +32,7 @@ public final class Offload extends PlanningStep {
     private final Placement answer;
     private final Timing.Prices prices;
 
-    /** Reads an answer with its warm-ups, which {@link #offload} changes. */
+    /** Creates the offload of an answer that has its warm-ups; {@link #offload} changes the answer. */
     public Offload(PlanningStep step, Placement plan, Placement answer, Timing.Prices prices) {
         super(step);
         this.plan = plan;
@@ -39,7 +40,12 @@ public final class Offload extends PlanningStep {
         this.prices = prices;
     }
 
-    /** Moves actives off crowded clients where an excess active, for the expected time, costs more than moves. */
+    /**
+     * Moves actives off clients above their share if leaving them there costs more than moving them. Does nothing if
+     * the plan itself exceeds a share.
+     *
+     * @param toBalanceMs the expected time until the plan is reached, ms
+     */
     public void offload(long toBalanceMs) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
         // Where plans may exceed shares, numbers of tasks are no measure of load.
@@ -61,7 +67,7 @@ public final class Offload extends PlanningStep {
         return Arrays.stream(numbers).anyMatch(number -> number < 0);
     }
 
-    /** Moves actives as the cheapest flow says, by each client's room and the price of an excess active. */
+    /** Moves actives along a flow of least cost, given each client's room and the price of an excess active. */
     private void moveActives(long[] room, long price) {
         MinCostFlow flow = new MinCostFlow();
         int[] clientNode = Arrays.stream(room).mapToInt(each -> flow.addNode(0)).toArray();
@@ -110,7 +116,7 @@ public final class Offload extends PlanningStep {
         }
     }
 
-    /** Adds a client's room, in layers of rising cost that make clients fill evenly, and excess beyond. */
+    /** Adds arcs for a client's room, in layers of rising cost so that clients fill evenly, and for excess actives. */
     private static void addRoom(MinCostFlow flow, int client, int sink, long room, long price) {
         long below = 0;
         for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && room > 0; layer++) {
@@ -121,7 +127,7 @@ public final class Offload extends PlanningStep {
         flow.addArc(client, sink, 0, Integer.MAX_VALUE, price);
     }
 
-    /** Returns the clients of a task with costs of their own, sorted; empty if the task stays. */
+    /** Returns the clients, sorted, to which the task has an arc of its own, or an empty array if it stays. */
     private int[] findOptions(int t) {
         int here = answer.active()[t];
         int owner = previous.owner(t);
@@ -138,18 +144,18 @@ public final class Offload extends PlanningStep {
                     .toArray();
             return ready.length == 0 ? ready : Snapshot.union(ready, here);
         }
-        // A task that returns to its planned client may wait on its owner.
+        // A task on its way to its planned client may stay with its owner for now.
         boolean mayStay = prices.logged() < OffloadPolicy.OFF_S && here == plan.active()[t];
         boolean maySwap = owner >= 0 && answer.hasStandby(t, owner) && ranks.rank(t, owner) == 0;
         return mayStay && maySwap ? Snapshot.union(new int[] {here}, owner) : new int[0];
     }
 
-    /** Returns whether any client may have the task. */
+    /** Returns whether any client may run the task: it is stateless and not in transit. */
     private boolean mayGoAnywhere(int t) {
         return !snapshot.isStateful(t) && !previous.isInTransit(t);
     }
 
-    /** Returns the relative cost of an active on a client; -1 stands for a client neither owning nor planned. */
+    /** Returns the cost of moves if client c runs the task; -1 is any client neither owning nor planned. */
     private long cost(int t, int c) {
         boolean movesNow = previous.owner(t) >= 0 && previous.owner(t) != c;
         boolean movesAgain = plan.active()[t] != c;
@@ -158,6 +164,7 @@ public final class Offload extends PlanningStep {
         return moves * price * SECOND + (movesAgain ? OFF_TARGET : 0) + (movesNow ? MOVE : 0);
     }
 
+    /** Makes the client run the task; if it has a standby, that goes to the client that ran the task. */
     private void moveActive(int t, int to) {
         if (answer.hasStandby(t, to)) {
             answer.removeStandby(t, to);

@@ -6,34 +6,34 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The order in which copies that are equal otherwise get warm-up slots: on different clients in turn, since copies on
- * one disk share its rate (docs/reference/rules.md, "Warm-ups", 7).
+ * An order of copies, equal in all earlier criteria, for warm-up slots. Clients take turns, since copies on one disk
+ * share its rate (docs/reference/rules.md, "Warm-ups", 7).
  */
 final class SlotOrder {
-    /** A copy that wants a slot. */
+    /** A copy that may get a slot. */
     interface Candidate {
         int client();
 
-        /** Returns the seconds that the copy takes alone. */
+        /** Returns the seconds for which the copy restores alone, or its offsets if no client's rate is known. */
         double restoreTime();
 
-        /** Returns the weight: of clients done at the same time, the copy of greatest weight comes first. */
+        /** Returns the precedence of the copy among clients whose turns are equal; the greatest comes first. */
         int priority();
     }
 
     private final int slots;
-    /** Whether clients take turns by the seconds of their copies with slots, and not by their number. */
+    /** Whether clients take turns by the restore time of their copies with slots, instead of by the number. */
     private final boolean isTimed;
-    /** Per client the seconds that its copies without a slot take. */
+    /** Per client the restore time of all its copies in the queue. */
     private final double[] queued;
-    /** The seconds of all copies divided by the number of slots. */
+    /** The restore time of all queued copies divided by the number of slots. */
     private final double share;
-    /** Per client the seconds that its copies with slots take, or their number. */
+    /** Per client the restore time of its copies with slots, or their number if not timed. */
     private final double[] used;
-    /** The seconds that the longest copy with a slot takes, or -1 if there is none. */
+    /** The longest restore time of a copy with a slot, or -1 if no copy has a slot. */
     private double longest = -1;
 
-    /** Creates an order without copies, given the seconds of each client's queued copies. */
+    /** Creates an order in which no copy has a slot, given each client's restore time of all queued copies. */
     SlotOrder(int slots, double[] queued, boolean isTimed) {
         this.slots = slots;
         this.isTimed = isTimed;
@@ -42,13 +42,13 @@ final class SlotOrder {
         used = new double[queued.length];
     }
 
-    /** Counts a copy that has a slot in any case. */
+    /** Counts a copy that has a slot already, so that its client's next turn comes later. */
     void addServed(Candidate copy) {
         used[copy.client()] += isTimed ? copy.restoreTime() : 1;
         longest = Math.max(longest, copy.restoreTime());
     }
 
-    /** Returns copies in their new order; those without a slot follow in their old order. */
+    /** Returns the copies that get the slots, in turn, followed by the others in their old order. */
     <C extends Candidate> List<C> order(List<C> copies) {
         double[] rest = queued.clone();
         List<C> waiting = new ArrayList<>(copies);
@@ -64,7 +64,12 @@ final class SlotOrder {
         return order;
     }
 
-    /** Returns the copy for the next slot. */
+    /**
+     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. If several remain, the
+     * client with the most left comes first, if that is an even share of all slots or no copy has a slot yet.
+     *
+     * @param rest per client the restore time of its copies that this order has given no slot
+     */
     private <C extends Candidate> C chooseNext(List<C> waiting, double[] rest) {
         double soonest =
                 waiting.stream().mapToDouble(copy -> used[copy.client()]).min().orElse(0);
@@ -83,7 +88,7 @@ final class SlotOrder {
         return findFitting(near, rest);
     }
 
-    /** Returns a copy that takes about as long as the longest with a slot, so that one follow-up serves both. */
+    /** Returns a copy that restores about as long as the longest with a slot, so that one follow-up serves both. */
     private <C extends Candidate> C findFitting(List<C> copies, double[] rest) {
         double least = copies.stream()
                 .mapToDouble(copy -> Math.abs(copy.restoreTime() - longest))

@@ -20,37 +20,38 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The planned copies that wait for a warm-up slot (R6), and whether waiting for them makes sense (R11).
+ * A queue of planned copies for the warm-up slots (R6, number of warm-ups). It also tells whether the group still makes
+ * progress towards the plan (R11, progress).
  *
- * <p>In the queue are the plan's copies on clients that have no copy of the task in this answer. Their order:
+ * <p>The queue has the planned copies on clients that hold no copy of the task in this answer. Its order is by these
+ * criteria, most important first:
  *
  * <ol>
- *   <li>copies that lag before copies that are caught up and only wait for their turn;
- *   <li>copies that make progress before copies that have made none for {@link WarmupPolicy#PATIENCE} answers;
- *   <li>copies that the last answer warmed up before others;
- *   <li>those of tasks that a draining client has a copy of;
- *   <li>those with the most state that Kafka's clean-up would delete, or any, where follow-ups come in time or all of
- *       it is soon restored;
- *   <li>actives before standbys, and clients apart ({@link SlotOrder}; where all such state is soon restored that comes
- *       first);
- *   <li>copies that offload the client furthest above its share, then the least lag, then the order of tasks and
- *       clients.
+ *   <li>copies that are not caught up before caught-up copies, which need not restore;
+ *   <li>copies that have made progress in the last {@link WarmupPolicy#PATIENCE} answers before stuck copies;
+ *   <li>copies that the last answer warmed up;
+ *   <li>copies of tasks of which a draining client has a copy;
+ *   <li>copies with the most state at risk, which is state without a role that Kafka's clean-up would delete. If all
+ *       state at risk is restored soon, criterion 6 goes before this one, and any amount counts alike;
+ *   <li>clients in turn ({@link SlotOrder}); if turns are equal, copies with state at risk, then planned actives;
+ *   <li>planned actives that take a task off the client furthest above its share;
+ *   <li>least lag; ties are broken by the order of tasks, then of clients.
  * </ol>
  */
 public final class WarmupQueue extends PlanningStep {
-    /** A planned copy that is not caught up, or has no place in the answer. */
+    /** A planned copy that is missing from the answer or not caught up. */
     private final class PendingCopy implements SlotOrder.Candidate {
         private final int task;
         private final int client;
         /** Offsets left to replay. */
         private final long offsets;
-        /** The number of answers over which the lag has not fallen. */
+        /** The number of counted answers over which the lag has not fallen. */
         private final int idleAnswers;
-        /** Offsets of partial state that Kafka's clean-up would delete. */
+        /** The offsets that the client has on disk, which Kafka's clean-up would delete without a copy. */
         private final long stateAtRisk;
-        /** The actives per thread by which the task's present client exceeds its share; -1 for a standby. */
+        /** The actives per thread by which the task's client in the answer exceeds its share; -1 for a standby. */
         private final double overload;
-        /** Whether a draining client has a copy of the task. */
+        /** Whether a draining client has a copy of the task in the answer. */
         private final boolean isOnDraining;
 
         private final boolean isCaughtUp;
@@ -72,7 +73,7 @@ public final class WarmupQueue extends PlanningStep {
             return client;
         }
 
-        /** Returns the seconds, or the offsets if no rate is known. */
+        /** Returns the seconds for which the copy restores alone, or its offsets if no client's rate is known. */
         @Override
         public double restoreTime() {
             return offsets / (perSecond == null ? 1 : perSecond[client]);
@@ -83,15 +84,17 @@ public final class WarmupQueue extends PlanningStep {
             return (stateAtRisk > 0 ? 2 : 0) + (overload >= 0 ? 1 : 0);
         }
 
+        /** Returns whether the last answer warmed this copy up. */
         boolean hadSlot() {
             return previous.hadWarmup(task, client);
         }
 
+        /** Returns whether the copy's lag has not fallen over {@link WarmupPolicy#PATIENCE} answers (R11). */
         boolean isStuck() {
             return idleAnswers >= WarmupPolicy.PATIENCE;
         }
 
-        /** Returns whether the copy restores, and its place in the queue is open. */
+        /** Returns whether {@link SlotOrder} decides on the copy; the first three criteria settle all others. */
         boolean mayBeReordered() {
             return !hadSlot() && !isStuck() && !isCaughtUp;
         }
@@ -108,23 +111,23 @@ public final class WarmupQueue extends PlanningStep {
 
     private final Placement plan;
     private final Placement answer;
-    /** Whether this answer counts as one without progress. */
+    /** Whether this answer is counted if a copy has made no progress. */
     private final boolean countsAsIdle;
 
     private final Rates rates;
-    /** Per client the offsets per second that it restores, or null if nothing is known. */
+    /** Per client the offsets that it restores per second; null if no client's rate is known. */
     private final double[] perSecond;
-    /** Per client its actives beyond its share, per thread. */
+    /** Per client the number of actives per thread by which it exceeds its share. */
     private final double[] excess;
-    /** Planned copies that the answer lacks. */
+    /** The planned copies on clients that hold no copy of the task in the answer. */
     private final List<PendingCopy> queue = new ArrayList<>();
-    /** Planned copies that the answer has on clients that are not caught up. */
+    /** The planned copies that the answer has, in either role, on clients that are not caught up. */
     private final List<PendingCopy> restoring = new ArrayList<>();
 
-    /** The number of first copies of the queue that have a slot. */
+    /** The number of copies, at the head of the queue, that have a slot. */
     private int served;
 
-    /** Creates the queue of an answer with actives and standbys; timed if follow-ups come by rates, or soon. */
+    /** Creates the queue of an answer with actives and standbys, {@code isTimed} by {@link FollowupTime#isTimed}. */
     public WarmupQueue(PlanningStep step, Placement plan, Placement answer, Rates rates, boolean isTimed) {
         super(step);
         this.plan = plan;
@@ -177,7 +180,7 @@ public final class WarmupQueue extends PlanningStep {
         }
     }
 
-    /** Reorders the first copies where they differ by client only, so that slots go to different clients. */
+    /** Reorders copies that are equal up to criterion 5, so that the slots go to different clients. */
     private void spreadOverClients(boolean isRiskShort, SlotOrder order) {
         queue.subList(0, served).stream().filter(copy -> !copy.mayBeReordered()).forEach(order::addServed);
         for (int first = 0, end = 0; first < served; first = end) {
@@ -193,11 +196,12 @@ public final class WarmupQueue extends PlanningStep {
         }
     }
 
+    /** Returns whether two copies, neighbours in the queue, are equal in criteria 4 and 5. */
     private static boolean hasSamePriority(PendingCopy one, PendingCopy other, boolean isRiskShort) {
         return one.isOnDraining == other.isOnDraining && (isRiskShort || one.stateAtRisk == other.stateAtRisk);
     }
 
-    /** Returns over how many answers, without those that follow at once, the lag has not fallen. */
+    /** Returns over how many answers the lag has not fallen, not counting answers soon after another one. */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         boolean hasFallen = before != null && before.lag() >= 0 && ranks.offsets(t, c) < before.lag();
@@ -208,26 +212,26 @@ public final class WarmupQueue extends PlanningStep {
         return Math.min(before.idleAnswers(), WarmupPolicy.PATIENCE) + (counts ? 1 : 0);
     }
 
-    /** Warms up the first copies of the queue. */
+    /** Adds the copies that have a slot to the answer's warm-ups. */
     public void assignWarmups() {
         queue.subList(0, served).forEach(copy -> answer.addWarmup(copy.task, copy.client));
     }
 
-    /** Returns whether any copy of the plan is not there, or not caught up. */
+    /** Returns whether any planned copy is missing from the answer or not caught up. */
     public boolean isAnyPending() {
         return !queue.isEmpty() || !restoring.isEmpty();
     }
 
-    /** Returns how many copies are to be warmed up that have no slot yet. */
+    /** Returns the number of queued copies without a slot. */
     public int countUnserved() {
         return queue.size() - served;
     }
 
     /**
-     * Estimates the time until the plan is reached, by which offload is judged (docs/reference/rules.md, "Temporary
-     * offload"): what disks and slots take, and what each batch costs.
+     * Estimates the time until the plan is reached, which decides on offload (docs/reference/rules.md, "Temporary
+     * offload"). It is the time for which disks and slots restore, and a fixed time for each round of warm-ups.
      *
-     * @return milliseconds, or -1 if times are not known or the plan is reached
+     * @return milliseconds, or -1 if the snapshot has no time or no copy is pending
      */
     public long estimateToBalanceMs(Timing timing) {
         if (timing.takenAtMs() < 0 || !isAnyPending()) {
@@ -264,7 +268,7 @@ public final class WarmupQueue extends PlanningStep {
         return (long) Math.min(Long.MAX_VALUE, longest + batches * FollowupPolicy.BATCH_MS);
     }
 
-    /** Returns the copies that the answer waits for: the next answer compares lags with these. */
+    /** Returns the copies that have a slot, restore or are stuck; the next answer compares their lags with these. */
     public List<Answer.Progress> progress() {
         Stream<PendingCopy> inQueue = IntStream.range(0, queue.size())
                 .filter(i -> i < served || queue.get(i).isStuck())
@@ -274,7 +278,7 @@ public final class WarmupQueue extends PlanningStep {
                 .toList();
     }
 
-    /** Returns whether each copy that is waited for had its turn without progress: another rebalance would not help. */
+    /** Returns whether copies are pending and all of them are stuck, so that another rebalance would not help. */
     public boolean isGivenUp() {
         return isAnyPending() && listPending().allMatch(PendingCopy::isStuck);
     }
@@ -283,7 +287,10 @@ public final class WarmupQueue extends PlanningStep {
         return Stream.concat(queue.stream(), restoring.stream());
     }
 
-    /** Returns whether no copy has come nearer over several answers, whatever is still in the queue (R11). */
+    /**
+     * Returns whether the group is stalled (R11): all pending copies are stuck, or one is and no copy has made progress
+     * at the last {@link WarmupPolicy#PATIENCE} looks. Copies that have had no slot yet may still wait.
+     */
     public boolean isStalled() {
         boolean isAnyStuck = listPending().anyMatch(PendingCopy::isStuck);
         return isGivenUp() || (isAnyStuck && rates.looksWithoutProgress() >= WarmupPolicy.PATIENCE);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  * One answer on the way to a plan against all answers that R3 to R5 allow, task by task: most copies on planned
  * clients, least to restore on others, the planned active, else an owner.
  */
-class ThisRebalanceTest {
+class InterimAssignerTest {
     @Test
     void isBestOfAllAnswers() {
         int waiting = 0;
