@@ -12,15 +12,14 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * An answer that Kafka has taken.
+ * An answer that Kafka has applied.
  *
- * @param json the TaskAssignment as the service, or the planner, wrote it; empty: there was no service to tell
+ * @param json the answer as the service or the planner wrote it, or empty if there is no service to send it to
  * @param answeredAt the time of the decision, milliseconds since 1970 by its author's clock
  * @param answer the content of the JSON
- * @param sizes process id to size of the client at that time, less than 0 if it drained: the group that the answer's
- *     plan was made for
- * @param owners task to the clients that may list it as active as long as no other leader decides
- * @param decidedNanos when it was decided, as of System.nanoTime
+ * @param sizes by process id, the {@link #signedSize} of each client of the group for which the plan was made
+ * @param owners by task, the clients that may list the task as active until another leader decides
+ * @param decidedNanos {@link System#nanoTime} at the decision
  */
 public record AppliedAnswer(
         String json,
@@ -30,12 +29,12 @@ public record AppliedAnswer(
         Map<String, Set<String>> owners,
         long decidedNanos) {
 
-    /** Returns whether a date, in milliseconds since 1970, is plausible for an answer. */
+    /** Returns whether an answer may have this date, in milliseconds since 1970: it is not far in the future. */
     public static boolean isPlausibleDate(long answeredAt) {
         return answeredAt >= 0 && answeredAt - System.currentTimeMillis() <= InputPolicy.MOST_AHEAD_MS;
     }
 
-    /** Creates the record of an answer that was decided just now, for this snapshot. */
+    /** Creates the record of an answer to this snapshot that was decided just now. */
     public static AppliedAnswer of(String json, long answeredAt, Answer answer, Snapshot snapshot) {
         Map<String, Long> sizes = new HashMap<>();
         Map<String, Set<String>> owners = new HashMap<>();
@@ -51,7 +50,7 @@ public record AppliedAnswer(
         return new AppliedAnswer(json, answeredAt, answer, sizes, owners, System.nanoTime());
     }
 
-    /** Returns the client's size, less than 0 if it drains. */
+    /** Returns the client's size, negated if it drains. */
     public static long signedSize(Snapshot snapshot, int c) {
         return snapshot.isDraining(c) ? -snapshot.size(c) : snapshot.size(c);
     }
@@ -64,11 +63,10 @@ public record AppliedAnswer(
 
     /**
      * Returns whether another leader has decided since, so that this is no longer the last answer. A process that lost
-     * the lead and has it again still remembers its old answer, and Kafka does not report another leader in between.
+     * the lead and regained it remembers its old answer, and Kafka does not report the leader in between.
      *
-     * <p>A task whose owner is neither the client that this answer gave it to nor the one that had it then gives it
-     * away. Until another leader decides, a task is active on the client that is to have it, or nowhere (first pass),
-     * or, where the answer did not arrive, on the client that had it.
+     * <p>Until another leader decides, a task is active on the client that this answer chose, on the client that had
+     * the task before, or on no client (between two passes). Any other owner proves that another leader has decided.
      */
     public boolean isSuperseded(Snapshot now) {
         return IntStream.range(0, now.clientCount())
@@ -79,11 +77,11 @@ public record AppliedAnswer(
     }
 
     /**
-     * Returns the date of a new answer of this JVM, later than the answer that it replaces even if that was dated by a
-     * clock ahead of this one. Otherwise the service would take its own older answer for the newer one.
+     * Returns the date of a new answer of this JVM, in milliseconds since 1970. It is later than the date of the answer
+     * that it replaces, even if the clock of that answer's author is ahead. Otherwise the service would take its own
+     * older answer for the newer one.
      *
-     * @param last the replaced answer, or null if there is none
-     * @return milliseconds since 1970
+     * @param last the replaced answer, or null if this is the first
      */
     public static long dateAfter(AppliedAnswer last) {
         long now = System.currentTimeMillis();

@@ -7,19 +7,21 @@ import io.github.optassign.policy.FollowupPolicy;
 import java.math.BigInteger;
 
 /**
- * The offsets that one client restored between two snapshots.
+ * A measurement of how much one client restored between two snapshots.
  *
+ * @param offsets the offsets by which the lags of its copies fell
  * @param elapsedMs the time between the snapshots
- * @param ageMs the age that the later lags may have
- * @param isStart whether the client began to restore in most of that time. A start is slow, so it tells at most that a
- *     rate was too low
- * @param isDone whether every copy was caught up by then, perhaps long before: the rate is a lower bound
+ * @param ageMs the greatest age that the lags of the later snapshot may have
+ * @param isStart whether most of that time belongs to the first {@link FollowupPolicy#START_MS} of the client's
+ *     restoring. These are slow, so they show at most that the known rate is too low
+ * @param isDone whether all copies were caught up at the later snapshot, perhaps long before. The measured rate is then
+ *     a lower bound
  */
 record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, boolean isDone) {
-    /** The most restored offsets that are kept: a thousand and a half times as many still are a long. */
+    /** The most restored offsets that are kept; 1,000 times as many, raised by {@link #update}, fit a long. */
     private static final long MOST_OFFSETS = Long.MAX_VALUE / 4_000;
 
-    /** Returns the rate of the client after this measurement. */
+    /** Returns the client's rate after this measurement, given the rate known before. */
     Pace.Restored update(Pace.Restored known) {
         if (isStart && !isDone && !isFasterThan(known)) {
             return known;
@@ -39,6 +41,10 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
         return scaleDown((long) (known.offsets() * more), known.ms(), known.evidence());
     }
 
+    /**
+     * Returns the mean of this measurement, taken in {@code busyMs}, and the known rate. A known rate that agrees
+     * counts for the rest of {@link FollowupPolicy#RATE_WINDOW_MS}; one that disagrees counts half.
+     */
     private Pace.Restored blend(Pace.Restored known, long busyMs) {
         if (known.evidence().compareTo(Evidence.ONCE) < 0) {
             return scaleDown(offsets, busyMs, Evidence.ONCE);
@@ -55,11 +61,12 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
                 isSteady ? Evidence.STEADY : Evidence.ONCE);
     }
 
+    /** Returns whether the measured lower bound is above the known rate. */
     private boolean isFasterThan(Pace.Restored known) {
         return multiply(offsets, known.ms()).compareTo(multiply(known.offsets(), elapsedMs)) > 0;
     }
 
-    /** Returns whether the two rates differ by at most the factor {@link FollowupPolicy#AGREES}. */
+    /** Returns whether the measured and the known rate differ at most by the factor {@link FollowupPolicy#AGREES}. */
     private boolean agreesWith(Pace.Restored known, long busyMs) {
         double one = multiply(known.offsets(), busyMs).doubleValue();
         double other = multiply(offsets, known.ms()).doubleValue();
@@ -67,7 +74,7 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
         return greater > 0 && greater <= FollowupPolicy.AGREES * Math.min(one, other);
     }
 
-    /** Returns the same rate in numbers that are small enough: a rate that is believed more and more has no end. */
+    /** Returns the same rate with smaller numbers if they are large; a rate that is raised again and again may be. */
     static Pace.Restored scaleDown(long offsets, long ms, Evidence evidence) {
         long number = offsets;
         long time = ms;

@@ -13,19 +13,19 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * The assignment before a rebalance, from the clients' lists and from memory.
+ * The assignment before a rebalance, combined from the clients' lists of previous tasks and the remembered last answer.
  *
- * <p>Kafka lists every task directory on a client's disk as a previous standby, those of dropped copies too, so only
- * the memory knows which copies were assigned. A task in transit is active nowhere: its old owner has given it up and
- * the new one does not have it yet (KIP-429), and only the memory knows which client is to have it.
+ * <p>Kafka lists every other task directory on a client's disk as a previous standby, even of dropped copies. So only
+ * the last answer tells which standbys were assigned. A task in transit is active nowhere: its old owner has revoked it
+ * and the new one does not have it yet (KIP-429). Only the last answer tells the new owner.
  */
 public final class Previous {
     /**
-     * The last progress of a copy that an answer waited for.
+     * The progress, at the last answer, of a copy for which that answer waited.
      *
-     * @param lag offsets left to replay, or -1 if not known
-     * @param idleAnswers the number of answers over which the lag has not fallen
-     * @param underWayMs for how long it had been assigned at the last answer
+     * @param lag the offsets left to replay, or -1 if unknown
+     * @param idleAnswers the number of counted answers over which the lag has not fallen (R11)
+     * @param underWayMs how long the copy had been assigned
      */
     public record Progress(int task, int client, long lag, int idleAnswers, long underWayMs) {}
 
@@ -39,7 +39,7 @@ public final class Previous {
     private final Map<Long, Progress> progress = new HashMap<>();
     private final int[] owner;
 
-    /** Works out the previous assignment from the last applied answer, null if there is none. */
+    /** Combines a snapshot with the last applied answer, which is null if none is remembered. */
     public Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
         Answer last = applied == null ? null : applied.answer();
@@ -76,8 +76,8 @@ public final class Previous {
     }
 
     /**
-     * Returns the remembered owner if it lists the task as active or no client does; otherwise a client that lists and
-     * runs the task, or the first that lists it; -1 if there is none.
+     * Returns the remembered owner if it lists the task as active or no client does, or -1 if none is remembered
+     * either. If others list the task, returns the first of them that runs it, or else the first of them.
      */
     private int findOwner(int t) {
         int[] owners = snapshot.owners(t);
@@ -91,7 +91,7 @@ public final class Previous {
                 .orElse(owners[0]);
     }
 
-    /** Turns ids into indices, and leaves out tasks and clients that are gone and copies that may not be. */
+    /** Returns the copies by index, without tasks and clients that are gone and copies that break R2 or R4. */
     private Placement toPlacement(List<Answer.Client> clients) {
         Placement placement = Placement.empty(snapshot.taskCount());
         for (Answer.Client client : clients) {
@@ -113,14 +113,14 @@ public final class Previous {
         return names.stream().map(snapshot::taskIndex).filter(Objects::nonNull).mapToInt(t -> t);
     }
 
-    /** Returns whether every client was there, of the same size and as set to stay, when the last answer was given. */
+    /** Returns whether each present client was in the group at the last answer, with the same {@code signedSize}. */
     private boolean areAllClientsKnown(Map<String, Long> sizes) {
         return IntStream.range(0, snapshot.clientCount())
                 .allMatch(c ->
                         Long.valueOf(AppliedAnswer.signedSize(snapshot, c)).equals(sizes.get(snapshot.clientName(c))));
     }
 
-    /** Returns the remembered plan, if all copies of every task are on clients that are there. */
+    /** Returns the remembered plan, or null if it lacks a copy of a present task or has it on a client that is gone. */
     private Placement findPlan(Answer answer) {
         Placement found = answer.plan() == null ? remembered : toPlacement(answer.plan());
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -134,22 +134,22 @@ public final class Previous {
         return found;
     }
 
-    /** Returns the last applied answer, reduced to present tasks and clients, or null if there is none. */
+    /** Returns the last answer, reduced to present tasks and clients, or null if none is remembered. */
     public Placement remembered() {
         return remembered;
     }
 
-    /** Returns the remembered plan, if its clients are still there, or null; its warm-ups do not matter. */
+    /** Returns the remembered plan, or null without one or if a copy's client is gone. Ignore its warm-ups. */
     public Placement plan() {
         return plan;
     }
 
-    /** Returns the client that had the task or, if it is in transit, is to have it, or -1 if there is none. */
+    /** Returns the client that had the task or, if in transit, will get it; -1 if no such client is known. */
     public int owner(int t) {
         return owner[t];
     }
 
-    /** Returns whether no client lists the task as active, though the last answer gave it to a present client. */
+    /** Returns whether no client lists the task as active although the last answer gave it to a present client. */
     public boolean isInTransit(int t) {
         return owner[t] >= 0 && snapshot.owners(t).length == 0;
     }
@@ -158,23 +158,22 @@ public final class Previous {
         return IntStream.range(0, owner.length).anyMatch(this::isInTransit);
     }
 
-    /** Returns whether the clients are those of the last answer, with as many threads. */
+    /** Returns whether the clients, their sizes and their draining are those of the last answer. */
     public boolean isSameGroup() {
         return sameGroup;
     }
 
     /**
-     * Returns whether the remembered plan is the service's, for this group or for one that has lost only clients with
-     * no copy in the plan. It knows more than a new plan of the planner's would: which clients drain, racks, weights.
+     * Returns whether the last answer came from the service, and no client has joined or changed its size since. Its
+     * plan, if still complete, is then kept: the service knows more, such as draining clients, racks and weights.
      */
     public boolean isPlanBinding() {
         return planIsBinding;
     }
 
     /**
-     * Returns which client had which copy before, if all of it is known: owners, and by memory the standbys. If there
-     * is no memory, directories are taken for standbys if each task has exactly as many as it must have. Null: not
-     * known.
+     * Returns the actives and standbys before this rebalance, or null if some copy's client is unknown. Without a
+     * remembered answer, directories count as standbys, if each task has exactly the number of R4.
      */
     public Placement assignment() {
         Placement before = Placement.ofActives(owner);
@@ -192,12 +191,12 @@ public final class Previous {
         return before;
     }
 
-    /** Returns whether the client had a standby: by memory, otherwise by the directory on its disk. */
+    /** Returns whether the client had a standby: by the remembered answer or, without one, by its directories. */
     public boolean hadStandby(int t, int c) {
         return remembered != null ? remembered.hasStandby(t, c) : snapshot.wasStandby(t, c);
     }
 
-    /** Returns the clients that {@link #hadStandby}, sorted, and maybe others. */
+    /** Returns all clients for which {@link #hadStandby} holds, sorted; others may be among them. */
     public int[] possibleStandbys(int t) {
         return remembered != null ? remembered.standby()[t] : snapshot.holders(t);
     }
@@ -207,32 +206,32 @@ public final class Previous {
         return remembered != null && remembered.hasWarmup(t, c);
     }
 
-    /** Returns whether the last answer gave the client any copy of the task, so that its lag could fall. */
+    /** Returns whether the last answer gave the client any copy of the task, a warm-up included. */
     public boolean hadAnyCopy(int t, int c) {
         return remembered != null && (remembered.hasCopy(t, c) || remembered.hasWarmup(t, c));
     }
 
-    /** Returns the last progress of a copy that the last answers waited for, or null if they did not wait for it. */
+    /** Returns the last progress of a copy, or null if the last answer did not wait for the copy. */
     public Progress progress(int t, int c) {
         return progress.get(key(t, c));
     }
 
-    /** Returns the copies that the last answers waited for. */
+    /** Returns the copies for which the last answer waited. */
     Collection<Progress> awaitedCopies() {
         return progress.values();
     }
 
-    /** Returns the restore rates that the last answer began with, or null if it knew nothing of times. */
+    /** Returns the restore rates that the last answer passed on, or null if it had no times. */
     Pace pace() {
         return pace;
     }
 
-    /** Returns the delay, ms, of the follow-up asked for on the way to the last plan, or null if none. */
+    /** Returns the delay, ms, of the last answer's follow-up; null without one, or if the answer was its own plan. */
     Long askedFollowupMs() {
         return askedFollowupMs;
     }
 
-    /** Returns for how long the copy has been assigned, {@code elapsedMs} after the last answer; 0 if it is new. */
+    /** Returns how long the copy has been assigned, {@code elapsedMs} after the last answer, or 0 for a new copy. */
     public long underWayMs(int t, int c, long elapsedMs) {
         Progress before = progress(t, c);
         return before == null || !hadAnyCopy(t, c) ? 0 : before.underWayMs() + elapsedMs;

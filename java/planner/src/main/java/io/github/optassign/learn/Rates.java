@@ -15,21 +15,22 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * How fast clients restore, from the lags of two snapshots and the time between them (docs/reference/rules.md, "The
- * follow-up").
+ * The restore rates of clients, measured by the lags in two snapshots and the time between them
+ * (docs/reference/rules.md, "The follow-up").
  *
- * <p>A member reports its lags when it joins the rebalance, up to a heartbeat before the assignment, so the time in
- * which it restored them is known only within bounds. The faster of the rates that agree with them counts, because a
- * look that comes too early costs least. Agreeing measurements of the last {@link FollowupPolicy#RATE_WINDOW_MS} count.
- * If a measurement disagrees, earlier ones count half. Times are those of the snapshots; clocks that go back teach
- * nothing.
+ * <p>A rate is the mean of agreeing measurements over the last {@link FollowupPolicy#RATE_WINDOW_MS}. If a measurement
+ * disagrees, earlier ones count half.
+ *
+ * <p>A member reports its lags when it joins the rebalance, up to a heartbeat before the assignment. So the time of its
+ * restoring is known only within bounds. The fastest rate within these bounds is taken, because a follow-up that comes
+ * too early costs less than a late one. If the clock of the snapshots goes back, rates do not change.
  */
 public final class Rates {
     private static final Pace.Restored UNKNOWN = new Pace.Restored(0, 0, Evidence.NONE);
 
     private final Snapshot snapshot;
     private final long takenAtMs;
-    /** Per client. */
+    /** Per client its rate. */
     private final Pace.Restored[] rates;
 
     private long elapsedMs;
@@ -37,7 +38,7 @@ public final class Rates {
     private boolean countsAsIdle = true;
     private long countedAtMs;
 
-    /** Brings the rates of the last answer up to date with what clients restored since. */
+    /** Updates the rates of the last answer with the fall of lags since; no rate is known without times. */
     public Rates(Snapshot snapshot, Ranks ranks, Previous previous, Timing timing) {
         this.snapshot = snapshot;
         takenAtMs = timing.takenAtMs();
@@ -63,12 +64,12 @@ public final class Rates {
 
     private void updateRatesAndLooks(int looksBefore, Previous previous, Ranks ranks) {
         Long askedFollowupMs = previous.askedFollowupMs();
-        // A group that leaves rest begins anew, with a first look that is soon.
+        // A group that was stable starts anew, with an early look.
         looks = askedFollowupMs == null ? 0 : looksBefore;
         long teachingMs = askedFollowupMs == null
                 ? FollowupPolicy.LAG_AGE_MS
                 : Math.min(FollowupPolicy.LAG_AGE_MS, Math.max(FollowupPolicy.REBALANCE_MS, askedFollowupMs));
-        // A member joins a follow-up rebalance when that is due, or later: its lags are not older.
+        // Members report their lags when the follow-up is due or later, so these are no older than it is late.
         long ageMs = askedFollowupMs == null || elapsedMs < askedFollowupMs
                 ? FollowupPolicy.LAG_AGE_MS
                 : Math.min(FollowupPolicy.LAG_AGE_MS, elapsedMs - askedFollowupMs);
@@ -76,7 +77,7 @@ public final class Rates {
         List<Previous.Progress> awaited = previous.awaitedCopies().stream()
                 .filter(copy -> copy.lag() > acceptable && previous.hadAnyCopy(copy.task(), copy.client()))
                 .toList();
-        // A second pass teaches nothing: its lags may be as old as the answer before it.
+        // A second pass is no measurement: its lags may be as old as the answer before it.
         if (elapsedMs >= teachingMs && !awaited.isEmpty() && !previous.isAnyInTransit()) {
             looks = updateRates(ranks, awaited, ageMs) ? 0 : looks + 1;
         } else if (askedFollowupMs != null
@@ -86,7 +87,7 @@ public final class Rates {
         }
     }
 
-    /** Updates the rates of the clients that had copies to restore. @return whether any lag has fallen */
+    /** Updates the rates of the clients of awaited copies, and returns whether any lag has fallen. */
     private boolean updateRates(Ranks ranks, List<Previous.Progress> awaited, long ageMs) {
         long[] restored = new long[rates.length];
         long[] underWayMs = new long[rates.length];
@@ -109,8 +110,8 @@ public final class Rates {
     }
 
     /**
-     * Returns the offsets per second of each client, the median where nothing is known of one, or null if nothing is
-     * known of any.
+     * Returns the offsets that each client restores per second, or null if no client's rate is known. A client without
+     * a rate has the median of the others.
      */
     public double[] perSecond() {
         double[] known = Arrays.stream(rates)
@@ -128,7 +129,7 @@ public final class Rates {
                 .toArray();
     }
 
-    /** Returns the offsets per second, or -1 if nothing is known. */
+    /** Returns the offsets per second, or -1 if the rate is unknown. */
     private static double perSecond(Pace.Restored rate) {
         return rate.ms() <= 0 || rate.offsets() <= 0
                 ? -1
@@ -138,27 +139,27 @@ public final class Rates {
                         .doubleValue();
     }
 
-    /** Returns whether agreeing measurements of a client's rate took the whole window. */
+    /** Returns whether agreeing measurements of the client span {@link FollowupPolicy#RATE_WINDOW_MS}. */
     public boolean isTrusted(int client) {
         return rates[client].evidence() == Evidence.STEADY && rates[client].ms() >= FollowupPolicy.RATE_WINDOW_MS;
     }
 
-    /** Returns the milliseconds since the snapshot that the remembered pace is from; 0 if unknown. */
+    /** Returns the milliseconds since the snapshot of the last answer, or 0 if unknown. */
     public long elapsedMs() {
         return Math.max(0, elapsedMs);
     }
 
-    /** Returns whether this answer counts for R11 where a copy has made no progress. */
+    /** Returns whether R11 counts this answer: {@link FollowupPolicy#LEAST_INTERVAL_MS} have passed since the last. */
     public boolean countsAsIdle() {
         return countsAsIdle;
     }
 
-    /** Returns how many answers in a row have seen no copy come nearer. */
+    /** Returns the number of answers in a row, up to this one, that found no fall of any awaited lag. */
     public int looksWithoutProgress() {
         return looks;
     }
 
-    /** Returns the start of the next answer's rates, or null if no times are known. */
+    /** Returns the rates and counters that the next answer starts from, or null if the snapshot has no time. */
     public Pace toPace() {
         if (takenAtMs < 0) {
             return null;

@@ -1,2 +1,2 @@
-/** What the last answer tells of a rebalance: the previous assignment, and rates as in the service's rates.py. */
+/** The knowledge that the last answer passes on: the previous assignment and the measured restore rates. */
 package io.github.optassign.learn;

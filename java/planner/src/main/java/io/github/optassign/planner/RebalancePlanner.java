@@ -21,16 +21,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Answers a rebalance inside the JVM, by the rules R1 to R6, R10 and R11. Equal input gives equal answers.
- *
- * <p>Its passes:
+ * The planner of one rebalance, in the JVM, by the rules R1 to R6, R10 and R11 (docs/reference/rules.md). Equal input
+ * gives equal answers.
  *
  * <ol>
- *   <li>{@link PlanChooser} makes the plan, where every copy should be in the end, or keeps the remembered one.
- *   <li>{@link InterimAssigner} gives each task an active and standbys, as R3 and R5 allow now.
- *   <li>{@link WarmupQueue} warms up what the plan still lacks.
- *   <li>{@link Offload} has tasks be active elsewhere until then, where a client would have too many.
- *   <li>{@link #chooseFollowup} asks for another rebalance while that can make progress.
+ *   <li>{@link PlanChooser} chooses the plan, which is the final client of each copy, or keeps the remembered plan.
+ *   <li>{@link InterimAssigner} assigns the actives and standbys that R3 and R5 allow now.
+ *   <li>{@link WarmupQueue} warms up copies of the plan on clients that have no copy yet.
+ *   <li>{@link Offload} moves actives off clients with too many until the plan is reached.
+ *   <li>{@link FollowupTime} chooses the delay of the follow-up, if another rebalance can make progress.
  * </ol>
  */
 public final class RebalancePlanner extends PlanningStep {
@@ -42,14 +41,14 @@ public final class RebalancePlanner extends PlanningStep {
     /**
      * The planner's answer, and the state of the group until the follow-up.
      *
-     * @param placement the clients of all copies now
-     * @param plan the clients of all copies in the end; null if the placement is the plan
-     * @param followupMs the delay of the follow-up, ms; -1 if no follow-up is asked for (R8 says which client asks)
-     * @param progress the copies that the follow-up waits for
-     * @param stalled whether there are such copies and none has made progress for several answers
-     * @param pace the restore rates with which the next answer begins; null if no times are known
-     * @param toBalanceMs expected time until the plan is reached, ms, by which offload is judged; -1 if nothing is
-     *     waited for, or times are not known
+     * @param placement the clients of all copies from this rebalance on
+     * @param plan the final clients of all copies, or null if {@code placement} is the plan
+     * @param followupMs the delay of the follow-up, ms, or -1 if no follow-up is needed (R8 says which client asks)
+     * @param progress the copies whose lags the next answer compares
+     * @param stalled whether the group makes no progress ({@link WarmupQueue#isStalled})
+     * @param pace the restore rates from which the next answer starts, or null if the snapshot has no time
+     * @param toBalanceMs the expected time until the plan is reached, ms, which decides on offload; -1 if there can be
+     *     no offload, no copy is pending, or the snapshot has no time
      */
     public record Result(
             Placement placement,
@@ -59,17 +58,17 @@ public final class RebalancePlanner extends PlanningStep {
             boolean stalled,
             Pace pace,
             long toBalanceMs) {
-        /** Creates an answer without a follow-up. */
+        /** Creates a result without a follow-up; {@code plan} is null if the placement is the plan. */
         public Result(Placement placement, Placement plan) {
             this(placement, plan, -1, List.of(), false, null, -1);
         }
 
-        /** Returns the same answer with a follow-up after this delay, ms. */
+        /** Returns a copy of this result with the given delay of the follow-up, ms. */
         public Result withFollowup(long delayMs) {
             return new Result(placement, plan, delayMs, progress, stalled, pace, toBalanceMs);
         }
 
-        /** Returns the same follow-up for other copies. */
+        /** Returns a copy of this result with other placement, plan and awaited copies. */
         public Result withCopies(Placement copies, Placement planned, List<Answer.Progress> awaited) {
             return new Result(copies, planned, followupMs, awaited, stalled, pace, toBalanceMs);
         }
@@ -83,18 +82,18 @@ public final class RebalancePlanner extends PlanningStep {
         answer = InterimAssigner.assign(this, plan);
     }
 
-    /** Answers a rebalance where racks do not matter and times are not known. */
+    /** Returns the answer to a rebalance without racks and times; {@code applied} is null if none is remembered. */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied) {
         return answer(snapshot, applied, RackTraffic.NONE, Timing.NONE);
     }
 
     /**
-     * Answers a rebalance.
+     * Returns the answer to a rebalance.
      *
-     * @param snapshot with at least one client
-     * @param applied the last applied answer; null if there is none
-     * @param traffic the reads of copies across racks, if known
-     * @param timing by which the follow-up's delay is chosen
+     * @param snapshot the group, with at least one client
+     * @param applied the last applied answer, or null if none is remembered
+     * @param traffic the reads of copies across racks, or {@link RackTraffic#NONE}
+     * @param timing the time of the snapshot, and the prices of offload
      */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
         RebalancePlanner planner = new RebalancePlanner(snapshot, applied, traffic, timing);
@@ -134,12 +133,12 @@ public final class RebalancePlanner extends PlanningStep {
                 toBalanceMs);
     }
 
-    /** Turns a result into the answer by ids, under {@link Answer#PLANNER}. */
+    /** Returns the result as an answer with ids in place of indices, from {@link Answer#PLANNER}. */
     public static Answer toAnswer(Snapshot snapshot, Result result) {
         return toAnswer(snapshot, result, Answer.PLANNER);
     }
 
-    /** Turns a result into the answer by ids, under {@link Answer#PLANNER} or {@link Answer#FALLBACK}. */
+    /** Returns the result as an answer with ids, from {@link Answer#PLANNER} or {@link Answer#FALLBACK}. */
     public static Answer toAnswer(Snapshot snapshot, Result result, String assignor) {
         List<Answer.Client> clients = listByClient(snapshot, result.placement(), result.followupMs());
         List<Answer.Client> plan = result.plan() == null ? null : listByClient(snapshot, result.plan(), -1);

@@ -1,10 +1,10 @@
 /**
- * The planner: an answer to a rebalance from inside the JVM, by the rules R1 to R11 of an assignment.
+ * The planner, which answers a rebalance inside the JVM by the rules R1 to R11 (docs/reference/rules.md).
  *
- * <p>A caller makes a {@link io.github.optassign.model.Snapshot}, by {@link io.github.optassign.model.SnapshotBuilder}
- * if it has no other source; calls {@link io.github.optassign.planner.RebalancePlanner#answer}, which names the passes;
- * and, once the answer is applied, keeps {@link io.github.optassign.learn.AppliedAnswer#of} of it for the next call.
- * Between two calls the planner itself keeps nothing, waits for nothing and writes nothing. It knows no class of
- * Kafka's, no JSON and no service.
+ * <p>A caller creates a {@link io.github.optassign.model.Snapshot}, for instance by a
+ * {@link io.github.optassign.model.SnapshotBuilder}, and passes it to
+ * {@link io.github.optassign.planner.RebalancePlanner#answer}. Once the answer is applied, the caller keeps
+ * {@link io.github.optassign.learn.AppliedAnswer#of} for the next call. The planner has no state between calls, does no
+ * I/O, and depends on neither Kafka's classes nor JSON nor the service.
  */
 package io.github.optassign.planner;
