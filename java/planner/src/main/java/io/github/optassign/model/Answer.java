@@ -3,45 +3,45 @@ package io.github.optassign.model;
 import java.util.List;
 
 /**
- * An answer by the ids of tasks and clients, as the JSON of a TaskAssignment has it. It may be for other tasks or
- * clients than those of the snapshot at hand.
+ * An answer by the ids of tasks and clients, as in the JSON of a TaskAssignment. Its tasks and clients may differ from
+ * those of the snapshot at hand.
  *
- * @param assignor which assignor of the service decided, or {@link #FALLBACK} or {@link #PLANNER}, or the assignor that
- *     runs the group in shadow mode
- * @param clients the copies of each client
- * @param plan the clients of all copies in the end, without warm-ups; null: this answer is the plan
- * @param progress the warm-ups and restoring copies that the answer waits for (R11)
- * @param pace the restore rates learned from the times between answers, or null if unknown
- * @param detail why solving ended as it did, where that is worth a word; empty: it is not
+ * @param assignor the assignor that decided: one of the service, {@link #FALLBACK}, {@link #PLANNER}, or the assignor
+ *     that runs the group in shadow mode
+ * @param clients the copies of each client from this rebalance on
+ * @param plan the final copies of each client, without warm-ups, or null if {@code clients} is the plan
+ * @param progress the copies whose lags the next answer compares (R11)
+ * @param pace the measured restore rates, or null if unknown
+ * @param detail the reason why solving ended as it did, or empty if there is nothing to report
  */
 public record Answer(
         String assignor, List<Client> clients, List<Client> plan, List<Progress> progress, Pace pace, String detail) {
-    /** An answer without further details. */
+    /** Creates an answer without restore rates and detail. */
     public Answer(String assignor, List<Client> clients, List<Client> plan, List<Progress> progress) {
         this(assignor, clients, plan, progress, null, "");
     }
 
-    /** The name of the assignor if the planner answered in place of another. */
+    /** The assignor's name if the planner answered in place of the assignor that should have. */
     public static final String FALLBACK = "fallback";
 
-    /** The name of the assignor if the planner had to answer. */
+    /** The assignor's name if the planner is the assignor in use. */
     public static final String PLANNER = "planner";
 
-    /** Returns whether the planner decided. */
+    /** Returns whether the planner decided, by choice or as the fallback. */
     public boolean isByPlanner() {
         return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
     }
 
-    /** One client's tasks, and the delay, ms, of the follow-up that it asks for, or null if there is none. */
+    /** A client's tasks, and the delay, ms, of the follow-up that it asks for, or null if it asks for none. */
     public record Client(
             String processId, List<String> active, List<String> standby, List<String> warmup, Long followupMs) {}
 
     /**
-     * A copy that is being restored, and how long it has made no progress.
+     * The progress of a copy that is to be restored.
      *
-     * @param lag offsets left to replay when last seen, or -1 if not known
-     * @param answersWithoutProgress the number of answers over which the lag has not fallen
-     * @param underWayMs for how long it had been assigned at that answer
+     * @param lag the offsets left to replay at this answer, or -1 if unknown
+     * @param answersWithoutProgress the number of counted answers over which the lag has not fallen
+     * @param underWayMs how long the copy had been assigned at this answer
      */
     public record Progress(String task, String processId, long lag, int answersWithoutProgress, long underWayMs) {}
 }

@@ -7,13 +7,13 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * How far a placement is from balance: its imbalance in all five shares, summed (actives, stateful actives and copies
- * of logged tasks per client; actives and copies of logged tasks per client and subtopology).
+ * Measures of a placement's balance. The imbalance is the sum over five families of counts: actives, stateful actives
+ * and copies of logged tasks per client; actives and copies of logged tasks per client and subtopology.
  */
 public final class Balance {
     private final Snapshot snapshot;
     private final Placement placement;
-    /** The shares by the numbers of tasks and of copies of each. */
+    /** The shares by the number of tasks and the number of copies per task. */
     private final Map<List<Long>, Shares> shares = new HashMap<>();
 
     private Balance(Snapshot snapshot, Placement placement) {
@@ -21,14 +21,14 @@ public final class Balance {
         this.placement = placement;
     }
 
-    /** Returns whether a client has over twice its greatest share of actives, which no preset plans. */
+    /** Returns whether a client has over twice the upper bound of its share of actives; no preset makes such a plan. */
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
         long[] active = placement.countActives(snapshot.clientCount());
         long[] most = Shares.ofActives(snapshot).high();
         return IntStream.range(0, active.length).anyMatch(c -> active[c] > 2 * most[c]);
     }
 
-    /** Returns per client how many more actives it may have; below 0 it has too many. */
+    /** Returns, per client, the upper bound of its share of actives less its actives; negative for too many. */
     public static long[] measureRoom(Snapshot snapshot, Placement placement) {
         long[] room = Shares.ofActives(snapshot).high().clone();
         for (int c : placement.active()) {
@@ -37,7 +37,7 @@ public final class Balance {
         return room;
     }
 
-    /** Returns the imbalance of a placement in which every task is active, or 0 if it is balanced. */
+    /** Returns the imbalance of a placement in which every task has an active; 0 if it is balanced. */
     public static long imbalance(Snapshot snapshot, Placement placement) {
         Balance balance = new Balance(snapshot, placement);
         int copies = snapshot.standbysPerTask() + 1;
@@ -53,7 +53,7 @@ public final class Balance {
         return sum;
     }
 
-    /** Returns the imbalance of the copies of some tasks, or of the actives alone for one copy of each. */
+    /** Returns the imbalance of the copies of the counted tasks, or of their actives if {@code copiesPerTask} is 1. */
     private long measure(int first, int end, IntPredicate isCounted, int copiesPerTask) {
         long[] count = new long[snapshot.clientCount()];
         long tasks = 0;

@@ -5,14 +5,16 @@ import java.util.BitSet;
 import java.util.stream.IntStream;
 
 /**
- * Per task the clients with facts of their own, sorted.
+ * The columns of each task: the clients that differ from the interchangeable ones, its pool. Arrays are per task,
+ * sorted.
  *
- * @param owners clients that list the task as active
- * @param holders clients that list it among their previous tasks
- * @param of clients that are not in the task's pool
- * @param isAnyLagUnknown whether the lag of any task on any client is not known
+ * @param owners the clients that list the task as active
+ * @param holders the clients that list the task among their previous active or standby tasks
+ * @param of the columns: the holders, and the clients whose lag differs from that of the pool
+ * @param isAnyLagUnknown whether the lag of any task on any client is unknown
  */
 record Columns(int[][] owners, int[][] holders, int[][] of, boolean isAnyLagUnknown) {
+    /** Returns the columns of {@code tasks} tasks. */
     static Columns find(int tasks, Snapshot.Clients clients) {
         BitSet[] held = new BitSet[clients.names().length];
         for (int c = 0; c < held.length; c++) {
@@ -29,7 +31,7 @@ record Columns(int[][] owners, int[][] holders, int[][] of, boolean isAnyLagUnkn
         return new Columns(listClients(tasks, clients.previousActive()), holders, columns, isAnyLagUnknown);
     }
 
-    /** Returns per task the clients whose set has it, in time proportional to the sets. */
+    /** Returns, for each task, the clients whose set contains the task. Takes time in proportion to the sets. */
     private static int[][] listClients(int tasks, BitSet[] sets) {
         int[] size = new int[tasks];
         for (BitSet set : sets) {
@@ -50,7 +52,7 @@ record Columns(int[][] owners, int[][] holders, int[][] of, boolean isAnyLagUnkn
         return listed;
     }
 
-    /** Finds the clients that differ from the others in a known fact. */
+    /** Returns the holders and the clients whose lag differs from that of the first other client, sorted. */
     private static int[] findColumns(int t, Snapshot.Clients clients, int[] holders) {
         TaskLags lags = clients.lags();
         int count = clients.names().length;
@@ -67,7 +69,7 @@ record Columns(int[][] owners, int[][] holders, int[][] of, boolean isAnyLagUnkn
                         .toArray();
     }
 
-    /** Returns the first of the clients that is not among sorted ones, or -1 if there is none. */
+    /** Returns the first client that is not in {@code sorted}, or -1 if all are. */
     static int findOther(int[] sorted, int clients) {
         int first = 0;
         while (first < sorted.length && sorted[first] == first) {

@@ -3,18 +3,18 @@ package io.github.optassign.model;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** How the restore rate of a client is known; answers carry the names in lower case. */
+/** The evidence for a client's restore rate; answers carry the names in lower case. */
 public enum Evidence {
     /** No rate is known. */
     NONE,
-    /** The client had finished at each rebalance, so the rate is a guess from a lower bound. */
+    /** The client was caught up at each rebalance, so the rate is an estimate from a lower bound. */
     BOUND,
-    /** The rate was measured, but the last two measurements differ, or there is only one. */
+    /** The rate was measured only once, or its last two measurements disagree. */
     ONCE,
     /** The last two measurements agree. */
     STEADY;
 
-    /** Returns the evidence of this name in lower case, or {@link #ONCE} if there is none of that name. */
+    /** Returns the constant with this name in lower case, or {@link #ONCE} if the name is unknown. */
     public static Evidence of(String name) {
         return Arrays.stream(values())
                 .filter(evidence -> evidence.toString().equals(name))

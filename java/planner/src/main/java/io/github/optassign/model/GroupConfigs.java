@@ -7,10 +7,10 @@ package io.github.optassign.model;
  * @param maxWarmupReplicas {@code max.warmup.replicas}
  * @param numStandbyReplicas {@code num.standby.replicas}
  * @param probingRebalanceIntervalMs {@code probing.rebalance.interval.ms}
- * @param looseBalance whether the service is told that plans may be out of their shares: by preset weighted, a balance
- *     factor, or weights of tasks
- * @param movesInOnePass whether a task that moves has an owner at every rebalance, as under KIP-1071: the broker hands
- *     over its target assignment. Under KIP-429 it has no owner between two passes
+ * @param looseBalance whether plans of the service may exceed shares: by preset weighted, a balance factor, or weights
+ *     of tasks
+ * @param movesInOnePass whether a moving task has an owner at every rebalance, as under KIP-1071, where the broker
+ *     carries out the target assignment. Under KIP-429 it has no owner between two passes
  */
 public record GroupConfigs(
         long acceptableRecoveryLag,

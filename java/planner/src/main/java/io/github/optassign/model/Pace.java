@@ -3,16 +3,16 @@ package io.github.optassign.model;
 import java.util.Map;
 
 /**
- * Restore rates learned from the times between answers, as an answer's report has them ({@code report.pace}): so the
- * service continues with the planner's rates, and the planner with the service's.
+ * The measured restore rates and counters that one answer passes on to the next ({@code report.pace}). The service
+ * continues with the planner's rates, and the planner with the service's.
  *
- * @param takenAtMs when the snapshot was taken that this is from, milliseconds since 1970
- * @param clients process id to how fast that client restores
- * @param looks answers in a row at which no copy had come nearer
- * @param countedAtMs when answers without progress were counted last, milliseconds since 1970; -1: never
+ * @param takenAtMs the time of the answer's snapshot, milliseconds since 1970
+ * @param clients by process id, the client's restore rate
+ * @param looks the number of answers in a row that found no fall of any awaited lag
+ * @param countedAtMs the time of the last answer that R11 counted, milliseconds since 1970, or -1 if none was
  */
 public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, long countedAtMs) {
-    /** A client's restored offsets and the milliseconds that these took; old offsets count less. */
+    /** A client's restore rate: restored offsets and the milliseconds that these took, old ones with less weight. */
     public record Restored(long offsets, long ms, Evidence evidence) {}
 
     /** Returns whether any client's rate has been measured. */

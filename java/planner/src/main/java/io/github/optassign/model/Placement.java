@@ -3,11 +3,11 @@ package io.github.optassign.model;
 import java.util.Arrays;
 
 /**
- * Which clients have the copies of each task, by the indices of a {@link Snapshot}. The arrays may be written to.
+ * The clients of each task's copies, by the indices of a {@link Snapshot}. The arrays may be written to.
  *
- * @param active per task its client, or -1 if there is none
- * @param standby per task its clients, sorted
- * @param warmup per task its clients, sorted; towards Kafka they are standbys
+ * @param active the client of each task's active, or -1 if it has no active
+ * @param standby the clients of each task's standbys, sorted
+ * @param warmup the clients of each task's warm-ups, sorted; Kafka sees them as standbys
  */
 public record Placement(int[] active, int[][] standby, int[][] warmup) {
     private static final int[] NO_CLIENTS = {};
@@ -23,13 +23,13 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return new Placement(active, standby, warmup);
     }
 
-    /** Creates a placement with these actives, without other copies. */
+    /** Creates a placement with a copy of this array as actives, and without other copies. */
     public static Placement ofActives(int[] active) {
         Placement empty = empty(active.length);
         return new Placement(active.clone(), empty.standby, empty.warmup);
     }
 
-    /** Returns a placement with the same copies, which may be changed independently. */
+    /** Returns an independent copy of this placement. */
     public Placement copy() {
         return new Placement(active.clone(), standby.clone(), warmup.clone());
     }
@@ -47,7 +47,7 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return Arrays.binarySearch(warmup[t], c) >= 0;
     }
 
-    /** Returns whether client c has the active or a standby of task t; warm-ups, which pass, do not count. */
+    /** Returns whether client c has the active or a standby of task t; a warm-up does not count. */
     public boolean hasCopy(int t, int c) {
         return active[t] == c || hasStandby(t, c);
     }
@@ -64,7 +64,7 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         standby[t] = Arrays.stream(standby[t]).filter(client -> client != c).toArray();
     }
 
-    /** Returns per client the number of its actives. */
+    /** Returns the number of actives of each client; every task must have an active. */
     public long[] countActives(int clients) {
         long[] count = new long[clients];
         for (int c : active) {
@@ -77,7 +77,7 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return Arrays.stream(warmup).mapToInt(clients -> clients.length).sum();
     }
 
-    /** Returns whether actives and standbys are the same. Warm-ups may differ: they are on their way to a plan. */
+    /** Returns whether actives and standbys are the same; warm-ups, which are temporary, may differ. */
     public boolean hasSameCopies(Placement other) {
         return Arrays.equals(active, other.active) && Arrays.deepEquals(standby, other.standby);
     }

@@ -2,9 +2,14 @@ package io.github.optassign.model;
 
 import java.util.stream.IntStream;
 
-/** The worth of a plan compared with another, by all facts in a snapshot. */
+/**
+ * The quality of a plan for a snapshot.
+ *
+ * @param zones the number of distinct tag values, {@link TagSpread#countDistinctValues}
+ * @param moved the number of owned tasks whose planned client is not an owner
+ */
 public record PlanQuality(long zones, long imbalance, RestoreWork work, long moved) {
-    /** Measures a plan. */
+    /** Returns the quality of a plan. */
     public static PlanQuality of(Snapshot snapshot, Ranks ranks, Placement plan) {
         long moved = IntStream.range(0, snapshot.taskCount())
                 .filter(t -> snapshot.isMove(t, plan.active()[t]))
@@ -17,8 +22,8 @@ public record PlanQuality(long zones, long imbalance, RestoreWork work, long mov
     }
 
     /**
-     * Returns whether the plan is better than another: in no fewer zones, no further from balance, and with less to
-     * restore or, with as much, fewer active tasks to move.
+     * Returns whether the plan is better than another: no fewer zones, no more imbalance, and less restore work. If
+     * both have as much to restore, no more copies may be not caught up, and fewer actives must move.
      */
     public boolean isBetterThan(PlanQuality other) {
         if (zones < other.zones || imbalance > other.imbalance) {

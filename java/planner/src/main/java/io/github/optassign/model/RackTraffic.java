@@ -1,22 +1,22 @@
 package io.github.optassign.model;
 
 /**
- * How many partitions each copy reads across racks (KIP-925): an active its task's source partitions, a standby its
- * changelogs, as Kafka's RackAwareTaskAssignor counts them.
+ * The numbers of partitions that copies read across racks (KIP-925). As in Kafka's RackAwareTaskAssignor, an active
+ * reads its task's source partitions and a standby its changelogs.
  *
- * @param ofActives what actives read
- * @param ofStandbys what standbys read
- * @param racks per client the number of its rack; -1: one without any replica
+ * @param ofActives the reads of actives
+ * @param ofStandbys the reads of standbys
+ * @param racks the number of each client's rack, or -1 for a rack without any replica; empty if racks do not matter
  */
 public record RackTraffic(Reads ofActives, Reads ofStandbys, int[] racks) {
-    /** Racks do not matter, or are not known. */
+    /** The traffic if racks do not matter or are unknown: no copy reads across racks. */
     public static final RackTraffic NONE = new RackTraffic(Reads.NOTHING, Reads.NOTHING, new int[0]);
 
     /**
      * The reads of the copies of one role.
      *
-     * @param inRack per task and rack how many of the partitions have a replica there
-     * @param total per task how many partitions there are
+     * @param inRack per task and rack the number of the task's partitions with a replica in the rack
+     * @param total per task the number of its partitions
      */
     public record Reads(int[][] inRack, int[] total) {
         private static final Reads NOTHING = new Reads(new int[0][], new int[0]);
@@ -29,12 +29,12 @@ public record RackTraffic(Reads ofActives, Reads ofStandbys, int[] racks) {
         }
     }
 
-    /** Partitions that the active of task t reads from another rack on client c; 0 where racks do not matter. */
+    /** Returns the number of partitions that an active of task t on client c reads across racks. */
     public int crossingsOfActive(int t, int c) {
         return matters() ? ofActives.crossings(t, racks[c]) : 0;
     }
 
-    /** Returns the partitions that a standby reads across racks. */
+    /** Returns the number of partitions that a standby of task t on client c reads across racks. */
     public int crossingsOfStandby(int t, int c) {
         return matters() ? ofStandbys.crossings(t, racks[c]) : 0;
     }

@@ -4,21 +4,21 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * How far each client is from having a task's state: ranks (KIP-441, "Computing the most-caught-up instances") and
- * offsets.
+ * The ranks of clients by their distance from a task's state (KIP-441, "Computing the most-caught-up instances"), and
+ * the offsets to replay.
  *
- * <p>Rank 0 is caught up: the task runs on the client, or its lag is at most {@code acceptable.recovery.lag}. If the
- * lag is not known, the rank is 1 if the task's directory is on the client's disk and 2 if not. Otherwise the lag is
- * the rank. For a task without a changelog every client has rank 0.
+ * <p>A client of rank 0 is caught up: it runs the task, or its lag is at most {@code acceptable.recovery.lag}. An
+ * unknown lag has rank 1 if the client has a directory of the task, and 2 if not. Any other lag is the rank itself. For
+ * a task without a changelog every client has rank 0.
  */
 public final class Ranks {
     private final Snapshot snapshot;
     private final long acceptable;
-    /** Per task the offsets in its changelogs. */
+    /** The number of offsets in each task's changelogs. */
     private final long[] changelogLength;
 
     private final long[] leastRank;
-    /** Per task the rank of the last client that R3 to R5 give a copy to. */
+    /** The rank, for each task, of the least caught-up client to which R3 to R5 give a copy. */
     private final long[] lastRank;
 
     public Ranks(Snapshot snapshot) {
@@ -35,7 +35,7 @@ public final class Ranks {
         }
     }
 
-    /** Returns the ranks of all clients that differ, and of as many others as may get a copy, sorted. */
+    /** Returns the sorted ranks of the task's columns and of as many other clients as may get a copy. */
     private long[] listRanks(int t) {
         int[] columns = snapshot.columns(t);
         int[] others = snapshot.firstOthers(columns, snapshot.standbysPerTask() + 1);
@@ -47,7 +47,7 @@ public final class Ranks {
         return sorted;
     }
 
-    /** Returns the end offset; where that is not known, one more than the greatest lag and than the acceptable one. */
+    /** Returns the end offset or, if unknown, one more than the greatest of all lags and the acceptable lag. */
     private long measureChangelog(int t) {
         if (snapshot.endOffset(t) >= 0) {
             return snapshot.endOffset(t);
@@ -59,7 +59,7 @@ public final class Ranks {
         return largest == Long.MAX_VALUE ? largest : largest + 1;
     }
 
-    /** Returns the offsets of the mean changelog, or 0 if there is none. */
+    /** Returns the mean number of offsets in the changelogs of logged tasks, or 0 without logged tasks. */
     public double meanChangelog() {
         return IntStream.range(0, changelogLength.length)
                 .filter(snapshot::isLogged)
@@ -68,7 +68,7 @@ public final class Ranks {
                 .orElse(0);
     }
 
-    /** Returns the rank of client c for task t; less is better. */
+    /** Returns the rank of client c for task t; lower ranks are more caught up. */
     public long rank(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
@@ -82,17 +82,17 @@ public final class Ranks {
         return lag > acceptable ? lag : 0;
     }
 
-    /** Returns the rank of the most caught up clients of task t. */
+    /** Returns the rank of the most caught-up clients of task t. */
     public long leastRank(int t) {
         return leastRank[t];
     }
 
-    /** Returns the rank of the last client that R3 to R5 give a copy of task t to, whatever the plan. */
+    /** Returns the rank of the least caught-up client to which R3 to R5 give a copy of task t under any plan. */
     public long lastRank(int t) {
         return lastRank[t];
     }
 
-    /** Returns the offsets that client c replays for the state of task t; 0 for a task without a changelog. */
+    /** Returns the offsets that client c has to replay until it has the state of task t; 0 without a changelog. */
     public long offsets(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
@@ -104,12 +104,12 @@ public final class Ranks {
         return Math.max(lag, 0);
     }
 
-    /** Returns the offsets to replay if a copy of task t is put on client c; 0 if the client is caught up. */
+    /** Returns the restore cost of a copy of task t on client c: its offsets to replay, or 0 if it is caught up. */
     public long cost(int t, int c) {
         return rank(t, c) == 0 ? 0 : offsets(t, c);
     }
 
-    /** Returns the offsets of task t on the disk of client c; Kafka soon deletes state without a role. */
+    /** Returns the offsets of task t that client c has on disk. Kafka soon deletes state of tasks without a copy. */
     public long partialState(int t, int c) {
         if (!snapshot.isLogged(t)) {
             return 0;
@@ -119,7 +119,7 @@ public final class Ranks {
         return hasState ? Math.max(0, changelogLength[t] - offsets(t, c)) : 0;
     }
 
-    /** Returns whether client c has no more than acceptable.recovery.lag offsets more to replay than `best` (R10). */
+    /** Returns whether client c has at most {@code acceptable.recovery.lag} more to replay than {@code best} (R10). */
     public boolean isHardlyWorse(int t, int c, long best) {
         return offsets(t, c) - best <= acceptable;
     }

@@ -4,14 +4,14 @@ import io.github.optassign.policy.ProgramPolicy;
 import java.util.Arrays;
 
 /**
- * The restoring under a plan: its copies on clients that are not caught up, and the copies that R3 to R5 force in this
- * rebalance under any plan. A copy that is both counts once.
+ * The restore work of a plan. It counts the copies on clients that are not caught up: planned copies, and copies that
+ * R3 to R5 force in this rebalance under any plan. A copy that is both counts once.
  *
- * @param offsets offsets to replay
- * @param notCaughtUp how many copies have any to replay
+ * @param offsets the sum of their offsets to replay
+ * @param notCaughtUp the number of these copies
  */
 public record RestoreWork(long offsets, int notCaughtUp) {
-    /** Measures a plan. */
+    /** Returns the restore work of a plan. */
     public static RestoreWork of(Snapshot snapshot, Ranks ranks, Placement plan) {
         long offsets = 0;
         int notCaughtUp = 0;
@@ -30,12 +30,12 @@ public record RestoreWork(long offsets, int notCaughtUp) {
         return new RestoreWork(offsets, notCaughtUp);
     }
 
-    /** Returns a sum of offsets, or the greatest number if the sum is greater. */
+    /** Returns the sum of two numbers of at least 0, or the greatest long if the sum is greater. */
     public static long addCapped(long sum, long more) {
         return sum > Long.MAX_VALUE - more ? Long.MAX_VALUE : sum + more;
     }
 
-    /** Returns the clients that R3 to R5 give copies to: by rank, then planned ones, then by what they replay. */
+    /** Returns the clients to which R3 to R5 give copies: by rank; ties are broken by plan, then by restore cost. */
     private static int[] listForced(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
         int copies = snapshot.standbysPerTask() + 1;
         int[] known = Snapshot.union(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
@@ -61,12 +61,12 @@ public record RestoreWork(long offsets, int notCaughtUp) {
     }
 
     /**
-     * Returns whether another is less by so much that a plan is left for it (R11): by more than 2% of the offsets, and
-     * more than a fifth of the mean changelog for each pause that it has beyond those of this one; or by more than 2%
-     * of the copies not caught up, and more than one for five such migrations.
+     * Returns whether a plan with this work should be replaced by a plan with the other work (R11). The other plan must
+     * save more than 2% of the offsets, and more than a fifth of the mean changelog for each additional migration. Or
+     * it must save more than 2% of the copies not caught up, and more than one for five additional migrations.
      *
-     * @param moreMigrations how many more tasks pause on the way to the other plan; at least 0
-     * @param changelog offsets of the mean changelog
+     * @param moreMigrations how many more actives migrate on the way to the other plan; at least 0
+     * @param changelog the mean number of offsets in a changelog
      */
     public boolean isWorthReplacingBy(RestoreWork other, int moreMigrations, double changelog) {
         return isWorth(offsets, other.offsets, moreMigrations * changelog)

@@ -9,24 +9,24 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Between which counts of one kind of copies each client is balanced (KIP-441, "Defining balance", for clients of
- * unequal size): from the floor to the ceiling of its share, and of all active tasks as near to it as may be. Shares
- * are proportional to threads times capacity.
+ * The bounds between which each client's count of one kind of copies is balanced (KIP-441, "Defining balance", for
+ * clients of unequal size). They are the floor and the ceiling of the client's share, which is proportional to its
+ * threads times capacity. For all actives only the counts nearest to the shares are allowed.
  *
- * <p>A client cannot have more than one copy of a task, so its share is at most the number of tasks. The part cut off
- * is shared among the other clients in proportion, from the greatest client down. Clients that drain get only what the
- * others have no room for.
+ * <p>A client has at most one copy of a task, so its share is at most the number of tasks. The surplus is divided among
+ * the other clients in proportion, from the greatest client down. Draining clients get only copies for which the others
+ * have no room.
  *
- * @param low per client the least balanced count
- * @param high per client the greatest balanced count
+ * @param low the lower bound of each client
+ * @param high the upper bound of each client
  */
 public record Shares(long[] low, long[] high) {
-    /** Returns the shares for that many copies, at most the number of clients, of each of that many tasks. */
+    /** Returns the shares of the copies of {@code tasks} tasks; no task has more copies than there are clients. */
     public static Shares of(long tasks, int copiesPerTask, Snapshot snapshot) {
         return of(tasks, copiesPerTask, snapshot.sizes(), snapshot.draining());
     }
 
-    /** Returns the shares for each of several numbers of tasks, such as those of subtopologies. */
+    /** Returns the shares for each of the numbers of tasks, such as those of subtopologies. */
     public static Shares[] ofEach(long[] tasks, int copiesPerTask, Snapshot snapshot) {
         Map<Long, Shares> found = new HashMap<>();
         return Arrays.stream(tasks)
@@ -35,22 +35,22 @@ public record Shares(long[] low, long[] high) {
     }
 
     /**
-     * Returns the shares for all active tasks: among the counts between floor and ceiling the ones nearest to the
-     * shares (docs/reference/rules.md, "Bounds of a share"). Otherwise two of nearly equal clients could have all and
-     * nothing.
+     * Returns the shares for all actives. Of the counts between floor and ceiling only those nearest to the exact
+     * shares are allowed (docs/reference/rules.md, "Bounds of a share"). Otherwise one of two nearly equal clients
+     * could have all tasks of both.
      */
     public static Shares ofActives(Snapshot snapshot) {
         return ofActives(snapshot.taskCount(), snapshot.sizes(), snapshot.draining());
     }
 
-    /** Returns the shares of actives for clients of these sizes; draining clients are about to leave. */
+    /** Returns the shares of all actives for clients of these sizes. */
     public static Shares ofActives(long tasks, long[] sizes, boolean[] draining) {
         return of(tasks, 1, sizes, draining).toNearest(tasks, sizes, draining);
     }
 
     /**
-     * Rounds shares until all tasks are shared out: the greatest fractions up, the least down; equal ones may do either
-     * if not all of them go up.
+     * Narrows the bounds, in place, to the nearest counts: the greatest fractions are rounded up and the least down.
+     * Equal fractions may be rounded either way if some, but not all, are rounded up.
      */
     private Shares toNearest(long tasks, long[] sizes, boolean[] draining) {
         BigInteger units = BigInteger.ZERO;
@@ -79,7 +79,7 @@ public record Shares(long[] low, long[] high) {
         return this;
     }
 
-    /** Returns the shares for clients of these sizes; draining clients are about to leave. */
+    /** Returns the shares of the copies of {@code tasks} tasks for clients of these sizes. */
     public static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
         TreeMap<Long, Integer> staying = new TreeMap<>();
         TreeMap<Long, Integer> leaving = new TreeMap<>();
@@ -105,7 +105,7 @@ public record Shares(long[] low, long[] high) {
     /** The floor and the ceiling of a share. */
     private record Range(long floor, long ceiling) {}
 
-    /** Returns the share of each size, given the number of clients of each size. */
+    /** Divides {@code sum} copies of {@code tasks} tasks; returns the share by size, given the clients of each size. */
     private static Map<Long, Range> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
         BigInteger units = BigInteger.ZERO; // these products may have more than 64 bits
         for (Map.Entry<Long, Integer> size : clients.entrySet()) {
@@ -128,7 +128,7 @@ public record Shares(long[] low, long[] high) {
         return shares;
     }
 
-    /** Returns the imbalance of counts: the sum of e (e + 1) / 2 over clients at distance e from their shares. */
+    /** Returns the imbalance of counts: the sum of e (e + 1) / 2 over clients at distance e outside their bounds. */
     public long imbalance(long[] counts) {
         long sum = 0;
         for (int c = 0; c < counts.length; c++) {

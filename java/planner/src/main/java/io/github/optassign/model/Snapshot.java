@@ -9,19 +9,19 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * The knowledge at the start of one rebalance, in arrays: a task or a client is its index.
+ * The state of a group at the start of one rebalance, in arrays. A task or a client is denoted by its index.
  *
- * <p>Tasks are sorted by (name of the topology, subtopology, partition) and clients by the text of their process id, so
- * that nothing that works on a snapshot depends on the order of Kafka's hash maps.
+ * <p>Tasks are sorted by topology name, subtopology and partition, and clients by the text of their process id. So no
+ * result depends on the order of Kafka's hash maps.
  */
 public final class Snapshot {
-    /** Lag of an active task that runs on this client (Kafka's Task.LATEST_OFFSET). */
+    /** The lag of an active task that runs on the client (Kafka's Task.LATEST_OFFSET). */
     public static final long RUNNING = -2;
 
-    /** Lag that is not known (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM). */
+    /** An unknown lag (Kafka's SubscriptionInfo.UNKNOWN_OFFSET_SUM). */
     public static final long UNKNOWN = -3;
 
-    /** There is no lag: the client says nothing of the task, or the task has no changelog. */
+    /** No lag: the client reports no state of the task, or the task has no changelog. */
     public static final long NONE = Long.MIN_VALUE;
 
     /**
@@ -38,14 +38,14 @@ public final class Snapshot {
      * The clients, sorted.
      *
      * @param names per client the text of its process id
-     * @param threads per client how many threads it has, at least 1
+     * @param threads per client the number of its threads, at least 1
      * @param previousActive per client the tasks that it lists as active
-     * @param previousStandby per client the other tasks that it has a directory of
-     * @param lags per task and client the offsets left to replay
+     * @param previousStandby per client the other tasks of which it has a directory
+     * @param lags the offsets left to replay, by task and client
      */
     public record Clients(
             String[] names, int[] threads, BitSet[] previousActive, BitSet[] previousStandby, TaskLags lags) {
-        /** Returns whether the client lists the task among its previous ones, so some of its state is on the disk. */
+        /** Returns whether the client lists the task as previously active or standby, so it has state of the task. */
         public boolean isHolder(int t, int c) {
             return previousActive[c].get(t) || previousStandby[c].get(t);
         }
@@ -62,12 +62,12 @@ public final class Snapshot {
     private final Columns columns;
     private final Weights weights;
 
-    /** Puts a snapshot together from arrays, which it keeps; an end offset is -1 if not known. */
+    /** Creates a snapshot of these arrays, without copying them; an end offset is -1 if unknown. */
     public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, Traits traits, long[] endOffsets) {
         this.configs = configs;
         this.tasks = tasks;
         this.clients = clients;
-        // If all drain it is as if none did: the tasks must run somewhere.
+        // If all clients drain, none counts as draining: the tasks must run somewhere.
         boolean isAnyStaying = IntStream.range(0, clients.names.length).anyMatch(c -> !traits.draining()[c]);
         this.traits =
                 isAnyStaying ? traits : new Traits(traits.sizes(), new boolean[clients.names.length], traits.tags());
@@ -95,12 +95,12 @@ public final class Snapshot {
         this.weights = weights;
     }
 
-    /** Returns the same snapshot with weights of its tasks, unless these are all alike. */
+    /** Returns the same snapshot with these weights, or without weights if they are null or all equal. */
     public Snapshot withWeights(Weights given) {
         return new Snapshot(this, given != null && given.differ() ? given : null);
     }
 
-    /** Returns the weights of tasks if load is balanced, or null if numbers of tasks are. */
+    /** Returns the weights by which load is balanced, or null if the numbers of tasks are balanced. */
     public Weights weights() {
         return weights;
     }
@@ -129,7 +129,7 @@ public final class Snapshot {
         return tasks.names[t];
     }
 
-    /** Returns the index of the task with this id, or null if there is none. */
+    /** Returns the index of the task with this id, or null if the snapshot has no such task. */
     public Integer taskIndex(String name) {
         return taskIndex.get(name);
     }
@@ -152,7 +152,7 @@ public final class Snapshot {
         return taskCount() == 0 ? 0 : tasks.subtopologies[taskCount() - 1] + 1;
     }
 
-    /** Returns the first task of a subtopology; its tasks end before the first of the next subtopology. */
+    /** Returns the first task of subtopology g, or the number of tasks if g is the number of subtopologies. */
     public int firstTask(int g) {
         return firstTasks[g];
     }
@@ -165,7 +165,7 @@ public final class Snapshot {
         return List.of(clients.names);
     }
 
-    /** Returns the index of the client with this process id, or null if there is none. */
+    /** Returns the index of the client with this process id, or null if the snapshot has no such client. */
     public Integer clientIndex(String name) {
         return clientIndex.get(name);
     }
@@ -174,12 +174,12 @@ public final class Snapshot {
         return clients.threads[c];
     }
 
-    /** Returns the size that the client's share is proportional to: threads times capacity in millionths. */
+    /** Returns the size to which the client's share is proportional: threads times capacity in millionths. */
     public long size(int c) {
         return traits.sizes()[c];
     }
 
-    /** Compares clients by their load with one more copy: draining clients come last. */
+    /** Compares clients a and b by copies per size with one copy more; draining clients come last. */
     public int compareLoad(long loadOfA, int a, long loadOfB, int b) {
         if (traits.draining()[a] != traits.draining()[b]) {
             return traits.draining()[a] ? 1 : -1;
@@ -189,7 +189,7 @@ public final class Snapshot {
         return ofA < ofB ? -1 : ofA > ofB ? 1 : 0; // asked for often; neither is NaN
     }
 
-    /** Returns the allowed client of least load (copies) after one more copy, or -1; see {@link #compareLoad}. */
+    /** Returns the first client by {@link #compareLoad} of those that may have the copy, or -1 if none may. */
     public int findLeastLoaded(long[] load, IntPredicate mayHave) {
         int best = -1;
         for (int c = 0; c < load.length; c++) {
@@ -199,32 +199,32 @@ public final class Snapshot {
         return best;
     }
 
-    /** Returns per client its {@link #size}. Not to be written to. */
+    /** Returns the {@link #size} of each client. Not to be written to. */
     public long[] sizes() {
         return traits.sizes();
     }
 
-    /** Returns whether the client is about to leave, and another stays. */
+    /** Returns whether the client is about to leave and some other client is not. */
     public boolean isDraining(int c) {
         return traits.draining()[c];
     }
 
-    /** Returns per client whether it {@link #isDraining}. Not to be written to. */
+    /** Returns {@link #isDraining} of each client. Not to be written to. */
     public boolean[] draining() {
         return traits.draining();
     }
 
-    /** Returns the number of tags that the copies of a task should differ in. */
+    /** Returns the number of tags in whose values the copies of a task should differ. */
     public int tagCount() {
         return traits.tags().length == 0 ? 0 : traits.tags()[0].length;
     }
 
-    /** Returns the number of the client's value of a configured tag, or -1 if it has none. */
+    /** Returns the number of client c's value of the configured tag k, or -1 if the client lacks the tag. */
     public int tag(int c, int k) {
         return traits.tags()[c][k];
     }
 
-    /** Returns the client that asks for follow-ups (R8): the least process id that does not drain. */
+    /** Returns the client that asks for follow-ups (R8): the first that does not drain. */
     public int followupClient() {
         int c = 0;
         while (traits.draining()[c]) {
@@ -238,25 +238,25 @@ public final class Snapshot {
         return columns.owners()[t];
     }
 
-    /** Returns the clients that list the task among their previous ones, sorted. Not to be written to. */
+    /** Returns the clients that list the task as previously active or standby, sorted. Not to be written to. */
     public int[] holders(int t) {
         return columns.holders()[t];
     }
 
     /**
-     * Returns the clients that are not in the task's pool, sorted: its holders, and clients with another lag than the
-     * first of the others. All clients of the pool are equally far from the task's state. Not to be written to.
+     * Returns the task's columns, sorted: its holders, and the clients whose lag differs from that of the first other
+     * client. All clients left are the task's pool, and equally far from its state. Not to be written to.
      */
     public int[] columns(int t) {
         return columns.of()[t];
     }
 
-    /** Returns the sorted union of a task's columns and others; numbers below 0 are left out. Read-only. */
+    /** Returns the sorted union of a task's columns and {@code more}, without negative numbers. Read-only. */
     public int[] columnsAnd(int t, int... more) {
         return union(columns.of()[t], more);
     }
 
-    /** Returns the sorted union of sorted clients and others; numbers below 0 are left out. Read-only. */
+    /** Returns the sorted union of {@code sorted} and {@code more}, without negative numbers. Read-only. */
     public static int[] union(int[] sorted, int... more) {
         int[] all = sorted;
         for (int c : more) {
@@ -272,7 +272,7 @@ public final class Snapshot {
         return all;
     }
 
-    /** Returns the first clients that are not among the given sorted ones, at most {@code count}. */
+    /** Returns the first {@code count} clients that are not in {@code sorted}, or all if they are fewer. */
     public int[] firstOthers(int[] sorted, int count) {
         int[] others = new int[Math.min(count, clientCount() - sorted.length)];
         int found = 0;
@@ -286,7 +286,7 @@ public final class Snapshot {
         return others;
     }
 
-    /** Returns a client of the task's pool, or -1 if there is none. */
+    /** Returns the first client of the task's pool, or -1 if the pool is empty. */
     public int poolClient(int t) {
         return Columns.findOther(columns.of()[t], clientCount());
     }
@@ -296,7 +296,7 @@ public final class Snapshot {
         return clients.previousActive[c].get(t);
     }
 
-    /** Returns whether clients list the task as active, and this one does not: staying with any of them is no move. */
+    /** Returns whether the task would move to this client: it has owners, and the client is not one of them. */
     public boolean isMove(int t, int c) {
         return owners(t).length > 0 && !wasActive(t, c);
     }
@@ -311,32 +311,32 @@ public final class Snapshot {
         return clients.previousActive[c];
     }
 
-    /** Returns the other tasks that the client has a directory of. Not to be written to. */
+    /** Returns the other tasks of which the client has a directory. Not to be written to. */
     public BitSet previousStandby(int c) {
         return clients.previousStandby[c];
     }
 
-    /** Returns whether the client lists the task among its previous ones, so some of its state is on the disk. */
+    /** Returns whether the client lists the task as previously active or standby, so it has state of the task. */
     public boolean isHolder(int t, int c) {
         return clients.isHolder(t, c);
     }
 
-    /** {@link #RUNNING}, {@link #UNKNOWN}, {@link #NONE}, or offsets left to replay. */
+    /** Returns the offsets left to replay, {@link #RUNNING}, {@link #UNKNOWN} or {@link #NONE}. */
     public long lag(int t, int c) {
         return clients.lags.of(t, c);
     }
 
-    /** Returns the offsets in the task's changelogs as last seen, or -1 if not known. */
+    /** Returns the number of offsets in the task's changelogs as last seen, or -1 if unknown. */
     public long endOffset(int t) {
         return endOffsets[t];
     }
 
-    /** Returns whether any client's lag of any task is not known. */
+    /** Returns whether the lag of any task on any client is unknown. */
     public boolean hasUnknownLag() {
         return columns.isAnyLagUnknown();
     }
 
-    /** Returns how many standbys every logged task must have (R4). */
+    /** Returns the number of standbys that each logged task must have (R4). */
     public int standbysPerTask() {
         return Math.max(0, Math.min(configs.numStandbyReplicas(), clientCount() - 1));
     }

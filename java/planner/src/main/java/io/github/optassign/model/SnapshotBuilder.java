@@ -11,14 +11,14 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Puts a {@link Snapshot} together task by task and client by client, for callers without Kafka Streams' state. Tasks
- * and clients may come in any order.
+ * A builder of a {@link Snapshot}, for callers without Kafka Streams' state. Tasks and clients may be added in any
+ * order.
  *
- * <p>A client whose lag of a logged task is not said has to replay the whole changelog, and that is as long as its end
- * offset says; where no end offset is known, longer than any lag that is.
+ * <p>A client without a given lag of a logged task has to replay the whole changelog. The end offset is the length of
+ * the changelog; without an end offset the changelog counts as longer than any given lag.
  */
 public final class SnapshotBuilder {
-    /** Subtopologies are numbers, as text, mostly; others come behind them, by their text. */
+    /** By topology name, then by number; subtopologies that are no numbers follow, by their text. */
     private static final Comparator<String> SUBTOPOLOGY_ORDER = Comparator.comparing(SnapshotBuilder::topology)
             .thenComparingInt(SnapshotBuilder::number)
             .thenComparing(Comparator.naturalOrder());
@@ -34,20 +34,21 @@ public final class SnapshotBuilder {
     private record Task(
             String name, String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {}
 
-    /** Collects the facts of a group whose tasks' copies should differ in the values of these tags. */
+    /** Creates a builder of a group in which the copies of a task should differ in the values of these tags. */
     public SnapshotBuilder(GroupConfigs configs, List<String> tagKeys) {
         this.configs = configs;
         this.tagKeys = List.copyOf(new TreeSet<>(tagKeys));
     }
 
     /**
-     * Adds a task, whose name is subtopology, underscore, partition.
+     * Adds a task with the name {@code subtopology_partition}.
      *
      * @param subtopology a number or, of a named topology, {@code name__number}
-     * @param stateful whether it has a store
-     * @param logged whether it has a changelog, and so lags, standbys and warm-ups
-     * @param endOffset offsets in its changelogs, or -1 if not known
-     * @return its name
+     * @param stateful whether the task has a store
+     * @param logged whether the task has a changelog, and so lags, standbys and warm-ups
+     * @param endOffset the number of offsets in its changelogs, or -1 if unknown
+     * @return the name of the task
+     * @throws IllegalArgumentException if the task has been added before
      */
     public String addTask(String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {
         String name = subtopology + "_" + partition;
@@ -58,7 +59,7 @@ public final class SnapshotBuilder {
         return name;
     }
 
-    /** Adds a client; further facts may follow. */
+    /** Adds a client without tasks, and returns it so that tasks, lags and tags can be added. */
     public Client addClient(String name, int threads) {
         Client client = new Client(threads);
         if (clients.putIfAbsent(name, client) != null) {
@@ -67,7 +68,7 @@ public final class SnapshotBuilder {
         return client;
     }
 
-    /** Collects the facts of one client. Tasks that the group does not have are left out. */
+    /** A client under construction. {@link #build} ignores tasks that the group does not have. */
     public static final class Client {
         private final int threads;
         private long capacityUnits = Traits.UNITS;
@@ -81,25 +82,25 @@ public final class SnapshotBuilder {
             this.threads = Math.max(1, threads);
         }
 
-        /** Adds an active task that the client runs, with all of its state. */
+        /** Adds a previously active task that the client runs, with all of its state. */
         public Client runs(String task) {
             lags.put(task, Snapshot.RUNNING);
             return owns(task);
         }
 
-        /** Adds an active task; its lag, if reported, says how far the client has restored it. */
+        /** Adds a previously active task that the client may not have restored yet; {@link #lags} sets its lag. */
         public Client owns(String task) {
             active.add(task);
             return this;
         }
 
-        /** Adds a task whose directory is on the client's disk: a standby, a warm-up, or the rest of one. */
+        /** Adds a task of which the client has a directory: a standby, a warm-up, or what is left of a dropped copy. */
         public Client holds(String task) {
             held.add(task);
             return this;
         }
 
-        /** Sets the offsets of a task that the client has yet to replay; below 0 if not known. */
+        /** Sets the offsets of a task that the client has yet to replay; any negative number stands for unknown. */
         public Client lags(String task, long offsets) {
             lags.put(task, offsets < 0 ? Snapshot.UNKNOWN : offsets);
             return this;
@@ -124,7 +125,7 @@ public final class SnapshotBuilder {
         }
     }
 
-    /** Puts the snapshot together. */
+    /** Returns the snapshot of the tasks and clients added so far. */
     public Snapshot build() {
         Task[] sorted = tasks.values().stream().sorted(TASK_ORDER).toArray(Task[]::new);
         Map<String, Integer> index = new HashMap<>(sorted.length * 2);

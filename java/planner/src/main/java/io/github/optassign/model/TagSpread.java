@@ -3,8 +3,8 @@ package io.github.optassign.model;
 import java.util.stream.IntStream;
 
 /**
- * In how many values of the configured tags (zones, clusters) the copies of tasks differ:
- * {@code rack.aware.assignment.tags}, goal tag_spread (KIP-708).
+ * The spread of tasks' copies over the values of the configured tags, such as zones or clusters
+ * ({@code rack.aware.assignment.tags}, goal {@code tag_spread}, KIP-708).
  */
 public final class TagSpread {
     private final Snapshot snapshot;
@@ -15,19 +15,19 @@ public final class TagSpread {
         tags = snapshot.standbysPerTask() > 0 && isAnyTagVaried(snapshot) ? snapshot.tagCount() : 0;
     }
 
-    /** Returns whether clients differ in any tag; a tag of one value, such as the watcher's mark, places nothing. */
+    /** Returns whether clients differ in any tag; a tag of one value, such as the watcher's mark, is ignored. */
     private static boolean isAnyTagVaried(Snapshot snapshot) {
         return IntStream.range(0, snapshot.tagCount())
                 .anyMatch(k -> IntStream.range(1, snapshot.clientCount())
                         .anyMatch(c -> snapshot.tag(c, k) != snapshot.tag(0, k)));
     }
 
-    /** Returns whether there are tags in which copies can differ. */
+    /** Returns whether tasks have standbys and clients differ in any tag, so that copies can be spread. */
     public boolean matters() {
         return tags > 0;
     }
 
-    /** Returns whether all copies of each logged task differ in all tags. */
+    /** Returns whether all copies of each logged task have different values of each tag. */
     public boolean isComplete(Placement placement) {
         long copies = IntStream.range(0, snapshot.taskCount())
                 .filter(snapshot::isLogged)
@@ -36,7 +36,7 @@ public final class TagSpread {
         return countDistinctValues(placement) == tags * copies;
     }
 
-    /** Returns how many values the copies of all logged tasks have, summed over tasks and tags. */
+    /** Returns the number of distinct values that a logged task's copies have of a tag, summed over tasks and tags. */
     public long countDistinctValues(Placement placement) {
         return IntStream.range(0, tags > 0 ? snapshot.taskCount() : 0)
                 .filter(snapshot::isLogged)

@@ -5,22 +5,22 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * Per task and client the offsets left to replay, or {@link Snapshot#RUNNING}, {@link Snapshot#UNKNOWN},
- * {@link Snapshot#NONE} in place of them. Clients without state of a task mostly have one lag, the length of its
- * changelog, so this keeps one lag per task and the other lags by client: as many as there is state, and not as there
- * are pairs.
+ * The lags of each task on each client: offsets left to replay, {@link Snapshot#RUNNING}, {@link Snapshot#UNKNOWN} or
+ * {@link Snapshot#NONE}. Clients without state of a task mostly have the same lag, the length of its changelog. So each
+ * task has a common lag, and only other lags are kept by client. Memory grows with state, not with pairs of task and
+ * client.
  */
 public final class TaskLags {
     private final int clients;
     private final long[] common;
-    /** Per task the clients with lags of their own, sorted, and behind them room for more. */
+    /** Per task the clients with lags of their own, sorted, followed by spare capacity. */
     private final int[][] others;
-    /** The lags of these clients. */
+    /** The lags of the clients in {@link #others}. */
     private final long[][] lags;
-    /** Per task how many these are. */
+    /** Per task the number of its clients in {@link #others}. */
     private final int[] counts;
 
-    /** Creates lags that are alike for all clients: per task the lag of each client that gets no other. */
+    /** Creates lags in which all clients have the common lag of each task. */
     public TaskLags(long[] common, int clients) {
         this.clients = clients;
         this.common = common;
@@ -29,7 +29,7 @@ public final class TaskLags {
         counts = new int[common.length];
     }
 
-    /** Sets a lag of a client, maybe the common one. Clients of each task come in order; the last lag stays. */
+    /** Sets a client's lag. For each task, clients must be passed in ascending order; a repeated client is updated. */
     public void set(int t, int c, long lag) {
         int count = counts[t];
         boolean isThere = count > 0 && others[t][count - 1] == c;
@@ -49,7 +49,7 @@ public final class TaskLags {
         }
     }
 
-    /** Returns the lag of a client. */
+    /** Returns the lag of task t on client c. */
     public long of(int t, int c) {
         int place = find(t, c);
         return place < 0 ? common[t] : lags[t][place];
@@ -59,17 +59,17 @@ public final class TaskLags {
         return counts[t] == 0 ? -1 : Arrays.binarySearch(others[t], 0, counts[t], c);
     }
 
-    /** Returns the lag of each client that has no other. */
+    /** Returns the lag of all clients without a lag of their own. */
     long common(int t) {
         return common[t];
     }
 
-    /** Returns the clients with a lag of their own, sorted; it is mostly another than the common one. */
+    /** Returns the clients with a lag of their own, sorted; it may equal the common lag. */
     IntStream own(int t) {
         return counts[t] == 0 ? IntStream.empty() : Arrays.stream(others[t], 0, counts[t]);
     }
 
-    /** Returns whether the lag of any client is not known. */
+    /** Returns whether the lag of task t is unknown on any client. */
     boolean isAnyUnknown(int t) {
         for (int i = 0; i < counts[t]; i++) {
             if (lags[t][i] == Snapshot.UNKNOWN) {
@@ -79,7 +79,7 @@ public final class TaskLags {
         return common[t] == Snapshot.UNKNOWN && counts[t] < clients;
     }
 
-    /** Returns the greatest lag of some clients, or -1 if their lags are unknown. */
+    /** Returns the greatest number of offsets that a selected client lags, or -1 if no such number is known. */
     public long findGreatest(int t, IntPredicate isAmong) {
         long greatest = -1;
         for (int i = 0; i < counts[t]; i++) {

@@ -3,32 +3,32 @@ package io.github.optassign.model;
 import io.github.optassign.policy.OffloadPolicy;
 
 /**
- * Times in addition to the group: when a follow-up is due, and the price of a move until then.
+ * The time of a snapshot, and the settings for follow-ups and temporary offload.
  *
- * @param takenAtMs when the snapshot was taken, milliseconds since 1970, or -1 if not known
- * @param isByInterval whether the application wants each follow-up after {@code probing.rebalance.interval.ms}
- * @param prices of moves for offload
+ * @param takenAtMs the time of the snapshot, milliseconds since 1970, or -1 if unknown
+ * @param isByInterval whether each follow-up comes after {@code probing.rebalance.interval.ms}
+ * @param prices the prices of moves for offload
  */
 public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
-    /** Times are not known, so follow-ups come after the interval. */
+    /** An unknown time: follow-ups come after the probing interval, and no task is offloaded. */
     public static final Timing NONE = new Timing(-1, true, Prices.NO_OFFLOAD);
 
-    /** With the prices of an application that says nothing of them. */
+    /** Creates timing with the default prices. */
     public Timing(long takenAtMs, boolean isByInterval) {
         this(takenAtMs, isByInterval, Prices.DEFAULT);
     }
 
     /**
-     * How many seconds of one active task too many a move has to save that the plan does not need
+     * The prices of extra moves, which the plan does not need, in seconds for which one active too many stays
      * (docs/reference/rules.md, "Temporary offload").
      *
-     * @param stateless of a task without a store
-     * @param logged of a task with a changelog
+     * @param stateless the price for a task without a store
+     * @param logged the price for a task with a changelog
      */
     public record Prices(long stateless, long logged) {
-        /** At this price no task is offloaded. */
         public static final Prices DEFAULT = new Prices(OffloadPolicy.STATELESS_S, OffloadPolicy.LOGGED_S);
 
+        /** The prices at which no task is offloaded. */
         public static final Prices NO_OFFLOAD = new Prices(OffloadPolicy.OFF_S, OffloadPolicy.OFF_S);
     }
 }

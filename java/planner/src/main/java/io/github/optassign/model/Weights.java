@@ -4,25 +4,26 @@ import io.github.optassign.policy.InputPolicy;
 import java.util.Arrays;
 
 /**
- * The weights of tasks, if load and not the number of tasks is balanced (docs/reference/rules.md, "Balanced under
- * load").
+ * The weights of tasks, by which load is balanced instead of the number of tasks (docs/reference/rules.md, "Balanced
+ * under load").
  *
- * @param ofTask per task its weight relative to the others, above 0. Not to be written to
- * @param tolerance by which share the greatest load may be beyond the least that is possible
- * @param minGain by how much a plan has to lower the greatest load, in even spreads, to be worth its moves
+ * @param ofTask the relative weight of each task, above 0. Not to be written to
+ * @param tolerance the share by which the greatest load may exceed the least possible one
+ * @param minGain the least reduction of the greatest load, in even spreads, for which a plan is worth its moves
  */
 public record Weights(double[] ofTask, double tolerance, double minGain) {
 
-    /** Returns whether tasks weigh differently; otherwise numbers of tasks are balanced. */
+    /** Returns whether any two tasks have different weights. */
     public boolean differ() {
         return Arrays.stream(ofTask).distinct().limit(2).count() > 1;
     }
 
     /**
-     * Weights in multiples of the mean, with three digits: growth of all alike changes none.
+     * Returns the weights of tasks in multiples of the mean measurement, rounded to three digits. So growth of all
+     * tasks by the same factor changes no weight.
      *
-     * @param known per task its measurement; less than 0 if it has none and weighs the mean, 1
-     * @param fixed per task its given weight, which goes before measurements; 0 if none is given
+     * @param known the measurement of each task, or a negative number for a task without one, which weighs 1
+     * @param fixed the configured weight of each task, which overrides the measurement, or 0 if not configured
      */
     public static double[] relativeToMean(double[] known, double[] fixed) {
         double mean = Arrays.stream(known).filter(value -> value >= 0).average().orElse(0);

@@ -1,9 +1,9 @@
 /**
- * One rebalance and its answer in arrays, and their measures: how far clients are caught up, how far counts are from
- * balance, how much has to be restored.
+ * The data of one rebalance and its answer in arrays, and measures of them: ranks of clients, imbalance and restore
+ * work.
  *
- * <p>Tasks and clients are indices: in all arrays and parameters {@code t} is the index of a task, {@code c} that of a
- * client and {@code g} that of a subtopology. Nothing here decides anything, or knows a class of Kafka's, JSON or the
- * service.
+ * <p>Tasks and clients are denoted by indices. In all arrays and parameters {@code t} is the index of a task, {@code c}
+ * of a client, {@code g} of a subtopology and {@code k} of a configured tag. The package makes no decisions and depends
+ * on neither Kafka's classes nor JSON nor the service.
  */
 package io.github.optassign.model;
