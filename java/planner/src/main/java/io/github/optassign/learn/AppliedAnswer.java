@@ -65,8 +65,8 @@ public record AppliedAnswer(
      * Returns whether another leader has decided since, so that this is no longer the last answer. A process that lost
      * the lead and regained it remembers its old answer, and Kafka does not report the leader in between.
      *
-     * <p>Until another leader decides, a task is active on the client that this answer chose, on the client that had
-     * the task before, or on no client (between two passes). Any other owner proves that another leader has decided.
+     * <p>Until another leader decides, a task is active on its client in this answer, on its client before, or (between
+     * two passes) on no client. Any other owner proves that another leader has decided.
      */
     public boolean isSuperseded(Snapshot now) {
         return IntStream.range(0, now.clientCount())

@@ -50,8 +50,8 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Returns whether follow-ups come soon after copies are restored. This holds if they are not bound to the probing
-     * interval, and if a restore rate is known or the next look is due within {@link FollowupPolicy#SOON_MS}.
+     * Returns whether follow-ups come soon after copies are restored. They must not be bound to the probing interval,
+     * and a restore rate is known or the next look is due within {@link FollowupPolicy#SOON_MS}.
      */
     public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
         if (timing.isByInterval() || timing.takenAtMs() < 0) {
@@ -194,8 +194,9 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Returns the latest of the restore times {@code ends} by which a slot has been idle, on average, for at most the
-     * given share of that time or for {@link FollowupPolicy#REBALANCE_MS}. A slot is idle once its copy is restored.
+     * Returns the latest of the restore times {@code ends} by which slots have been idle for little time. On average
+     * that is at most the given share of the time, or {@link FollowupPolicy#REBALANCE_MS} if that is more. A slot is
+     * idle once its copy is restored.
      *
      * @param slots the restore times of the copies with a slot, ms
      */

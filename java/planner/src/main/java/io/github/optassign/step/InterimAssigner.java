@@ -177,8 +177,8 @@ public final class InterimAssigner extends PlanningStep {
     }
 
     /**
-     * Returns the client for the next standby, the first by {@link #compareStandby}. Clients with neither state nor a
-     * planned or previous copy of the task differ by load alone, so only the least loaded of them is compared.
+     * Returns the client for the next standby, the first by {@link #compareStandby}. Clients without state and without
+     * a planned or previous copy differ by load alone, so only the least loaded of them is compared.
      */
     private int findStandby(int t) {
         int[] known = snapshot.columnsAnd(t, plan.active()[t]);

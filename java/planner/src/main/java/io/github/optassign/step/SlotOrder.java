@@ -65,8 +65,8 @@ final class SlotOrder {
     }
 
     /**
-     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. If several remain, the
-     * client with the most left comes first, if that is an even share of all slots or no copy has a slot yet.
+     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. Of several, the client
+     * with the most {@code rest} comes first if that is an even share of the slots or no copy has a slot.
      *
      * @param rest per client the restore time of its copies that this order has given no slot
      */
