@@ -43,15 +43,16 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
 
     /**
      * Returns the mean of this measurement, taken in {@code busyMs}, and the known rate. A known rate that agrees
-     * counts for the rest of {@link FollowupPolicy#RATE_WINDOW_MS}; one that disagrees counts half.
+     * counts for the rest of {@link FollowupPolicy#RATE_WINDOW_MS}; one that disagrees counts no more than this one.
      */
     private Pace.Restored blend(Pace.Restored known, long busyMs) {
         if (known.evidence().compareTo(Evidence.ONCE) < 0) {
             return scaleDown(offsets, busyMs, Evidence.ONCE);
         }
         boolean isSteady = agreesWith(known, busyMs);
-        long keptMs =
-                isSteady ? Math.max(0, Math.min(known.ms(), FollowupPolicy.RATE_WINDOW_MS - busyMs)) : known.ms() / 2;
+        long keptMs = isSteady
+                ? Math.max(0, Math.min(known.ms(), FollowupPolicy.RATE_WINDOW_MS - busyMs))
+                : Math.min(known.ms() / 2, busyMs);
         long kept = multiply(known.offsets(), keptMs)
                 .divide(BigInteger.valueOf(Math.max(1, known.ms())))
                 .longValueExact();

@@ -18,8 +18,8 @@ import java.util.stream.IntStream;
  * The restore rates of clients, measured by the lags in two snapshots and the time between them
  * (docs/reference/rules.md, "The follow-up").
  *
- * <p>A rate is the mean of agreeing measurements over the last {@link FollowupPolicy#RATE_WINDOW_MS}. If a measurement
- * disagrees, earlier ones count half.
+ * <p>A rate is the mean of agreeing measurements over about {@link FollowupPolicy#RATE_WINDOW_MS}. A measurement that
+ * disagrees counts at least as much as those before it.
  *
  * <p>A member reports its lags when it joins the rebalance, up to a heartbeat before the assignment. So the time of its
  * restoring is known only within bounds. The fastest rate within these bounds is taken, because a follow-up that comes
@@ -51,7 +51,7 @@ public final class Rates {
         }
         before.clients().forEach((name, restored) -> {
             Integer c = snapshot.clientIndex(name);
-            if (c != null) {
+            if (c != null && restored.offsets() >= 0 && restored.ms() > 0) {
                 rates[c] = Measurement.scaleDown(restored.offsets(), restored.ms(), restored.evidence());
             }
         });

@@ -9,9 +9,9 @@ public enum Evidence {
     NONE,
     /** The client was caught up at each rebalance, so the rate is an estimate from a lower bound. */
     BOUND,
-    /** The rate was measured only once, or its last two measurements disagree. */
+    /** The rate was measured only once, or the last measurement differs from the mean before it. */
     ONCE,
-    /** The last two measurements agree. */
+    /** The last measurement agrees with the mean before it. */
     STEADY;
 
     /** Returns the constant with this name in lower case, or {@link #ONCE} if the name is unknown. */

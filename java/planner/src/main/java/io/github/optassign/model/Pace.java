@@ -12,7 +12,7 @@ import java.util.Map;
  * @param countedAtMs the time of the last answer that R11 counted, milliseconds since 1970, or -1 if none was
  */
 public record Pace(long takenAtMs, Map<String, Restored> clients, int looks, long countedAtMs) {
-    /** A client's restore rate: restored offsets and the milliseconds that these took, old ones with less weight. */
+    /** A client's restore rate: restored offsets and the milliseconds that these took, by agreeing measurements. */
     public record Restored(long offsets, long ms, Evidence evidence) {}
 
     /** Returns whether any client's rate has been measured. */

@@ -56,7 +56,7 @@ final class LoadPlanChooser extends PlanningStep {
                 && isBalanced(remembered, Math.max(level, reached))
                 && !hasAvoidableStandbyOnDraining(remembered)
                 && !RestoreWork.of(snapshot, ranks, remembered)
-                        .isWorthLeavingFor(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog());
+                        .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog());
         return isKept ? remembered : fresh;
     }
 

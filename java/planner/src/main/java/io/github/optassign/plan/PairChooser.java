@@ -61,7 +61,7 @@ final class PairChooser {
         for (int t = 0; t < chosen.length && rest != problem; t++) {
             for (int c : rest.fixed()[t]) {
                 boolean isKept = Arrays.binarySearch(problem.fixed()[t], c) < 0;
-                chosen[t] = isKept ? Snapshot.and(chosen[t], c) : chosen[t];
+                chosen[t] = isKept ? Snapshot.union(chosen[t], c) : chosen[t];
             }
         }
         return chosen;
@@ -107,7 +107,7 @@ final class PairChooser {
                     isDealt = false;
                     break;
                 }
-                for (int c : Snapshot.and(chosen[t], problem.fixed()[t])) {
+                for (int c : Snapshot.union(chosen[t], problem.fixed()[t])) {
                     together[c][best]++;
                 }
                 chosen[t] = Snapshot.union(chosen[t], best);
@@ -131,7 +131,7 @@ final class PairChooser {
         for (int c : open) {
             most = places[c] > most && mayDeal(t, c) ? places[c] : most;
         }
-        int[] others = Snapshot.and(chosen[t], problem.fixed()[t]);
+        int[] others = Snapshot.union(chosen[t], problem.fixed()[t]);
         boolean isAtOnce = others.length == 0 && problem.costs().isAtOnce(t);
         int best = -1;
         int least = 0;

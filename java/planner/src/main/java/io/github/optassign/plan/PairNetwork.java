@@ -198,7 +198,7 @@ final class PairNetwork {
         for (int c = 0; c < clients && usesPools(t); c++) {
             takers[g][c]++;
         }
-        for (int c : usesPools(t) ? Snapshot.and(problem.columns()[t], problem.fixed()[t]) : NONE) {
+        for (int c : usesPools(t) ? Snapshot.union(problem.columns()[t], problem.fixed()[t]) : NONE) {
             takers[g][c] -= isReachedByPool(t, c) ? 0 : 1;
         }
     }

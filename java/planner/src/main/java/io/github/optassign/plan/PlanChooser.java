@@ -58,7 +58,7 @@ public final class PlanChooser extends PlanningStep {
             return before;
         }
         Placement fresh = makeNewPlan();
-        if (mayRest && spread.reached(before) >= spread.reached(fresh)) {
+        if (mayRest && spread.countDistinctValues(before) >= spread.countDistinctValues(fresh)) {
             return before;
         }
         if (remembered != null && shouldKeepRemembered(fresh)) {
@@ -127,7 +127,7 @@ public final class PlanChooser extends PlanningStep {
         return isDone ? plan : findBetter(planner.planStandbys(planner.planActives()), plan);
     }
 
-    /** Returns the better plan: more zones; ties are broken by less imbalance, then by {@link PlanOrder}. */
+    /** Returns the better plan: more zones; ties are broken by less imbalance, then by {@link PlanQuality}. */
     private Placement findBetter(Placement first, Placement plan) {
         PlanQuality order = PlanQuality.of(snapshot, ranks, plan);
         PlanQuality ofFirst = PlanQuality.of(snapshot, ranks, first);
