@@ -76,7 +76,7 @@ def queue_warmups(
 
     The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
     draining client has a copy of; most state to lose if it is not kept (any, if follow-ups come in time, or all of it is soon
-    restored); actives before standbys; clients apart, since copies on one disk share its rate; the client that has most left to
+    restored); clients apart, since copies on one disk share its rate; actives before standbys; the client that has most left to
     restore, if that is more than its share, otherwise a copy that ends with the others; an active that offloads the client
     furthest above its share; least lag; least key.
 

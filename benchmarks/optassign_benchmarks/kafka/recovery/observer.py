@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -72,6 +73,7 @@ class Observer:
         def lasts() -> bool:
             nonlocal after, since
             self._group.assert_nothing_died()
+            assert self._thread.is_alive(), "the thread that samples has ended"
             for sample in self.samples[after:]:
                 after += 1
                 since = (sample.at if since is None else since) if is_reached(sample) else None
@@ -91,6 +93,7 @@ class Observer:
         while not self._closed.wait(_INTERVAL):
             instances = dict(self._group.instances)
             for each in instances.values():
-                each.ask_status()
+                with suppress(OSError):  # a process that is about to end has closed its input
+                    each.ask_status()
             self._closed.wait(_INTERVAL / 2)
             self.samples.append(Sample(time.time(), {name: each.last_status for name, each in instances.items()}))

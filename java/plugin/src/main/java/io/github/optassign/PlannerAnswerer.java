@@ -76,8 +76,8 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
     }
 
     /**
-     * Returns the time until input rates are known, ms; 0 if they are known or not used. Without a follow-up then, no
-     * task would move before the next rebalance.
+     * Returns the time until input rates are known, ms; 0 if they are known or not used. A follow-up is due then, since
+     * no task would move before the next rebalance otherwise.
      */
     private long findWaitForRates() {
         SentSnapshot sent = input.sent();

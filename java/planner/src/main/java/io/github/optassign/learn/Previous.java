@@ -77,7 +77,7 @@ public final class Previous {
 
     /**
      * Returns the remembered owner if it lists the task as active or no client does, or -1 if none is remembered
-     * either. If others list the task, returns the first of them that runs it, or else the first of them.
+     * either. If others list the task, returns the first client that runs it, or the first client.
      */
     private int findOwner(int t) {
         int[] owners = snapshot.owners(t);

@@ -35,7 +35,7 @@ public record Shares(long[] low, long[] high) {
     }
 
     /**
-     * Returns the shares for all actives. Of the counts between floor and ceiling only those nearest to the exact
+     * Returns the shares for all actives. Only the counts between floor and ceiling that are nearest to the exact
      * shares are allowed (docs/reference/rules.md, "Bounds of a share"). Otherwise one of two nearly equal clients
      * could have all tasks of both.
      */

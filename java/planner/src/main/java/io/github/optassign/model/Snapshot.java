@@ -40,7 +40,7 @@ public final class Snapshot {
      * @param names per client the text of its process id
      * @param threads per client the number of its threads, at least 1
      * @param previousActive per client the tasks that it lists as active
-     * @param previousStandby per client the other tasks of which it has a directory
+     * @param previousStandby per client the other tasks with a directory there
      * @param lags the offsets left to replay, by task and client
      */
     public record Clients(
@@ -311,7 +311,7 @@ public final class Snapshot {
         return clients.previousActive[c];
     }
 
-    /** Returns the other tasks of which the client has a directory. Not to be written to. */
+    /** Returns the other tasks with a directory on the client. Not to be written to. */
     public BitSet previousStandby(int c) {
         return clients.previousStandby[c];
     }

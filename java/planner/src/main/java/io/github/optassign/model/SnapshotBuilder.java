@@ -94,7 +94,7 @@ public final class SnapshotBuilder {
             return this;
         }
 
-        /** Adds a task of which the client has a directory: a standby, a warm-up, or what is left of a dropped copy. */
+        /** Adds a task with a directory on the client: a standby, a warm-up, or what is left of a dropped copy. */
         public Client holds(String task) {
             held.add(task);
             return this;

@@ -7,8 +7,8 @@
  * no client has its state. A <i>cold</i> task runs elsewhere until its planned active, which has no state, is restored.
  *
  * <p>Clients of a <i>kind</i> have the same tags and rack, and all drain or all do not. A task's <i>columns</i> may
- * differ in cost from others of their kind, which are its <i>pool</i>. Of <i>tied</i> clients, R3 to R5 give copies to
- * some. In <i>even spreads</i> all loads are 1 if weights are spread evenly; a <i>level</i> is a greatest load to keep
- * to.
+ * differ in cost from others of their kind, which are its <i>pool</i>. R3 to R5 give copies to some of the <i>tied</i>
+ * clients. In <i>even spreads</i> all loads are 1 if weights are spread evenly; a <i>level</i> is a greatest load to
+ * keep to.
  */
 package io.github.optassign.plan;

@@ -65,7 +65,7 @@ final class SlotOrder {
     }
 
     /**
-     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. Of several, the client
+     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. Among several, the client
      * with the most {@code rest} comes first if that is an even share of the slots or no copy has a slot.
      *
      * @param rest per client the restore time of its copies that this order has given no slot

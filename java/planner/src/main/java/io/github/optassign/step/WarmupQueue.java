@@ -30,7 +30,7 @@ import java.util.stream.Stream;
  *   <li>copies that are not caught up before caught-up copies, which need not restore;
  *   <li>copies that have made progress in the last {@link WarmupPolicy#PATIENCE} answers before stuck copies;
  *   <li>copies that the last answer warmed up;
- *   <li>copies of tasks of which a draining client has a copy;
+ *   <li>copies of tasks with a copy on a draining client;
  *   <li>copies with the most state at risk, which is state without a role that Kafka's clean-up would delete. If all
  *       state at risk is restored soon, criterion 6 goes before this one, and any amount counts alike;
  *   <li>clients in turn ({@link SlotOrder}); if turns are equal, copies with state at risk, then planned actives;

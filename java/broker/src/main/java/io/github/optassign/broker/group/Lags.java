@@ -134,7 +134,7 @@ public final class Lags {
         return endOffsets[t];
     }
 
-    /** Returns the lags of the tasks of which a process has state, offsets or {@link #UNKNOWN}. */
+    /** Returns the lags of the tasks with state on a process: offsets or {@link #UNKNOWN}. */
     public Map<Integer, Long> of(String process) {
         return lags.getOrDefault(process, Map.of());
     }
