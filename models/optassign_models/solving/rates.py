@@ -101,7 +101,7 @@ class ClientRates:
 
     @property
     def is_trusted(self) -> BoolArray:
-        """(C,) whether agreeing measurements of each client's rate took the whole window together."""
+        """(C,) whether each client's rate is steady and its mean takes in the whole window."""
         return (self.evidence == Evidence.STEADY) & (self.ms >= RATE_WINDOW_MS)
 
     def rates(self) -> IntArray | None:
