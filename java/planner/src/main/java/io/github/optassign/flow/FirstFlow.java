@@ -4,22 +4,26 @@ import java.util.Arrays;
 import java.util.Comparator;
 
 /**
- * A greedy heuristic for an initial flow. Units follow, at each node, the cheapest arc that has room, from supply to
- * demand. Flow is never taken back, so units without such a path stay at their node.
+ * A heuristic for an initial flow, by augmenting paths from supply to demand. Units first follow, at each node, the
+ * cheapest arc that has room. Later paths also take flow back, so that in the end all supply that has a route is sent
+ * (Ahuja, Magnanti, Orlin, Network Flows, ch. 6). Which flow is taken back does not depend on costs.
  */
 final class FirstFlow {
+    private final int[] source;
     private final int[] target;
     private final long[] capacity;
     private final long[] flow;
-    /** The arcs, sorted by source; arcs of one source are sorted by cost. */
+    /** For each node its outgoing arcs, sorted by cost, then the complement {@code ~arc} of its incoming arcs. */
     private final int[] order;
 
-    /** The index in {@link #order} of each node's first arc. */
+    /** The index in {@link #order} of each node's first outgoing arc. */
     private final int[] start;
+    /** The index in {@link #order} of each node's first incoming arc. */
+    private final int[] startOfIncoming;
     /** The index in {@link #order} of the arc that each node tries next. */
-    private final int[] next;
+    private int[] next;
     /** Whether each node is on the current path, or has no path to a demand. */
-    private final boolean[] isClosed;
+    private boolean[] isClosed;
 
     private final int[] path;
 
@@ -32,26 +36,30 @@ final class FirstFlow {
             long[] capacity,
             long[] flow,
             Comparator<Integer> cheapestFirst) {
+        this.source = source;
         this.target = target;
         this.capacity = capacity;
         this.flow = flow;
         start = new int[nodes + 1];
         for (int arc = 0; arc < arcs; arc++) {
             start[source[arc] + 1]++;
+            start[target[arc] + 1]++;
         }
         for (int node = 0; node < nodes; node++) {
             start[node + 1] += start[node];
         }
-        next = Arrays.copyOf(start, nodes);
-        order = new int[arcs];
+        order = new int[2 * arcs];
+        int[] end = Arrays.copyOf(start, nodes);
         for (int arc = 0; arc < arcs; arc++) {
-            order[next[source[arc]]++] = arc;
+            order[end[source[arc]]++] = arc;
+        }
+        startOfIncoming = end.clone();
+        for (int arc = 0; arc < arcs; arc++) {
+            order[end[target[arc]]++] = ~arc;
         }
         for (int node = 0; node < nodes; node++) {
-            next[node] = start[node];
-            sort(start[node], start[node + 1], cheapestFirst);
+            sort(start[node], startOfIncoming[node], cheapestFirst);
         }
-        isClosed = new boolean[nodes];
         path = new int[nodes + 1];
     }
 
@@ -69,54 +77,116 @@ final class FirstFlow {
         }
     }
 
-    /** Sends supply to demand; {@code missing} is each node's remaining supply (above 0) or demand (below 0). */
-    void send(long[] missing) {
-        for (int node = 0; node < missing.length; node++) {
-            while (missing[node] > 0 && send(node, missing)) {
-                // each call augments along one path
+    /**
+     * Sends supply to demand, until no supply has a route.
+     *
+     * @param missing each node's remaining supply (above 0) or demand (below 0)
+     * @param mostWork the greatest number of arcs to examine; beyond it, supply with a route may remain
+     * @return the number of examined arcs, at most
+     */
+    long send(long[] missing, long mostWork) {
+        long work = start[missing.length];
+        boolean isSent = sendInOneRound(missing, false);
+        for (; isSent && work < mostWork; work += start[missing.length]) {
+            isSent = sendInOneRound(missing, true);
+        }
+        return work;
+    }
+
+    /**
+     * Returns trees of nodes that can send a unit to the root of their tree, by arcs with room or by taking flow back.
+     * No node can send a unit to a tree with a root of a greater number.
+     */
+    Tree makeTree() {
+        int nodes = start.length - 1;
+        Tree tree = new Tree(nodes);
+        boolean[] isReached = new boolean[nodes];
+        int[] queue = new int[nodes];
+        for (int root = nodes - 1; root >= 0; root--) {
+            int length = 0;
+            if (!isReached[root]) {
+                isReached[root] = true;
+                queue[length++] = root;
+            }
+            for (int i = 0; i < length; i++) {
+                int node = queue[i];
+                for (int j = start[node]; j < start[node + 1]; j++) {
+                    int child = head(order[j]);
+                    if (!isReached[child] && room(~order[j]) > 0) {
+                        isReached[child] = true;
+                        tree.join(child, node, order[j] < 0 ? ~order[j] : order[j]);
+                        queue[length++] = child;
+                    }
+                }
             }
         }
+        return tree;
+    }
+
+    /** Augments along paths that try each arc once. Returns whether any supply was sent. */
+    private boolean sendInOneRound(long[] missing, boolean mayTakeBack) {
+        next = Arrays.copyOf(start, missing.length);
+        isClosed = new boolean[missing.length];
+        boolean isSent = false;
+        for (int node = 0; node < missing.length; node++) {
+            while (missing[node] > 0 && augment(node, missing, mayTakeBack)) {
+                isSent = true;
+            }
+        }
+        return isSent;
     }
 
     /** Augments the flow along one path from a node. Returns false if the node has no path to a demand. */
-    private boolean send(int from, long[] missing) {
+    private boolean augment(int from, long[] missing, boolean mayTakeBack) {
         int length = 0;
         int node = from;
         isClosed[from] = true;
         while (missing[node] >= 0) {
-            int arc = findArc(node);
-            if (arc >= 0) {
-                path[length++] = arc;
-                node = target[arc];
+            int i = findNext(node, mayTakeBack);
+            if (i >= 0) {
+                path[length++] = order[i];
+                node = head(order[i]);
                 isClosed[node] = true;
             } else if (length == 0) {
                 return false;
             } else {
                 length--;
-                node = length == 0 ? from : target[path[length - 1]];
+                node = length == 0 ? from : head(path[length - 1]);
             }
         }
         long units = Math.min(missing[from], -missing[node]);
         for (int i = 0; i < length; i++) {
-            units = Math.min(units, capacity[path[i]] - flow[path[i]]);
+            units = Math.min(units, room(path[i]));
         }
         missing[from] -= units;
         missing[node] += units;
         isClosed[from] = false;
         for (int i = 0; i < length; i++) {
-            flow[path[i]] += units;
-            isClosed[target[path[i]]] = false;
+            flow[path[i] < 0 ? ~path[i] : path[i]] += path[i] < 0 ? -units : units;
+            isClosed[head(path[i])] = false;
         }
         return true;
     }
 
-    private int findArc(int node) {
-        for (; next[node] < start[node + 1]; next[node]++) {
+    /** Returns the index of a node's next arc that has room and leads to a node that is not closed; -1 if none does. */
+    private int findNext(int node, boolean mayTakeBack) {
+        int end = mayTakeBack ? start[node + 1] : startOfIncoming[node];
+        for (; next[node] < end; next[node]++) {
             int arc = order[next[node]];
-            if (flow[arc] < capacity[arc] && !isClosed[target[arc]]) {
-                return arc;
+            if (room(arc) > 0 && !isClosed[head(arc)]) {
+                return next[node];
             }
         }
         return -1;
+    }
+
+    /** Returns the node that an arc, or the complement of an arc, leads to. */
+    private int head(int arc) {
+        return arc < 0 ? source[~arc] : target[arc];
+    }
+
+    /** Returns the flow that an arc can still take; for the complement of an arc, the flow that can be taken back. */
+    private long room(int arc) {
+        return arc < 0 ? flow[~arc] : capacity[arc] - flow[arc];
     }
 }

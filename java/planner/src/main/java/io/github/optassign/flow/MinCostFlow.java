@@ -23,9 +23,6 @@ public final class MinCostFlow {
 
     private static final byte AT_LOWER = 1;
     private static final byte AT_UPPER = -1;
-    /** The objective of artificial arcs, minimised before all others: the supply without a route. */
-    private static final int FEASIBILITY = -1;
-
     private int nodes;
     private int arcs;
     private long[] supply = new long[16];
@@ -45,7 +42,9 @@ public final class MinCostFlow {
     /** The flow of each arc above its lower bound. */
     private long[] flow = new long[64];
 
+    /** How each arc may enter the tree: {@link #AT_LOWER}, {@link #AT_UPPER} or {@link #CANNOT_ENTER}. */
     private byte[] state;
+
     private Tree tree;
     private long[] potential;
     private int nextArc;
@@ -115,35 +114,52 @@ public final class MinCostFlow {
      * @return whether the flow routes the whole supply; if not, no flow does or {@code mostWork} was reached
      */
     public boolean solve(long mostWork) {
-        buildTree();
-        boolean isOptimal = minimise(FEASIBILITY, mostWork);
-        boolean isRouted = isRouted();
-        for (int next = 0; next < objectives && isOptimal && isRouted; next++) {
+        long[] missing = Arrays.copyOf(supply, nodes);
+        for (int arc = 0; arc < arcs; arc++) {
+            missing[source[arc]] -= low[arc];
+            missing[target[arc]] += low[arc];
+        }
+        Arrays.fill(flow, 0, arcs, 0);
+        FirstFlow first = new FirstFlow(nodes, arcs, source, target, capacity, flow, this::compare);
+        work += first.send(missing, mostWork);
+        if (Arrays.stream(missing).anyMatch(units -> units != 0)) {
+            return false;
+        }
+        takeTree(first.makeTree());
+        boolean isOptimal = true;
+        for (int next = 0; next < objectives && isOptimal; next++) {
             isOptimal = minimise(next, mostWork);
         }
-        return isRouted;
-    }
-
-    private boolean isRouted() {
-        return Arrays.stream(flow, arcs, arcs + nodes).noneMatch(units -> units > 0);
+        return true;
     }
 
     /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} was reached before. */
     private boolean minimise(int itsObjective, long mostWork) {
-        current = itsObjective;
-        for (int node = tree.firstChild[nodes]; node != NONE; node = tree.nextSibling[node]) {
-            update(node);
-        }
+        updatePotentials(itsObjective);
         int entering = findEntering();
         while (entering != NONE && work < mostWork) {
             pivot(entering);
             entering = findEntering();
         }
-        for (int arc = 0; arc < arcs + nodes; arc++) {
-            boolean isKept = itsObjective == FEASIBILITY && arc >= arcs;
-            state[arc] = isKept || reducedCost(arc) != 0 ? CANNOT_ENTER : state[arc];
+        for (int arc = 0; arc < arcs; arc++) {
+            state[arc] = reducedCost(arc) != 0 ? CANNOT_ENTER : state[arc];
         }
         return entering == NONE;
+    }
+
+    /** Makes an objective the current one, and computes the potentials of all nodes for it. */
+    private void updatePotentials(int itsObjective) {
+        current = itsObjective;
+        for (int root = 0; root < nodes; root++) {
+            for (int node = tree.parent[root] < 0 ? root : NONE; node != NONE; node = tree.findNext(node, root)) {
+                int arc = tree.arc[node];
+                if (node != root) {
+                    potential[node] =
+                            potential[tree.parent[node]] + (source[arc] == node ? -costNow(arc) : costNow(arc));
+                }
+            }
+        }
+        work += nodes;
     }
 
     private long costNow(int arc) {
@@ -152,39 +168,6 @@ public final class MinCostFlow {
 
     private long reducedCost(int arc) {
         return costNow(arc) + potential[source[arc]] - potential[target[arc]];
-    }
-
-    /** Creates the initial tree. Artificial arcs between the root and nodes carry the supply that has no route. */
-    private void buildTree() {
-        int root = nodes;
-        if (source.length < arcs + nodes) {
-            grow(arcs + nodes);
-        }
-        long[] missing = supply.clone();
-        for (int arc = 0; arc < arcs; arc++) {
-            missing[source[arc]] -= low[arc];
-            missing[target[arc]] += low[arc];
-        }
-        state = new byte[arcs + nodes];
-        Arrays.fill(flow, 0, arcs, 0);
-        tree = new Tree(nodes + 1);
-        potential = new long[nodes + 1];
-        for (int node = 0; node < nodes; node++) {
-            tree.attach(node, root, arcs + node);
-        }
-        new FirstFlow(nodes, arcs, source, target, capacity, flow, this::compare).send(missing);
-        takeOver(missing);
-        for (int node = 0; node < nodes; node++) {
-            int arc = arcs + node;
-            boolean hasSupply = missing[node] >= 0;
-            source[arc] = hasSupply ? node : root;
-            target[arc] = hasSupply ? root : node;
-            capacity[arc] = Long.MAX_VALUE;
-            low[arc] = 0;
-            flow[arc] = Math.abs(missing[node]);
-            objective[arc] = FEASIBILITY;
-            cost[arc] = hasSupply ? 0 : 1;
-        }
     }
 
     /** Compares the costs of two arcs lexicographically, by objective. */
@@ -197,42 +180,26 @@ public final class MinCostFlow {
     }
 
     /**
-     * Takes partial arcs, whose flow is between their bounds, into the tree if one of their nodes has no other partial
-     * arc. Empties the other partial arcs, so that each arc outside the tree is at one of its bounds.
+     * Starts from a basis. An arc between two of its trees never enters, as no cycle with room in one direction has it.
+     * Where another arc has a flow between its bounds, changes the flow along the cycle that the arc closes.
      */
-    private void takeOver(long[] missing) {
-        int[] partial = new int[nodes];
+    private void takeTree(Tree basis) {
+        tree = basis;
+        potential = new long[nodes];
+        state = new byte[arcs];
+        updatePotentials(0);
         for (int arc = 0; arc < arcs; arc++) {
-            int more = isPartial(arc) ? 1 : 0;
-            partial[source[arc]] += more;
-            partial[target[arc]] += more;
-        }
-        for (int arc = 0; arc < arcs; arc++) {
-            state[arc] = flow[arc] > 0 && flow[arc] == capacity[arc] ? AT_UPPER : AT_LOWER;
-            if (isPartial(arc)) {
-                int from = source[arc];
-                int to = target[arc];
-                if (partial[from] == 1 && missing[from] == 0) {
-                    takeIn(arc, from, to);
-                } else if (partial[to] == 1 && missing[to] == 0) {
-                    takeIn(arc, to, from);
-                } else {
-                    missing[from] += flow[arc];
-                    missing[to] -= flow[arc];
-                    flow[arc] = 0;
+            int from = source[arc];
+            int to = target[arc];
+            boolean isInTree = tree.arc[from] == arc || tree.arc[to] == arc;
+            if (!isInTree && tree.findRoot(from) == tree.findRoot(to)) {
+                boolean isBetween = flow[arc] > 0 && flow[arc] < capacity[arc];
+                state[arc] = flow[arc] > 0 && (!isBetween || reducedCost(arc) > 0) ? AT_UPPER : AT_LOWER;
+                if (isBetween) {
+                    pivot(arc);
                 }
             }
         }
-    }
-
-    private boolean isPartial(int arc) {
-        return flow[arc] > 0 && flow[arc] < capacity[arc];
-    }
-
-    private void takeIn(int arc, int node, int to) {
-        state[arc] = CANNOT_ENTER;
-        tree.detach(node);
-        tree.attach(node, to, arc);
     }
 
     /** Returns the arc that violates optimality most in the first block with a violating arc; -1 if optimal. */
@@ -269,7 +236,7 @@ public final class MinCostFlow {
         int join = tree.findJoin(first, second);
         int[] parent = tree.parent;
         int[] treeArc = tree.arc;
-        long delta = capacity[entering];
+        long delta = isForward ? capacity[entering] - flow[entering] : flow[entering];
         int leaving = NONE; // the node below the leaving arc
         boolean isBelowFirst = false;
         for (int node = first; node != join; node = parent[node]) {
@@ -309,18 +276,22 @@ public final class MinCostFlow {
         state[leavingArc] = flow[leavingArc] == 0 ? AT_LOWER : AT_UPPER;
         state[entering] = CANNOT_ENTER;
         int top = isBelowFirst ? first : second;
-        tree.hang(leaving, top, isBelowFirst ? second : first, entering);
-        update(top);
+        int other = isBelowFirst ? second : first;
+        long change = top == source[entering] ? -reducedCost(entering) : reducedCost(entering);
+        tree.cut(leaving);
+        int root = tree.findRoot(other);
+        if (tree.size[leaving] <= tree.size[root]) {
+            shiftPotentials(leaving, change);
+        } else {
+            shiftPotentials(root, -change);
+        }
+        tree.join(top, other, entering);
     }
 
-    /** Updates the potentials and depths of the subtree below and including {@code top}. */
-    private void update(int top) {
-        for (int node = top; node != NONE; node = tree.findNext(node, top)) {
-            work++;
-            int arc = tree.arc[node];
-            int parent = tree.parent[node];
-            potential[node] = potential[parent] + (source[arc] == node ? -costNow(arc) : costNow(arc));
-            tree.depth[node] = tree.depth[parent] + 1;
+    private void shiftPotentials(int root, long change) {
+        for (int node = root; node != NONE; node = tree.findNext(node, root)) {
+            potential[node] += change;
         }
+        work += tree.size[root];
     }
 }

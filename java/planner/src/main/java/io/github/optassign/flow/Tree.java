@@ -2,36 +2,95 @@ package io.github.optassign.flow;
 
 import java.util.Arrays;
 
-/** A rooted spanning tree: each node but the root has an arc to its parent. The last node is the root. */
+/** A forest of rooted trees: each node but the roots has an arc to its parent. At first each node is a root. */
 final class Tree {
     private static final int NONE = -1;
 
-    /** The parent of each node; -1 for the root. */
+    /** The parent of each node; -1 for a root. */
     final int[] parent;
-    /** The arc between each node and its parent; -1 for the root. */
+    /** The arc between each node and its parent; -1 for a root. */
     final int[] arc;
+    /** The number of nodes of the subtree below and including each node. */
+    final int[] size;
 
-    final int[] depth;
     /** The first child of each node; -1 for a leaf. */
-    final int[] firstChild;
+    private final int[] firstChild;
     /** The next node with the same parent; -1 for the last child. */
-    final int[] nextSibling;
+    private final int[] nextSibling;
 
     private final int[] previousSibling;
 
     Tree(int nodes) {
         parent = new int[nodes];
         arc = new int[nodes];
-        depth = new int[nodes];
+        size = new int[nodes];
         firstChild = new int[nodes];
         nextSibling = new int[nodes];
         previousSibling = new int[nodes];
+        Arrays.fill(parent, NONE);
+        Arrays.fill(arc, NONE);
+        Arrays.fill(size, 1);
         Arrays.fill(firstChild, NONE);
-        parent[nodes - 1] = NONE;
-        arc[nodes - 1] = NONE;
     }
 
-    void attach(int node, int to, int itsArc) {
+    /** Returns the root of a node's tree. */
+    int findRoot(int node) {
+        int root = node;
+        while (parent[root] != NONE) {
+            root = parent[root];
+        }
+        return root;
+    }
+
+    /** Returns the lowest common ancestor of two nodes of one tree; a node counts among its ancestors. */
+    int findJoin(int first, int second) {
+        int one = first;
+        int other = second;
+        while (one != other) {
+            if (size[one] <= size[other]) {
+                one = parent[one];
+            } else {
+                other = parent[other];
+            }
+        }
+        return one;
+    }
+
+    /** Removes the arc between a node and its parent, so that the node's subtree is a tree. */
+    void cut(int node) {
+        for (int above = parent[node]; above != NONE; above = parent[above]) {
+            size[above] -= size[node];
+        }
+        detach(node);
+    }
+
+    /** Joins the tree of {@code top}, which becomes its root, to another tree, by an arc to {@code to}. */
+    void join(int top, int to, int joiningArc) {
+        int total = size[findRoot(top)];
+        int node = top;
+        int above = to;
+        int arcAbove = joiningArc;
+        int left = total;
+        while (node != NONE) {
+            int oldParent = parent[node];
+            int oldArc = arc[node];
+            int oldSize = size[node];
+            if (oldParent != NONE) {
+                detach(node);
+            }
+            attach(node, above, arcAbove);
+            size[node] = left;
+            left = total - oldSize;
+            above = node;
+            arcAbove = oldArc;
+            node = oldParent;
+        }
+        for (node = to; node != NONE; node = parent[node]) {
+            size[node] += total;
+        }
+    }
+
+    private void attach(int node, int to, int itsArc) {
         int first = firstChild[to];
         arc[node] = itsArc;
         parent[node] = to;
@@ -43,7 +102,7 @@ final class Tree {
         }
     }
 
-    void detach(int node) {
+    private void detach(int node) {
         int before = previousSibling[node];
         int after = nextSibling[node];
         if (before == NONE) {
@@ -54,50 +113,19 @@ final class Tree {
         if (after != NONE) {
             previousSibling[after] = before;
         }
+        parent[node] = NONE;
+        arc[node] = NONE;
     }
 
-    /** Returns the lowest common ancestor of two nodes; a node counts among its ancestors. */
-    int findJoin(int first, int second) {
-        int one = first;
-        int other = second;
-        while (one != other) {
-            if (depth[one] >= depth[other]) {
-                one = parent[one];
-            } else {
-                other = parent[other];
-            }
-        }
-        return one;
-    }
-
-    /** Moves the subtree of {@code cut} below {@code to}, rerooted at {@code top}, which {@code newArc} connects. */
-    void hang(int cut, int top, int to, int newArc) {
-        int node = top;
-        int above = to;
-        int arcAbove = newArc;
-        while (true) {
-            int oldParent = parent[node];
-            int oldArc = arc[node];
-            detach(node);
-            attach(node, above, arcAbove);
-            if (node == cut) {
-                return;
-            }
-            above = node;
-            arcAbove = oldArc;
-            node = oldParent;
-        }
-    }
-
-    /** Returns the next node in depth-first order within the subtree of {@code top}; -1 after the last node. */
-    int findNext(int node, int top) {
+    /** Returns the next node in depth-first order of the tree with this root; -1 after the last node. */
+    int findNext(int node, int root) {
         if (firstChild[node] != NONE) {
             return firstChild[node];
         }
         int last = node;
-        while (last != top && nextSibling[last] == NONE) {
+        while (last != root && nextSibling[last] == NONE) {
             last = parent[last];
         }
-        return last == top ? NONE : nextSibling[last];
+        return last == root ? NONE : nextSibling[last];
     }
 }
