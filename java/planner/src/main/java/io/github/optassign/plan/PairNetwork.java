@@ -67,7 +67,7 @@ final class PairNetwork {
         clients = snapshot.clientCount();
         int tasks = snapshot.taskCount();
         int subtopologies = snapshot.subtopologyCount();
-        values = new TagValues(snapshot, problem, kinds, flow, isSoft);
+        values = new TagValues(snapshot, problem, kinds, flow);
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
         columns = new int[tasks][];
         toColumns = new int[tasks][];

@@ -24,8 +24,6 @@ final class TagValues {
     private final MinCostFlow flow;
     /** Whether clients of a task should differ in values of tags. */
     final boolean tagsMatter;
-    /** Whether arcs may require new values in place of rewards: one tag, strict bounds and no draining client. */
-    private final boolean mayRequireNew;
     /** The next node on a path, by the present node and the value of the next tag. */
     private final Map<Long, Integer> nodes = new HashMap<>();
     /** The arcs with a reward for a unit. */
@@ -33,15 +31,13 @@ final class TagValues {
     /** An upper bound of the rewards that a flow can earn. */
     private long mostRewards;
 
-    /** Creates the part of a network, without nodes so far; its bounds are {@link Bounds soft} or strict. */
-    TagValues(Snapshot snapshot, PairProblem problem, ClientKinds kinds, MinCostFlow flow, boolean isSoft) {
+    /** Creates the part of a network, without nodes so far. */
+    TagValues(Snapshot snapshot, PairProblem problem, ClientKinds kinds, MinCostFlow flow) {
         this.snapshot = snapshot;
         this.problem = problem;
         this.kinds = kinds;
         this.flow = flow;
         tagsMatter = tagsMatter(problem, kinds);
-        boolean isAnyDraining = IntStream.range(0, snapshot.clientCount()).anyMatch(snapshot::isDraining);
-        mayRequireNew = tagsMatter && !isSoft && kinds.tags().size() == 1 && !isAnyDraining;
     }
 
     /** Returns whether clients of a task should differ in values of tags. */
@@ -58,7 +54,7 @@ final class TagValues {
 
     /** Adds the greatest number of rewards that a task can earn to the bound of {@link #hasMostRewards}. */
     void addExpected(int t) {
-        mostRewards += tagsMatter && !isNewRequired(t) ? countMostNew(t) : 0;
+        mostRewards += tagsMatter ? countMostNew(t) : 0;
     }
 
     /** Returns the end of a path from {@code node} by a client's values of tags, for units of {@code tasks} tasks. */
@@ -69,13 +65,10 @@ final class TagValues {
             int value = snapshot.tag(c, tag);
             from = nodes.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
                 int next = flow.addNode(0);
-                boolean isNew = isNew(t, tag, value);
-                boolean isNewRequired = isNewRequired(t);
-                if (isNew && !isNewRequired) {
+                if (isNew(t, tag, value)) {
                     rewards.add(flow.addArc(before, next, 0, tasks, Bounds.TAGS, -1));
                 }
-                long others = isNewRequired ? (isNew ? tasks : 0) : (long) tasks * problem.need()[t];
-                flow.addArc(before, next, 0, others, 0);
+                flow.addArc(before, next, 0, (long) tasks * problem.need()[t], 0);
                 return next;
             });
         }
@@ -89,11 +82,6 @@ final class TagValues {
             byValues = byValues.thenComparingInt(kind -> snapshot.tag(kinds.clients()[kind][0], tag));
         }
         return IntStream.range(0, kinds.kindCount()).boxed().sorted(byValues).toList();
-    }
-
-    /** Returns whether each unit of a task must go to a new value of its own, since there are enough new values. */
-    private boolean isNewRequired(int t) {
-        return mayRequireNew && countMostNew(t) == problem.need()[t];
     }
 
     /** Returns the greatest number of new values that the clients of a task can have, summed over tags. */
