@@ -178,7 +178,7 @@ public final class CopyPlanner extends PlanningStep {
         Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);
         List<PairProblem.Scope> scopes = List.of(new PairProblem.Scope(bounds, g -> true));
         Shares[] cells = Shares.ofEach(logged, copiesPerTask, snapshot);
-        PairProblem.Costs costs = new CopyCosts(withActives);
+        PairProblem.Costs costs = (t, c) -> costOfCopy(t, c, withActives);
         return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, new TagSpread(snapshot)));
     }
 
@@ -210,7 +210,7 @@ public final class CopyPlanner extends PlanningStep {
     /** Returns the cost of an active on any client: restore work, the cost of a move, and reads across racks. */
     private long costAnywhere(int t, int c) {
         int crossings = Math.min(MOST_CROSSINGS, traffic.crossingsOfActive(t, c));
-        return restoreCosts.of(t, c) + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
+        return restoreCosts.ofActive(t, c) + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
     /** Returns the cost of making a copy the active: a move, and the reads across racks that standbys do not do. */
@@ -223,22 +223,11 @@ public final class CopyPlanner extends PlanningStep {
         return cost + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
-    /** Costs of copies: restore work; ties are broken by copies not caught up, then by moves and reads across racks. */
-    private final class CopyCosts extends RestoreCosts {
-        private final boolean withActives;
-
-        CopyCosts(boolean withActives) {
-            super(snapshot, ranks);
-            this.withActives = withActives;
-        }
-
-        @Override
-        public long of(int t, int c) {
-            int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
-            boolean stays = previous.owner(t) == c;
-            int move =
-                    stays ? 0 : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : MOVES;
-            return super.of(t, c) + move + CROSSING * Math.min(MOST_CROSSINGS / 2, crossings);
-        }
+    /** Returns the cost of a copy: restore work; ties are broken by moves, then by reads across racks. */
+    private long costOfCopy(int t, int c, boolean withActives) {
+        int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
+        boolean stays = previous.owner(t) == c;
+        int move = stays ? 0 : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : MOVES;
+        return restoreCosts.ofCopy(t, c) + move + CROSSING * Math.min(MOST_CROSSINGS / 2, crossings);
     }
 }

@@ -95,20 +95,15 @@ final class KeptPairs {
                 .boxed()
                 .flatMap(t -> {
                     int other = snapshot.poolClient(t);
-                    long without = other < 0 ? 0 : findFullCost(t, other);
+                    long without = other < 0 ? 0 : problem.costs().of(t, other);
                     return Arrays.stream(problem.columns()[t])
                             .filter(c -> Arrays.binarySearch(problem.fixed()[t], c) < 0)
-                            .mapToObj(c -> new Saving(t, c, without - findFullCost(t, c)))
+                            .mapToObj(c ->
+                                    new Saving(t, c, without - problem.costs().of(t, c)))
                             .filter(saving -> saving.saved > 0);
                 })
                 .sorted(Comparator.comparingLong((Saving saving) -> -saving.saved))
                 .toArray(Saving[]::new);
-    }
-
-    /** Returns the cost of a pair, with the surcharge if the client is tied. */
-    private long findFullCost(int t, int c) {
-        long cost = problem.costs().of(t, c);
-        return problem.costs().isTied(t, c) ? cost + problem.costs().surcharge(t, c) : cost;
     }
 
     private boolean hasRoom(int t, int c) {

@@ -15,8 +15,7 @@ import java.util.stream.IntStream;
  *
  * <p>Units go from a task to a cell, which is a subtopology on a client, through the client's scopes, innermost first,
  * to a sink. The clients of one kind that are no columns of a task cost the same, so their units go through a pool.
- * Each subtopology has a pool for each kind. Units to tied clients pass a gate, at a surcharge beyond the quota.
- * {@link TagValues} makes the clients of a task differ in values of tags.
+ * Each subtopology has a pool for each kind. {@link TagValues} makes the clients of a task differ in values of tags.
  */
 final class PairNetwork {
     private static final int[] NONE = {};
@@ -188,7 +187,7 @@ final class PairNetwork {
         int count = 0;
         for (int c : some) {
             int other = findPoolClient(t, kinds.ofClient()[c]);
-            boolean isLikeOther = other >= 0 && cost(t, c) == cost(t, other) && isTied(t, c) == isTied(t, other);
+            boolean isLikeOther = other >= 0 && cost(t, c) == cost(t, other);
             if (!isLikeOther && costIfAllowed(t, c) < PairProblem.NEVER) {
                 found[count++] = c;
                 listed[g][c]++;
@@ -203,16 +202,9 @@ final class PairNetwork {
         }
     }
 
-    /** Returns whether a client is tied and the quota matters: it is below the task's need, and tags do not decide. */
-    private boolean isTied(int t, int c) {
-        return !values.tagsMatter
-                && problem.costs().isTied(t, c)
-                && problem.costs().tiedQuota(t, problem.fixed()[t]) < problem.need()[t];
-    }
-
     /** Returns a key that is equal for interchangeable tasks, whose costs differ by a constant. */
     private List<Long> describe(int t) {
-        if (columns[t].length > 0 || !usesPools(t) || findTied(t) >= 0) {
+        if (columns[t].length > 0 || !usesPools(t)) {
             return List.of((long) t);
         }
         List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) problem.need()[t]));
@@ -232,11 +224,10 @@ final class PairNetwork {
         int g = snapshot.subtopology(t);
         int need = problem.need()[t];
         int node = flow.addNode((long) need * tasks.size());
-        int gate = addGate(t, node);
         toColumns[t] = new int[columns[t].length];
         for (int i = 0; i < columns[t].length; i++) {
             int c = columns[t][i];
-            int from = values.addPath(t, isTied(t, c) ? gate : node, c, 1);
+            int from = values.addPath(t, node, c, 1);
             boolean isCrowdingCost = Arrays.binarySearch(problem.columns()[t], c) < 0
                     && problem.costs().isAtOnce(t);
             long cost = cost(t, c) + (isCrowdingCost ? problem.costs().crowding(c) : 0);
@@ -248,7 +239,7 @@ final class PairNetwork {
             int other = findPoolClient(t, kind);
             toPool[kind] = -1;
             if (other >= 0) {
-                int from = values.addPath(t, isTied(t, other) ? gate : node, other, tasks.size());
+                int from = values.addPath(t, node, other, tasks.size());
                 long most = (long) tasks.size() * Math.min(need, countNotFixed(t, kind));
                 toPool[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
             }
@@ -285,28 +276,6 @@ final class PairNetwork {
                 pooled[group.tasks.get(next++ % group.tasks.size())][kind]++;
             }
         }
-    }
-
-    /** Adds and returns the gate of a task; returns the task's own {@code node} if it has no tied clients. */
-    private int addGate(int t, int node) {
-        int tied = findTied(t);
-        if (tied < 0) {
-            return node;
-        }
-        int gate = flow.addNode(0);
-        flow.addArc(node, gate, 0, problem.costs().tiedQuota(t, problem.fixed()[t]), 0);
-        flow.addArc(
-                node, gate, 0, problem.need()[t], Bounds.COSTS, problem.costs().surcharge(t, tied));
-        return gate;
-    }
-
-    /** Returns a tied client that the task may get, or -1 if there is none. */
-    private int findTied(int t) {
-        IntStream others = IntStream.range(0, kinds.kindCount()).map(kind -> findPoolClient(t, kind));
-        return IntStream.concat(Arrays.stream(columns[t]), others)
-                .filter(c -> c >= 0 && isTied(t, c))
-                .findFirst()
-                .orElse(-1);
     }
 
     private void addCells() {

@@ -45,25 +45,10 @@ record PairProblem(
         return new PairProblem(newNeed, columns, mayPool, newFixed, costs, cells, scopes, spread);
     }
 
-    /** The costs of pairs. A task gets {@link #tiedQuota} tied clients without a {@link #surcharge}. */
+    /** The costs of pairs. */
     interface Costs {
         /** Returns the cost of a pair, below 2<sup>40</sup>, or {@link #NEVER} if it may not be chosen. */
         long of(int t, int c);
-
-        /** Returns whether the client is among the task's tied clients. */
-        default boolean isTied(int t, int c) {
-            return false;
-        }
-
-        /** Returns how many tied clients a task gets without a surcharge, in addition to its fixed clients. */
-        default int tiedQuota(int t, int[] fixed) {
-            return Integer.MAX_VALUE;
-        }
-
-        /** Returns the extra cost of a tied client beyond the quota; all tied clients of a task have the same. */
-        default long surcharge(int t, int c) {
-            return 0;
-        }
 
         /** Returns how crowded a client is now, from 0 to {@link #MOST_CROWDED}; it breaks ties between clients. */
         default int crowding(int c) {
