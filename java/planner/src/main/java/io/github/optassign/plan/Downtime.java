@@ -43,7 +43,8 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         Arrays.setAll(disks, c -> new SharedDisk(perSecond == null ? 1 : perSecond[c]));
         for (int t : lost) {
             size[t] = changelogLength(t);
-            put(t, plan.active()[t]);
+            int c = plan.active()[t];
+            disks[c] = disks[c].with(0, size[t]);
         }
         int longest =
                 Arrays.stream(disks).mapToInt(disk -> disk.sizes.length).max().orElse(0);
@@ -91,22 +92,14 @@ final class Downtime extends PlanningStep implements Trades.Objective {
     @Override
     public int[] listPartners(int t) {
         int here = plan.active()[t];
-        int[] others = tradable[snapshot.subtopology(t)];
-        double[] ends = new double[others.length];
-        for (int k = 0; k < others.length; k++) {
-            int there = plan.active()[others[k]];
-            double more = size[t] - size[others[k]];
-            ends[k] = there == here || more == 0
-                    ? Double.POSITIVE_INFINITY
-                    : Math.max(disks[there].measureEnd(more), disks[here].measureEnd(-more));
-        }
-        double[] sorted = ends.clone();
-        Arrays.sort(sorted);
-        double last = sorted[Math.min(TiePolicy.LOST_CANDIDATES, sorted.length) - 1];
-        return IntStream.range(0, others.length)
-                .filter(k -> ends[k] <= last && ends[k] < Double.POSITIVE_INFINITY)
+        IntStream others = Arrays.stream(tradable[snapshot.subtopology(t)])
+                .filter(other -> plan.active()[other] != here && size[other] != size[t]);
+        Comparator<Integer> soonestEnd = Comparator.comparingDouble(other -> {
+            double more = size[t] - size[other];
+            return Math.max(disks[plan.active()[other]].measureEnd(more), disks[here].measureEnd(-more));
+        });
+        return Arrays.stream(sort(others, soonestEnd))
                 .limit(TiePolicy.LOST_CANDIDATES)
-                .map(k -> others[k])
                 .toArray();
     }
 
@@ -129,13 +122,9 @@ final class Downtime extends PlanningStep implements Trades.Objective {
     }
 
     @Override
-    public void take(int t) {
+    public void move(int t, int to) {
         int from = plan.active()[t];
         disks[from] = disks[from].with(size[t], 0);
-    }
-
-    @Override
-    public void put(int t, int to) {
         disks[to] = disks[to].with(0, size[t]);
         plan.active()[t] = to;
     }
@@ -143,7 +132,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
     /** An immutable set of lost tasks that are restored on one disk at the same time and share its rate evenly. */
     private static final class SharedDisk {
         private final double speed;
-        /** The sizes of the tasks in offsets, sorted. */
+        /** The sizes of the tasks in offsets, sorted; 0 where a task has left. */
         private final double[] sizes;
 
         private final double total;
@@ -171,18 +160,9 @@ final class Downtime extends PlanningStep implements Trades.Objective {
 
         /** Returns the disk with a task of size {@code old} replaced by another task; size 0 means no task. */
         SharedDisk with(double old, double size) {
-            int at = old > 0 ? Arrays.binarySearch(sizes, old) : sizes.length;
-            double[] changed = new double[sizes.length + 1];
-            int number = 0;
-            for (int k = 0; k < sizes.length; k++) {
-                if (k != at) {
-                    changed[number++] = sizes[k];
-                }
-            }
-            if (size > 0) {
-                changed[number++] = size;
-            }
-            changed = Arrays.copyOf(changed, number);
+            int at = Arrays.binarySearch(sizes, old);
+            double[] changed = Arrays.copyOf(sizes, sizes.length + (at < 0 ? 1 : 0));
+            changed[at < 0 ? sizes.length : at] = size;
             Arrays.sort(changed);
             return new SharedDisk(speed, changed);
         }

@@ -294,8 +294,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         int lightest = tasks.get(giver).get(0); // the taker passes it on: many clients have room
         for (int taker : targets) {
             if (tasks.get(taker).size() > 2 && mayMoveTo(lightest, taker)) {
-                take(lightest);
-                put(lightest, taker);
+                move(lightest, taker);
                 return true;
             }
         }
@@ -303,18 +302,12 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
     }
 
     @Override
-    public void take(int copy) {
+    public void move(int copy, int to) {
         if (!isVacancy(copy)) {
             int from = active[copy];
             tasks.get(from).remove((Integer) copy);
             number[from]--;
             sums[from] -= loads.weight[copy];
-        }
-    }
-
-    @Override
-    public void put(int copy, int to) {
-        if (!isVacancy(copy)) {
             active[copy] = to;
             tasks.get(to).add(countLighter(tasks.get(to), loads.weight[copy]), copy);
             number[to]++;

@@ -42,16 +42,12 @@ final class RestoreCosts {
         }
     }
 
-    /**
-     * Returns the cost of an active: {@link #NOT_CAUGHT_UP} if so, and the steps unless R3 to R5 may give it a copy.
-     */
+    /** Returns the cost of an active. Tied clients cost no restore steps, since they may get a copy now. */
     long ofActive(int t, int c) {
         return cost(t, c, ranks.rank(t, c) > ranks.lastRank(t));
     }
 
-    /**
-     * Returns the cost of a copy in any role: as {@link #ofActive}, plus the steps of tied clients if some get no copy.
-     */
+    /** Returns the cost of a copy in any role. Tied clients cost restore steps if only some of them get a copy now. */
     long ofCopy(int t, int c) {
         long rank = ranks.rank(t, c);
         return cost(t, c, rank > ranks.lastRank(t) || (rank == ranks.lastRank(t) && hasSpareTied[t]));

@@ -23,16 +23,13 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
     private final int[][] count;
     /** The number of standbys of each client's tasks, per unit of size of all other clients. */
     private final double[] fairShare;
-    /** The task of each standby that may move, sorted: standbys are numbered in this order. */
-    private final int[] task;
-    /** The client of each of these standbys. */
-    private final int[] client;
-    /** The first of each subtopology's standbys that may move. */
-    private final int[] first;
+    /** The number of standbys of each task. Standbys are numbered by task. */
+    private final int perTask;
 
     private Takeovers(PlanningStep step, Placement plan) {
         super(step);
         this.plan = plan;
+        perTask = snapshot.standbysPerTask();
         int clients = snapshot.clientCount();
         double total = Arrays.stream(snapshot.sizes()).sum();
         perUnit = Arrays.stream(snapshot.sizes())
@@ -46,15 +43,6 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         }
         fairShare = new double[clients];
         Arrays.setAll(fairShare, c -> Arrays.stream(count[c]).sum() / Math.max(1, total - snapshot.sizes()[c]));
-        task = IntStream.range(0, snapshot.taskCount())
-                .flatMap(t -> listMovable(t).map(c -> t))
-                .toArray();
-        client = IntStream.range(0, snapshot.taskCount())
-                .flatMap(this::listMovable)
-                .toArray();
-        first = new int[snapshot.subtopologyCount() + 1];
-        Arrays.setAll(first, g ->
-                (int) Arrays.stream(task).filter(t -> t < snapshot.firstTask(g)).count());
     }
 
     /** Spreads the standbys of a plan, which it changes, if it is balanced: improving the balance would undo it. */
@@ -67,11 +55,21 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
                 && Balance.imbalance(snapshot, plan) == 0;
         if (isPossible) {
             Trades.search(new Takeovers(step, plan), TiePolicy.ROUNDS);
+            Arrays.stream(plan.standby()).forEach(Arrays::sort);
         }
     }
 
-    private IntStream listMovable(int t) {
-        return Arrays.stream(plan.standby()[t]).filter(c -> isNewTo(t, c));
+    /** Returns whether a standby may move: its task is logged, and its client is new to the task. */
+    private boolean isMovable(int standby) {
+        return snapshot.isLogged(task(standby)) && isNewTo(task(standby), client(standby));
+    }
+
+    private int task(int standby) {
+        return standby / perTask;
+    }
+
+    private int owner(int standby) {
+        return plan.active()[task(standby)];
     }
 
     /** Returns whether a client has no state of a task and had no copy of it. */
@@ -81,37 +79,42 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
 
     @Override
     public int[] listSeekers() {
-        return IntStream.range(0, task.length).toArray();
+        return IntStream.range(0, snapshot.taskCount() * perTask)
+                .filter(this::isMovable)
+                .toArray();
     }
 
     /** Returns standbys of the same subtopology; no partners if its client has at most a {@link #fairShare}. */
     @Override
     public int[] listPartners(int standby) {
-        int owner = plan.active()[task[standby]];
-        int there = client[standby];
+        int owner = owner(standby);
+        int there = client(standby);
         if (count[owner][there] <= Math.max(1, fairShare[owner] * snapshot.size(there))) {
             return new int[0];
         }
-        int g = snapshot.subtopology(task[standby]);
-        int length = first[g + 1] - first[g];
-        return IntStream.rangeClosed(1, Math.min(TiePolicy.FAILOVER_CANDIDATES, length - 1))
-                .map(k -> first[g] + (standby - first[g] + k) % length)
+        int g = snapshot.subtopology(task(standby));
+        int first = snapshot.firstTask(g) * perTask;
+        int length = snapshot.firstTask(g + 1) * perTask - first;
+        return IntStream.range(1, length)
+                .map(k -> first + (standby - first + k) % length)
+                .filter(this::isMovable)
+                .limit(TiePolicy.FAILOVER_CANDIDATES)
                 .toArray();
     }
 
     @Override
     public int client(int standby) {
-        return client[standby];
+        return plan.standby()[task(standby)][standby % perTask];
     }
 
     @Override
     public double measureRise(int standby, int place) {
-        int c = client[place];
-        if (!isNewTo(task[standby], c) || plan.hasCopy(task[standby], c)) {
+        int c = client(place);
+        if (!isNewTo(task(standby), c) || plan.hasCopy(task(standby), c)) {
             return Double.POSITIVE_INFINITY;
         }
-        int owner = plan.active()[task[standby]];
-        int other = plan.active()[task[place]];
+        int owner = owner(standby);
+        int other = owner(place);
         return owner == other ? 0 : perUnit[c] * (count[owner][c] + 1 - count[other][c]);
     }
 
@@ -126,15 +129,9 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
     }
 
     @Override
-    public void take(int standby) {
-        count[plan.active()[task[standby]]][client[standby]]--;
-        plan.removeStandby(task[standby], client[standby]);
-    }
-
-    @Override
-    public void put(int standby, int to) {
-        client[standby] = to;
-        count[plan.active()[task[standby]]][to]++;
-        plan.addStandby(task[standby], to);
+    public void move(int standby, int to) {
+        count[owner(standby)][client(standby)]--;
+        count[owner(standby)][to]++;
+        plan.standby()[task(standby)][standby % perTask] = to;
     }
 }

@@ -27,11 +27,8 @@ final class Trades {
         /** Returns the reduction of the objective that a trade of a seeker has to exceed. */
         double leastGain(int seeker);
 
-        /** Removes a copy from its client; {@link #put} follows when all copies of the trade are removed. */
-        void take(int copy);
-
-        /** Adds a copy that was removed from its client to another client. */
-        void put(int copy, int to);
+        /** Moves a copy to another client. The other copies of a trade move one after another. */
+        void move(int copy, int to);
 
         /** Returns how many partners of a seeker, from the first, are tried in three-way trades; 0 by default. */
         default int threeWayPartners() {
@@ -45,6 +42,12 @@ final class Trades {
     }
 
     private final Objective objective;
+    /** The reduction of the objective that the present seeker's trade has to exceed, or that its best trade brings. */
+    private double gain;
+    /**
+     * The copies of the present seeker's best trade; each takes the place of the next. Null if no trade gains enough.
+     */
+    private int[] best;
 
     private Trades(Objective objective) {
         this.objective = objective;
@@ -66,64 +69,42 @@ final class Trades {
     /** Makes the best trade of a seeker. Returns false if no trade gains enough. */
     private boolean trade(int seeker) {
         int[] partners = objective.listPartners(seeker);
-        int[] best = findPair(seeker, partners);
+        gain = objective.leastGain(seeker);
+        best = null;
+        findBest(new int[] {seeker, -1}, 1, 0, partners);
         if (best == null) {
-            best = findThree(seeker, partners, Math.min(partners.length, objective.threeWayPartners()));
+            int few = Math.min(partners.length, objective.threeWayPartners());
+            findBest(new int[] {seeker, -1, -1}, 1, 0, Arrays.copyOf(partners, few));
         }
         if (best == null) {
             return false;
         }
-        int[] copies = best;
-        int[] to = new int[copies.length];
-        Arrays.setAll(to, k -> objective.client(copies[(k + 1) % to.length]));
-        for (int copy : copies) {
-            objective.take(copy);
-        }
+        int[] to = new int[best.length];
+        Arrays.setAll(to, k -> objective.client(best[(k + 1) % to.length]));
         for (int k = 0; k < to.length; k++) {
-            objective.put(copies[k], to[k]);
+            objective.move(best[k], to[k]);
         }
         return true;
     }
 
-    /** Returns the seeker and the partner of its best two-way trade, or null if no trade gains enough. */
-    private int[] findPair(int seeker, int[] partners) {
-        double least = -objective.leastGain(seeker);
-        int best = -1;
+    /** Finds the best trade whose first copies are given, with the rise in cost so far, and stores a better one. */
+    private void findBest(int[] copies, int given, double riseSoFar, int[] partners) {
         for (int partner : partners) {
-            if (areApart(seeker, partner)) {
-                double rise = objective.measureRise(seeker, partner);
-                rise += rise < Double.POSITIVE_INFINITY ? objective.measureRise(partner, seeker) : 0;
-                if (rise < least) {
-                    least = rise;
-                    best = partner;
+            double rise = riseSoFar + measureRise(copies[given - 1], partner);
+            if (rise < Double.POSITIVE_INFINITY) {
+                copies[given] = partner;
+                if (given + 1 < copies.length) {
+                    findBest(copies, given + 1, rise, partners);
+                } else if (rise + measureRise(partner, copies[0]) < -gain) {
+                    gain = -(rise + measureRise(partner, copies[0]));
+                    best = copies.clone();
                 }
             }
         }
-        return best < 0 ? null : new int[] {seeker, best};
     }
 
-    /** Returns the copies of the best three-way trade with the first {@code count} partners, or null. */
-    private int[] findThree(int seeker, int[] partners, int count) {
-        double least = -objective.leastGain(seeker);
-        int[] best = null;
-        for (int i = 0; i < count; i++) {
-            int second = partners[i];
-            double first = areApart(seeker, second) ? objective.measureRise(seeker, second) : Double.POSITIVE_INFINITY;
-            for (int k = 0; k < count && first < Double.POSITIVE_INFINITY; k++) {
-                int third = partners[k];
-                if (areApart(seeker, third) && areApart(second, third)) {
-                    double rise = first + objective.measureRise(second, third) + objective.measureRise(third, seeker);
-                    if (rise < least) {
-                        least = rise;
-                        best = new int[] {seeker, second, third};
-                    }
-                }
-            }
-        }
-        return best;
-    }
-
-    private boolean areApart(int copy, int other) {
-        return objective.client(copy) != objective.client(other);
+    private double measureRise(int copy, int place) {
+        boolean isSameClient = objective.client(copy) == objective.client(place);
+        return isSameClient ? Double.POSITIVE_INFINITY : objective.measureRise(copy, place);
     }
 }
