@@ -55,7 +55,7 @@ public final class CopyPlanner extends PlanningStep {
         boolean[] mayPool = new boolean[columns.length];
         Arrays.fill(mayPool, true);
         Arrays.setAll(columns, t -> snapshot.columnsAnd(t, previous.owner(t)));
-        return chooseActives(columns, mayPool, new int[columns.length][0], new ActiveCosts(this::costAnywhere));
+        return chooseActives(columns, mayPool, new ActiveCosts(this::costAnywhere));
     }
 
     /** Returns a plan that makes a copy of each logged task the active, with the fewest moves, the rest standbys. */
@@ -66,7 +66,7 @@ public final class CopyPlanner extends PlanningStep {
             mayPool[t] = !snapshot.isLogged(t);
             columns[t] = snapshot.isLogged(t) ? copies[t] : snapshot.columnsAnd(t, previous.owner(t));
         }
-        int[] active = chooseActives(columns, mayPool, new int[columns.length][0], new ActiveCosts(this::costOfRole));
+        int[] active = chooseActives(columns, mayPool, new ActiveCosts(this::costOfRole));
         Placement plan = Placement.ofActives(active);
         for (int t = 0; t < columns.length; t++) {
             int client = active[t];
@@ -86,25 +86,24 @@ public final class CopyPlanner extends PlanningStep {
      */
     public int[] chooseAmong(int[][] candidates) {
         int[][] columns = new int[candidates.length][];
-        int[][] fixed = new int[candidates.length][0];
         boolean[] mayPool = new boolean[candidates.length];
         for (int t = 0; t < candidates.length; t++) {
             boolean isOpen = candidates[t] == null;
             int other = snapshot.poolClient(t);
             columns[t] = isOpen ? snapshot.columns(t) : candidates[t];
             mayPool[t] = isOpen && other >= 0 && ranks.rank(t, other) == ranks.leastRank(t);
-            fixed[t] = !isOpen && candidates[t].length == 1 ? candidates[t] : fixed[t];
         }
-        return chooseActives(columns, mayPool, fixed, (t, c) -> {
+        return chooseActives(columns, mayPool, (t, c) -> {
             boolean mayLead = candidates[t] != null || ranks.rank(t, c) == ranks.leastRank(t);
             return mayLead ? 0 : PairProblem.NEVER;
         });
     }
 
-    /** Returns the client of each task's active: the fixed client, or a client chosen within the balance of actives. */
-    private int[] chooseActives(int[][] columns, boolean[] mayPool, int[][] fixed, PairProblem.Costs costs) {
-        int[] need = new int[columns.length];
-        Arrays.setAll(need, t -> 1 - fixed[t].length);
+    /** Returns the client of each task's active: its only candidate, or a client chosen within the balance of actives. */
+    private int[] chooseActives(int[][] columns, boolean[] mayPool, PairProblem.Costs costs) {
+        int[][] fixed = new int[columns.length][];
+        Arrays.setAll(fixed, t -> columns[t].length == 1 && !mayPool[t] ? columns[t] : new int[0]);
+        int[] need = Arrays.stream(fixed).mapToInt(clients -> 1 - clients.length).toArray();
         List<PairProblem.Scope> scopes = new ArrayList<>();
         if (snapshot.standbysPerTask() == 0
                 && costs instanceof ActiveCosts) { // then the actives of a plan are all its copies

@@ -67,14 +67,13 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         this.level = level * (1 + LoadPolicy.ROUNDING);
         active = actives.clone();
         sums = loads.sumUp(active);
-        number = new int[sums.length];
+        number = loads.countTasks(active);
         isPerturbed = new boolean[sums.length];
         cheapest = new double[active.length];
         moreElsewhere = new double[active.length];
         Stream.generate(() -> new ArrayList<Integer>()).limit(sums.length).forEach(tasks::add);
         double dearest = LoadPolicy.MOVE_OFFSETS;
         for (int t = 0; t < active.length; t++) {
-            number[active[t]]++;
             if (isMovable(t)) {
                 tasks.get(active[t]).add(t);
             }

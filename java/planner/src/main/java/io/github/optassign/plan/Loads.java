@@ -128,12 +128,18 @@ public final class Loads {
         return greatest;
     }
 
-    /** Returns the number of idle threads, except for those that are idle because there are too few tasks. */
-    public int countIdleThreads(int[] active) {
-        int[] number = new int[threads.length];
+    /** Returns the number of tasks of each client, given the client of each task. */
+    int[] countTasks(int[] active) {
+        int[] number = new int[size.length];
         for (int c : active) {
             number[c]++;
         }
+        return number;
+    }
+
+    /** Returns the number of idle threads, except for those that are idle because there are too few tasks. */
+    public int countIdleThreads(int[] active) {
+        int[] number = countTasks(active);
         int without = IntStream.range(0, number.length)
                 .map(c -> Math.max(0, threads[c] - number[c]))
                 .sum();
