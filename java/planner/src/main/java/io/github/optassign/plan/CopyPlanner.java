@@ -99,11 +99,14 @@ public final class CopyPlanner extends PlanningStep {
         });
     }
 
-    /** Returns the client of each task's active: its only candidate, or a client chosen within the balance of actives. */
+    /**
+     * Returns the client of each task's active: its only candidate, or a client chosen within the balance of actives.
+     */
     private int[] chooseActives(int[][] columns, boolean[] mayPool, PairProblem.Costs costs) {
         int[][] fixed = new int[columns.length][];
         Arrays.setAll(fixed, t -> columns[t].length == 1 && !mayPool[t] ? columns[t] : new int[0]);
-        int[] need = Arrays.stream(fixed).mapToInt(clients -> 1 - clients.length).toArray();
+        int[] need =
+                Arrays.stream(fixed).mapToInt(clients -> 1 - clients.length).toArray();
         List<PairProblem.Scope> scopes = new ArrayList<>();
         if (snapshot.standbysPerTask() == 0
                 && costs instanceof ActiveCosts) { // then the actives of a plan are all its copies

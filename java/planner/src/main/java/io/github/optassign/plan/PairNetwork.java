@@ -18,8 +18,6 @@ import java.util.stream.IntStream;
  * Each subtopology has a pool for each kind. {@link TagValues} makes the clients of a task differ in values of tags.
  */
 final class PairNetwork {
-    private static final int[] NONE = {};
-
     private final Snapshot snapshot;
     private final PairProblem problem;
     private final ClientKinds kinds;
@@ -68,9 +66,9 @@ final class PairNetwork {
         int subtopologies = snapshot.subtopologyCount();
         values = new TagValues(snapshot, problem, kinds, flow);
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
-        columns = new int[tasks][];
+        columns = new int[tasks][0];
         toColumns = new int[tasks][];
-        pooled = new int[tasks][];
+        pooled = new int[tasks][kinds.kindCount()];
         pool = new int[subtopologies][kinds.kindCount()];
         listed = new int[subtopologies][clients];
         takers = new int[subtopologies][clients];
@@ -123,7 +121,7 @@ final class PairNetwork {
 
     /** Returns how many clients of a kind a task gets through the pool. */
     int countPooled(int t, int kind) {
-        return problem.need()[t] == 0 ? 0 : pooled[t][kind];
+        return pooled[t][kind];
     }
 
     /** Returns how many tasks of a subtopology a client gets through the pool: the places to deal. */
@@ -173,8 +171,6 @@ final class PairNetwork {
     /** Stores the clients that get an arc of their own: allowed, and unlike the pool's clients of their kind. */
     private void storeColumns(int t) {
         int g = snapshot.subtopology(t);
-        columns[t] = NONE;
-        toColumns[t] = NONE;
         for (int c : problem.fixed()[t]) {
             given[g][c]++;
         }
@@ -197,8 +193,8 @@ final class PairNetwork {
         for (int c = 0; c < clients && usesPools(t); c++) {
             takers[g][c]++;
         }
-        for (int c : usesPools(t) ? Snapshot.union(problem.columns()[t], problem.fixed()[t]) : NONE) {
-            takers[g][c] -= isReachedByPool(t, c) ? 0 : 1;
+        for (int c : Snapshot.union(problem.columns()[t], problem.fixed()[t])) {
+            takers[g][c] -= usesPools(t) && !isReachedByPool(t, c) ? 1 : 0;
         }
     }
 
@@ -268,7 +264,6 @@ final class PairNetwork {
 
     /** Divides the flow among interchangeable tasks in turn, by values of tags, as these should differ. */
     private void divide(Interchangeable group, List<Integer> kindsInTurn) {
-        group.tasks.forEach(t -> pooled[t] = new int[kinds.kindCount()]);
         int next = 0;
         for (int kind : kindsInTurn) {
             long units = group.toPool[kind] < 0 ? 0 : flow.flow(group.toPool[kind]);
