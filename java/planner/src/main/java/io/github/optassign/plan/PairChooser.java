@@ -1,10 +1,11 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.flow.MinCostFlow;
+import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -158,43 +159,32 @@ final class PairChooser {
 
     /** Chooses all clients of a subtopology again at the least cost, with as many tasks on each client if possible. */
     private void dealExactly(int g) {
-        int first = snapshot.firstTask(g);
-        int end = snapshot.firstTask(g + 1);
-        int clients = snapshot.clientCount();
-        int[] count = new int[clients];
-        MinCostFlow flow = new MinCostFlow();
-        int[] clientNode = new int[clients];
-        for (int c = 0; c < clients; c++) {
-            count[c] = network.countPlaces(g, c);
-            clientNode[c] = flow.addNode(0);
-        }
-        int total = 0;
-        int[][] arcs = new int[end - first][clients];
-        for (int t = first; t < end; t++) {
-            for (int c : network.listChosen(t)) {
-                count[c]++;
-            }
-            int need = problem.need()[t];
-            total += need;
-            int node = flow.addNode(need);
-            for (int c = 0; c < clients; c++) {
-                long cost = network.costIfAllowed(t, c);
-                arcs[t - first][c] =
-                        cost < PairProblem.NEVER ? flow.addArc(node, clientNode[c], 0, 1, Bounds.COSTS, cost) : -1;
-            }
-        }
-        int sink = flow.addNode(-total);
-        for (int c = 0; c < clients; c++) {
-            flow.addArc(clientNode[c], sink, 0, count[c], 0);
-            flow.addArc(clientNode[c], sink, 0, 1, Bounds.BALANCE, 1);
-            flow.addArc(clientNode[c], sink, 0, total, Bounds.BALANCE, 2);
-        }
-        flow.solve(GreedyPolicy.FLOW_WORK);
-        for (int t = first; t < end; t++) {
-            int[] ofTask = arcs[t - first];
-            chosen[t] = IntStream.range(0, clients)
-                    .filter(c -> ofTask[c] >= 0 && flow.flow(ofTask[c]) > 0)
+        int[] need = new int[chosen.length];
+        int[][] columns = new int[need.length][0];
+        long[] count = new long[snapshot.clientCount()];
+        Arrays.setAll(count, c -> network.countPlaces(g, c));
+        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
+            int task = t;
+            need[t] = problem.need()[t];
+            columns[t] = IntStream.range(0, count.length)
+                    .filter(c -> network.costIfAllowed(task, c) < PairProblem.NEVER)
                     .toArray();
+            Arrays.stream(network.listChosen(t)).forEach(c -> count[c]++);
+        }
+        Shares counts = new Shares(count, count);
+        PairProblem again = new PairProblem(
+                need,
+                columns,
+                new boolean[need.length],
+                new int[need.length][0],
+                problem.costs(),
+                Collections.nCopies(snapshot.subtopologyCount(), counts).toArray(Shares[]::new),
+                List.of(new PairProblem.Scope(counts, each -> true)),
+                null);
+        PairNetwork exact = new PairNetwork(snapshot, again, kinds, true);
+        exact.solve();
+        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
+            chosen[t] = exact.listChosen(t);
         }
     }
 

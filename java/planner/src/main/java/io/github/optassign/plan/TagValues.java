@@ -23,7 +23,7 @@ final class TagValues {
     private final ClientKinds kinds;
     private final MinCostFlow flow;
     /** Whether clients of a task should differ in values of tags. */
-    final boolean tagsMatter;
+    private final boolean tagsMatter;
     /** The next node on a path, by the present node and the value of the next tag. */
     private final Map<Long, Integer> nodes = new HashMap<>();
     /** The arcs with a reward for a unit. */
