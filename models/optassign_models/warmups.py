@@ -102,20 +102,19 @@ def queue_warmups(
     served = min(len(keys), problem.max_warmups)
     is_equal = (~going & ~stuck & ~caught_up)[order]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
-    going_on = order[:served][~is_equal[:served]]
     share = seconds if is_timed else np.ones(len(keys))
-    used = np.bincount(client[going_on], weights=share[going_on], minlength=C).astype(np.float64)
-    ends = [float(seconds[k]) for k in going_on.tolist()]
     alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
     weight = 2 * (to_lose > 0) + (overload >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
+    with_slot = order[:served][~is_equal[:served]]
     for first, end in pairwise([0, *begins.tolist(), len(keys)]):
         if first >= served:
             break
         places = first + np.flatnonzero(is_equal[first:end])
-        here = order[places]
-        spread = _spread(client[here], seconds[here], share[here], weight[here], left, used, ends, served)
-        order[places] = here[spread]
+        copies = np.concatenate([with_slot, order[places]])
+        spread = _spread(client[copies], seconds[copies], share[copies], weight[copies], left, len(with_slot), served)
+        order[places] = copies[spread]
+        with_slot = np.concatenate([with_slot, order[places[:served]]])
     return Queue(np.concatenate([keys[order], last]), served)
 
 
@@ -129,16 +128,9 @@ def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
 
 
 def _spread(
-    client: IntArray,
-    seconds: FloatArray,
-    share: FloatArray,
-    weight: IntArray,
-    left: FloatArray,
-    used: FloatArray,
-    ends: list[float],
-    most: int,
+    client: IntArray, seconds: FloatArray, share: FloatArray, weight: IntArray, left: FloatArray, with_slot: int, most: int
 ) -> IntArray:
-    """Order copies for slots, by these criteria.
+    """Return the order in which copies get slots, as positions in `client`, without the copies that have a slot.
 
     First comes the client that is done soonest with its copies in slots, then the copy of most weight. Next is the client with
     most left, if that is more than its share, otherwise the copy that ends with the last of the others, or nearest to that. The
@@ -150,14 +142,15 @@ def _spread(
         share: (n,) the same, or 1, where slots are to be counted.
         weight: (n,) of each copy.
         left: (C,) seconds that each client has left.
-        used: (C,) shares of the copies with slots on each client; copies that get one here are added.
-        ends: seconds that each copy with a slot takes; copies that get one here are added.
+        with_slot: the number of copies, from the first on, that have a slot.
         most: as many need to be in this order; the others follow as they came.
     """
-    waits = np.ones(len(client), dtype=np.bool_)
+    used = np.bincount(client[:with_slot], weights=share[:with_slot], minlength=len(left)).astype(np.float64)
+    ends = seconds[:with_slot].tolist()
+    waits = np.arange(len(client)) >= with_slot
     left, most_left = left.copy(), left.sum() / max(1, most)
     taken: list[int] = []
-    while len(taken) < min(most, len(client)):
+    while len(taken) < most and waits.any():
         near = np.flatnonzero(waits)
         near = near[used[client[near]] == used[client[near]].min()]
         near = near[weight[near] == weight[near].max()]
