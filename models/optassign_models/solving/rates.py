@@ -146,8 +146,8 @@ def learn_rates(
         for c in np.unique(client).tolist():
             here = client == c
             starting = START_MS - int(progress.under_way_ms[tried][here].max())
-            measured = Measurement(sum(fell[here].tolist()), elapsed, age, 2 * starting > elapsed, bool(is_done[c]))
-            rates[c] = _update_rate(rates[c], measured)
+            restored, is_start = sum(fell[here].tolist()), 2 * starting > elapsed
+            rates[c] = _update_rate(rates[c], restored, elapsed, age, is_start=is_start, is_done=bool(is_done[c]))
         looks = 0 if fell.any() else looks + 1
     elif asked is not None and elapsed >= REBALANCE_MS and not len(progress.keys):
         looks += 1
@@ -157,28 +157,21 @@ def learn_rates(
     return ClientRates(taken_at, elapsed, offsets, ms, evidence, looks, counts, counted_at, interval, by_interval)
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """The offsets that one client restored between two snapshots."""
+def _update_rate(known: Rate, offsets: int, elapsed_ms: int, age_ms: int, *, is_start: bool, is_done: bool) -> Rate:
+    """Return the rate of a client after a measurement: it restored `offsets` between two snapshots.
 
-    offsets: int
-    elapsed_ms: int
-    """Between the snapshots."""
-    age_ms: int
-    """The age that the later lags may have."""
-    is_start: bool
-    """The client began to restore in most of that time. A start is slow, so it tells at most that a rate was too low."""
-    is_done: bool
-    """Every copy was caught up by then, perhaps long before: the rate is a lower bound."""
-
-
-def _update_rate(known: Rate, measured: Measurement) -> Rate:
-    """Return the rate of a client after a measurement."""
-    offsets, ms = measured.offsets, measured.elapsed_ms
-    if measured.is_start and not measured.is_done and not known.is_slower(offsets, ms):
+    Args:
+        known: the rate before.
+        offsets: offsets restored.
+        elapsed_ms: time between the snapshots.
+        age_ms: the age that the later lags may have.
+        is_start: most of that time was a start. A start is slow, so it shows at most that the known rate was too low.
+        is_done: every copy was caught up by then, perhaps long before: the rate is a lower bound.
+    """
+    if is_start and not is_done and not known.is_slower(offsets, elapsed_ms):
         return known
-    if not measured.is_start and not measured.is_done:
-        ms = max(ms - measured.age_ms, ms // 2)
+    if not is_start and not is_done:
+        ms = max(elapsed_ms - age_ms, elapsed_ms // 2)
         if known.evidence < Evidence.ONCE:
             return _shorten(offsets, ms, Evidence.ONCE)
         is_steady = known.agrees(offsets, ms)
@@ -186,9 +179,9 @@ def _update_rate(known: Rate, measured: Measurement) -> Rate:
         evidence = Evidence.STEADY if is_steady else Evidence.ONCE
         return _shorten(known.offsets * kept // max(1, known.ms) + offsets, kept + ms, evidence)
     if known.evidence == Evidence.NONE:
-        return _shorten(int(offsets * BELIEVED_FIRST), ms, Evidence.BOUND)
-    if known.is_slower(offsets, ms):
-        return _shorten(int(offsets * BELIEVED_MORE), ms, min(known.evidence, Evidence.ONCE))
+        return _shorten(int(offsets * BELIEVED_FIRST), elapsed_ms, Evidence.BOUND)
+    if known.is_slower(offsets, elapsed_ms):
+        return _shorten(int(offsets * BELIEVED_MORE), elapsed_ms, min(known.evidence, Evidence.ONCE))
     more = BELIEVED_MORE if known.evidence == Evidence.BOUND else BELIEVED_MEASURED
     return _shorten(int(known.offsets * more), known.ms, known.evidence)
 
