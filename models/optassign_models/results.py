@@ -94,22 +94,6 @@ def _no_keys() -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Proofs:
-    """How good an answer is known to be. Stages are `now`, `plan` and `rebalance`, as in `GoalReport`."""
-
-    bounds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Stage → goal → bound, in the units of the models."""
-    measured: Mapping[str, float] = field(default_factory=dict)
-    """Goal → bound at every stage, in the units of its measure."""
-    by: Mapping[str, ProvedBy] = field(default_factory=dict)
-    """Stage → the prover of its bounds."""
-    weighs: bool = False
-    """Preset `weighted`: the plan, or the answer that is its own plan, is one of little weighted sum."""
-    weighted_bound: int | None = None
-    """A bound of the sum of all plans, in units of the weights."""
-
-
-@dataclass(frozen=True, eq=False)
 class Warmups:
     """The warm-ups of a rebalance, and all that its plan waits for."""
 
@@ -139,7 +123,16 @@ class Step:
     """The stage or the baseline that found it."""
     balanced: bool
     warmups: Warmups = field(default_factory=Warmups)
-    proofs: Proofs = field(default_factory=Proofs)
+    bounds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Stage (`now`, `plan` or `rebalance`, as in `GoalReport`) → goal → bound, in the units of the models."""
+    measured_bounds: Mapping[str, float] = field(default_factory=dict)
+    """Goal → bound at every stage, in the units of its measure."""
+    proved_by: Mapping[str, ProvedBy] = field(default_factory=dict)
+    """Stage → the prover of its bounds."""
+    weighs: bool = False
+    """Preset `weighted`: the plan, or the answer that is its own plan, is one of little weighted sum."""
+    weighted_bound: int | None = None
+    """A bound of the sum of all plans, in units of the weights."""
     is_remembered: bool = False
     """The plan, or the answer that is its own plan, is a remembered one: bounds found for another may not hold for it."""
     followup: bool = False

@@ -216,11 +216,11 @@ def _has_same_values(confirmed: tuple[GoalReport, ...], now: tuple[GoalReport, .
 
 def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
     """Return the values of all goals, recomputed by their measures, with the bounds that hold for them."""
-    weighted = [_report_weighted(order, step, facts)] if step.proofs.weighs else []
+    weighted = [_report_weighted(order, step, facts)] if step.weighs else []
     known = find_plan_goals()
     ordered = {name: known[name] for name in order.names}
     others = {name: goal for name, goal in known.items() if name not in ordered and not goal.is_configured}
-    if step.plan is None and "rebalance" not in step.proofs.bounds:
+    if step.plan is None and "rebalance" not in step.bounds:
         all_goals = {**ordered, **others}
         now = {name: goal for name, goal in all_goals.items() if goal.is_configured or goal.is_reported_at_rest}
         return (*weighted, *_report_stage("now", now, step, facts))
@@ -234,7 +234,7 @@ def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[Goal
 
 def _report_weighted(order: RequestedOrder, step: Step, facts: Facts) -> GoalReport:
     """Return the report on the weighted sum of preset `weighted`, which was minimised."""
-    value, units = measure_weighted_cost(facts.state, facts.answer), step.proofs.weighted_bound
+    value, units = measure_weighted_cost(facts.state, facts.answer), step.weighted_bound
     bound = None if units is None else float(units * order.weight_unit)
     return GoalReport(
         stage="plan", name=WEIGHTED_COST, value=value, bound=bound, gap=_gap(value, bound, 1.0), proven=bound == value
@@ -243,11 +243,11 @@ def _report_weighted(order: RequestedOrder, step: Step, facts: Facts) -> GoalRep
 
 def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Facts) -> list[GoalReport]:
     rows: list[GoalReport] = []
-    bounds = step.proofs.bounds.get(stage, {})
+    bounds = step.bounds.get(stage, {})
     certain = True
     for name, value in measure_stage(facts, goals).items():
         goal = goals[name]
-        measured = step.proofs.measured.get(name)
+        measured = step.measured_bounds.get(name)
         bound: int | float | None = bounds.get(name)
         if not certain and stage == "plan" and step.is_remembered:
             bound = None  # found for values of another target
@@ -286,10 +286,10 @@ def _find_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
     if not proven:
         return None
     by_rules = ("now", RESTORE_WORK.name)
-    bounded = {(stage, goal) for stage, bounds in step.proofs.bounds.items() for goal in bounds} - {by_rules}
+    bounded = {(stage, goal) for stage, bounds in step.bounds.items() for goal in bounds} - {by_rules}
     bounded |= {("plan", WEIGHTED_COST)}
     stages = [goal.stage for goal in proven if (goal.stage, goal.name) in bounded]
-    return str(next((step.proofs.by[stage] for stage in stages if stage in step.proofs.by), ProvedBy.RULES))
+    return str(next((step.proved_by[stage] for stage in stages if stage in step.proved_by), ProvedBy.RULES))
 
 
 def report_drains(

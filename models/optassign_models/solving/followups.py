@@ -49,27 +49,22 @@ def time_followup(situation: Situation, step: Step) -> int | None:
         if delay is not None and pace.elapsed_ms is not None and not requests.by_interval:
             delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
     if delay is None and step.reason is not Reason.HEURISTIC:
-        delay = _wait_for_rates(requests)
-    if delay is None and step.reason is not Reason.HEURISTIC:
-        delay = _wait_for_operators(requests)
+        delay = _wait_at_rest(requests)
     if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
         return min(delay, REBALANCE_MS)  # a drain that came between the passes counts soon
     return delay
 
 
-def _wait_for_operators(requests: Requests) -> int | None:
-    """Return when a group at rest rebalances for its operator's requests, ms: after quiet hours; None: never."""
-    if requests.idle_ms is None or requests.hold_ends_ms is None:
-        return requests.idle_ms
-    return max(requests.idle_ms, REBALANCE_MS + requests.hold_ends_ms)
+def _wait_at_rest(requests: Requests) -> int | None:
+    """Return when a group at rest rebalances, ms, and not before quiet hours end; None: never.
 
-
-def _wait_for_rates(requests: Requests) -> int | None:
-    """Return when a group at rest rebalances because rates of its input begin to count, ms (R8)."""
-    wait, ends = requests.wait_for_rates_ms, requests.hold_ends_ms
-    if wait is None or (requests.is_paused and ends is None):
-        return None
-    return max(wait, requests.interval_ms if requests.by_interval else 0, 0 if ends is None else REBALANCE_MS + ends)
+    It does so as soon as rates of its input count that do not yet (R8), otherwise for its operator's requests.
+    """
+    after_hold = 0 if requests.hold_ends_ms is None else REBALANCE_MS + requests.hold_ends_ms
+    has_no_end = requests.is_paused and requests.hold_ends_ms is None
+    if requests.wait_for_rates_ms is not None and not has_no_end:
+        return max(requests.wait_for_rates_ms, requests.interval_ms if requests.by_interval else 0, after_hold)
+    return None if requests.idle_ms is None else max(requests.idle_ms, after_hold)
 
 
 def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:

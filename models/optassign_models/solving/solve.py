@@ -44,7 +44,6 @@ def solve(situation: Situation, method: Method) -> Step:
         and case.search_plan().default_reason is None
     )
     weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
-    measured = {} if case.load is None else case.load.bounds
     return replace(
         step,
         seconds=clock.seconds,
@@ -52,7 +51,9 @@ def solve(situation: Situation, method: Method) -> Step:
         notes=step.notes if why is None else (*step.notes, why),
         unserved=method.find_unserved(case, placed) if why is None else dict.fromkeys(method.order.asked_for, why),
         given_way=given_way,
-        proofs=replace(step.proofs, measured=measured, weighs=weighs, weighted_bound=weighted_bound),
+        measured_bounds={} if case.load is None else case.load.bounds,
+        weighs=weighs,
+        weighted_bound=weighted_bound,
     )
 
 

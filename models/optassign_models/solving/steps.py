@@ -20,7 +20,7 @@ from optassign_models.offload import OFFLOAD, count_too_many, find_offload_optio
 from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.rebalance import COPIES_ON_TARGET
-from optassign_models.results import Clock, Found, FoundBy, Note, Proofs, Reason, Step, Warmups
+from optassign_models.results import Clock, Found, FoundBy, Note, Reason, Step, Warmups
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case, find_rebalance
@@ -132,8 +132,7 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
     if same:
         answer = spread_ties(situation, answer)
     step = _as_own_plan(case, answer, Reason.FEASIBLE, found.found_by if same else FoundBy.REMEMBERED, bounds | found.bounds)
-    proofs = replace(step.proofs, by={"now": found.proved_by})
-    return replace(step, limited=found.limited, proofs=proofs)
+    return replace(step, limited=found.limited, proved_by={"now": found.proved_by})
 
 
 def hold_still(situation: Situation, case: Case) -> Step:
@@ -161,7 +160,7 @@ def _as_own_plan(
         reason=reason,
         found_by=found_by,
         balanced=case.is_balanced(answer),
-        proofs=Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **(bounds or {})}}),
+        bounds={"now": {RESTORE_WORK.name: case.forced.forced_work, **(bounds or {})}},
         is_remembered=reason is not Reason.FEASIBLE,
         followup=case.problem.lag_unknown,
     )
@@ -243,10 +242,8 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
         plan=target.placement,
         reason=Reason.FEASIBLE,
         found_by=target.found_by,
-        proofs=Proofs(
-            {"plan": target.bounds, "rebalance": rebalanced.bounds},
-            by={"plan": target.proved_by, "rebalance": rebalanced.proved_by},
-        ),
+        bounds={"plan": target.bounds, "rebalance": rebalanced.bounds},
+        proved_by={"plan": target.proved_by, "rebalance": rebalanced.proved_by},
         is_remembered=target.found_by == FoundBy.REMEMBERED,
         balanced=case.is_balanced(answer),
         limited=target.limited,
@@ -255,8 +252,8 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
     bounds = case.bound_optimum(answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
-        proofs = Proofs({"now": {RESTORE_WORK.name: case.forced.forced_work, **bounds}}, by={"now": target.proved_by})
-        return replace(step, plan=None, proofs=proofs, followup=case.problem.lag_unknown)
+        own = _as_own_plan(case, answer, step.reason, bounds=bounds)
+        return replace(step, plan=None, bounds=own.bounds, proved_by={"now": target.proved_by}, followup=own.followup)
     with clock.stage("warmups"):
         step = _warm_up(situation, case, step)
     if not held:
@@ -375,7 +372,7 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
     options = find_offload_options(case.problem, case.shares, plan, answer, to_balance_ms // 1000, situation.requests.offload)
     value = options.evaluate(answer.active)
     bound: int | None = options.bound_moves()
-    bounds = step.proofs.bounds["rebalance"]
+    bounds = step.bounds["rebalance"]
     if value != bound:
         if case.method.find_offload is None:
             return step
@@ -392,7 +389,7 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
         answer=answer,
         balanced=case.is_balanced(answer),
         to_balance_ms=to_balance_ms,
-        proofs=replace(step.proofs, bounds={**step.proofs.bounds, "rebalance": bounds}),
+        bounds={**step.bounds, "rebalance": bounds},
     )
 
 
