@@ -95,20 +95,12 @@ def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: 
 
     RuntimeError if the solver ends in any other way.
     """
-    if supply.sum() != 0:
-        return None
     solver = min_cost_flow.SimpleMinCostFlow()
-    if len(tail):
-        solver.add_arcs_with_capacity_and_unit_cost(tail, head, high, cost)
+    solver.add_arcs_with_capacity_and_unit_cost(tail, head, high, cost)
     nodes = np.flatnonzero(supply)
-    if len(nodes):
-        if not len(tail) or nodes.max() > max(tail.max(), head.max()):
-            return None  # a node without an arc cannot pass its supply on
-        solver.set_nodes_supplies(nodes, supply[nodes])
-    if not len(tail):
-        return high
+    solver.set_nodes_supplies(nodes, supply[nodes])
     status = solver.solve()
-    if status == solver.INFEASIBLE:
+    if status in (solver.INFEASIBLE, solver.UNBALANCED):
         return None
     if status != solver.OPTIMAL:
         raise RuntimeError(f"min-cost flow ended with {status}")
@@ -149,8 +141,6 @@ def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, column
 
     `columns`: (A,) columns that may be used; each task has one.
     """
-    if not problem.T:
-        return np.zeros(0, dtype=np.int64), 0
     no_pools = np.zeros(problem.T, dtype=np.bool_)
     active, bound = _find_actives(problem, shares, columns, no_pools, (None, price_active_moves(problem)))
     # The costs of soft shares are relative to the imbalance of no actives at all.

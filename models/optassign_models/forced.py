@@ -46,13 +46,10 @@ def prepare(problem: Problem) -> tuple[Problem, Forced]:
     A pool is written out where all its clients must hold copies, or where it ranks below a column that is needed: both are
     rare (few clients, or a tiny changelog and a longer lag).
     """
-    rank = _threshold(problem)
-    least = _least_rank(problem)
+    rank, least = _threshold(problem), _least_rank(problem)
     has_pool = problem.logged & (problem.pool_size > 0)
-    tied_columns = np.bincount(problem.col_task[problem.col_rank_now == rank[problem.col_task]], minlength=problem.T)
-    below = np.bincount(problem.col_task[problem.col_rank_now < rank[problem.col_task]], minlength=problem.T)
-    choices = problem.standbys + 1 - below
-    exact = (problem.pool_rank == rank) & (tied_columns + problem.pool_size <= choices)
+    up_to = np.bincount(problem.col_task[problem.col_rank_now <= rank[problem.col_task]], minlength=problem.T)
+    exact = (problem.pool_rank == rank) & (up_to + problem.pool_size <= problem.standbys + 1)
     worse = np.bincount(problem.col_task[problem.col_rank_now > least[problem.col_task]], minlength=problem.T)
     mixed = (problem.pool_rank == least) & (worse > 0)
     write_out = has_pool & ((problem.pool_rank < rank) | exact | mixed)
@@ -65,8 +62,7 @@ def find_forced(problem: Problem) -> Forced:
     """Return what R3 to R5 force. No pool may be mandatory, which `prepare` ensures."""
     logged, task = problem.logged, problem.col_task
     threshold, least = _threshold(problem), _least_rank(problem)
-    column_logged = logged[task]
-    has_pool = problem.pool_size > 0
+    column_logged, has_pool = logged[task], problem.pool_size > 0
     below = column_logged & (problem.col_rank_now < threshold[task])
     tied = column_logged & (problem.col_rank_now == threshold[task])
     pool_tied = logged & has_pool & (problem.pool_rank == threshold)

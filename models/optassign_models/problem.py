@@ -224,7 +224,7 @@ class Problem:
     def with_columns(self, keys: IntArray) -> Problem:
         """Return the same problem with the pool's pairs `keys` (n,) written out as columns of their own."""
         keys = sort_unique(keys)
-        keys = keys[self.find(keys) < 0] if len(self.col_keys) else keys
+        keys = keys[self.find(keys) < 0]
         if not len(keys):
             return self
         task = keys // self.C

@@ -9,6 +9,7 @@ Each count of each client and every cost stay the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -62,8 +63,7 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
         turns -= len(some)
         if not sum(search.exchange(t) for t in some):
             break
-    active = search.active
-    return plan if np.array_equal(active, plan.active) else Placement(active, plan.standby_task, plan.standby_client)
+    return replace(plan, active=search.active)
 
 
 def find_lost(problem: Problem) -> BoolArray:
@@ -161,42 +161,37 @@ def spread_failover(problem: Problem, placed: Placement) -> Placement:
 
     The sum over pairs of clients (a, b) of n² ÷ size of b falls; n is the number of tasks active on a with a standby on b.
     """
-    C, task, client = problem.C, placed.standby_task, placed.standby_client.copy()
+    C = problem.C
     if C < 3 or (problem.T + 8 * C) * C > FAILOVER_MOST_BYTES or np.any(placed.active < 0):
         return placed
-    keys = task * C + client
-    slots = np.flatnonzero(problem.find(keys) < 0)
-    if len(slots) < 2:
-        return placed
-    moves = _StandbyTrades(problem, placed, client, slots)
+    trades = _StandbyTrades(problem, placed)
     for _ in range(ROUNDS):
-        if not moves.turn():
+        if not trades.turn():
             break
-    if np.array_equal(client, placed.standby_client):
-        return placed
-    return make_placement(placed.active, task * C + client, C)
+    return make_placement(placed.active, trades.task * C + trades.client, C)
 
 
 class _StandbyTrades:
-    """Exchanges of standbys, one after the other; `client` (S,) is changed in place."""
+    """Exchanges of standbys, one after the other; `client` (S,) is where each standby of `task` (S,) is."""
 
-    def __init__(self, problem: Problem, placed: Placement, client: IntArray, slots: IntArray) -> None:
+    def __init__(self, problem: Problem, placed: Placement) -> None:
         C = problem.C
-        self.task, self.client = placed.standby_task, client
+        self.task, self.client = placed.standby_task, placed.standby_client.copy()
         self.active = placed.active[self.task]
         self.closed: BoolArray = np.zeros((problem.T, C), dtype=np.bool_)
         """(T, C) clients that have a copy, or are known to differ from the pool."""
         self.closed[problem.col_task, problem.col_client] = True
         self.closed[np.arange(problem.T), placed.active] = True
-        self.closed[self.task, client] = True
+        self.closed[self.task, self.client] = True
         self.count = np.zeros((C, C), dtype=np.int64)
         """(C, C) tasks active on the one with a standby on the other."""
-        np.add.at(self.count, (self.active, client), 1)
+        np.add.at(self.count, (self.active, self.client), 1)
         self.per_unit: FloatArray = problem.units.mean() / problem.units
         total = int(problem.units.sum())
         share = np.bincount(self.active, minlength=C) / np.maximum(1, total - problem.units)
         self.fair: FloatArray = np.maximum(1, share[:, None] * problem.units)
         """(C, C) what `count` need not be below."""
+        slots = np.flatnonzero(problem.find(placed.standby_keys(C)) < 0)
         group = problem.group[self.task[slots]]
         order = np.argsort(group, kind="stable")
         self.groups = np.split(slots[order], np.flatnonzero(np.diff(group[order])) + 1)
