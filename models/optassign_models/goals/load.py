@@ -29,13 +29,11 @@ def _carry(p: Problem) -> Carried | None:
         return np.minimum(1e6 * weight / size, _MOST_CARRIED).astype(np.int64)
 
     def weigh_active(task: IntArray, client: IntArray) -> IntArray:
-        return scale(loads.weigh_pairs(task, client), client)
+        return scale(loads.weigh_actives(task, client), client)
 
     def weigh_standby(task: IntArray, client: IntArray) -> IntArray:
         """Return loads (n,) of standbys; 0 on a draining client, unless all drain."""
-        if loads.standby is None:
-            return np.zeros(len(task), dtype=np.int64)
-        return scale(np.where(loads.size[client] > 0, loads.standby[task], 0.0), client)
+        return scale(loads.weigh_standbys(task, client), client)
 
     def weigh_alone(task: IntArray, client: IntArray) -> IntArray:
         """Return loads (n,) of the threads that run the tasks."""

@@ -31,44 +31,42 @@ from optassign_models.policy.constants import (
 )
 from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 
+_LAST = 1e12
+"""Added to the loads of draining clients, in even spreads: greater than any load."""
 
-def deal(loads: LoadArrays, client: IntArray) -> IntArray:
+
+def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -> IntArray:
     """Return (n,) the clients after copies without one (−1) were dealt, each to a client without another copy of its task.
 
     An oversized task goes to a thread that is fast enough. Among equals a copy goes to the client of least index. Clients that
-    would be left without a task for each thread get the lightest of the active copies dealt.
+    would be left without a task for each thread get the lightest of the active copies dealt. Draining clients come last.
+
+    barred: (T, C) clients that a task may not go to; None: none.
     """
     client, task, weights, is_active = client.copy(), loads.copy_task, loads.copy_weight, loads.is_active
-    sums, is_oversized = loads.sum_up_copies(client), loads.is_oversized[task] & is_active
-    open_, size = loads.size > 0, np.where(loads.size > 0, loads.size, 1e-9)  # draining clients come last
-    missing = np.maximum(loads.least_number - np.bincount(client[: loads.T][client[: loads.T] >= 0], minlength=loads.C), 0)
-    lacking, left = int(missing.sum()), int(np.sum(client[: loads.T] < 0))
-    holders: dict[int, list[int]] = {}
-    if len(client) > loads.T:
-        for at in np.flatnonzero(client >= 0).tolist():
-            holders.setdefault(int(task[at]), []).append(int(client[at]))
+    sums, is_oversized = loads.sum_up(client), loads.is_oversized[task] & is_active
+    size, drains = np.where(loads.size > 0, loads.size, 1.0), np.where(loads.size > 0, 0.0, _LAST)
+    missing = np.maximum(loads.least_number - loads.count_actives(client), 0)
+    left = int(np.sum(client[: loads.T] < 0))
+    held = loads.list_held(client) if barred is None else loads.list_held(client) | barred
     waiting = np.flatnonzero(client < 0)
     order = np.lexsort((task[waiting], ~is_active[waiting], -weights[waiting], ~is_oversized[waiting]))
     for at in waiting[order].tolist():
         weight = float(weights[at])
         added = np.maximum(weight, loads.capacity) if is_oversized[at] else np.full(loads.C, weight)
-        ends = (sums + added) / size
+        ends = (sums + added) / size + drains
         if not loads.has_equal_threads:
             ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends
-        ends[holders.get(int(task[at]), [])] = np.inf
+        ends[held[task[at]]] = np.inf
         if is_active[at]:
-            ends[~open_] = np.inf
-            if lacking and left <= lacking and np.any((missing > 0) & np.isfinite(ends)):
-                ends = np.where(missing > 0, ends, np.inf)  # the remaining ones are needed for threads without any
+            if left <= missing.sum() and np.isfinite(ends[missing > 0]).any():
+                ends[missing == 0] = np.inf  # the remaining ones are needed for threads without any
             left -= 1
         there = int(np.argmin(ends))
         client[at] = there
         sums[there] += added[there]
-        if len(client) > loads.T:
-            holders.setdefault(int(task[at]), []).append(there)
-        if is_active[at] and missing[there]:
-            missing[there] -= 1
-            lacking -= 1
+        held[task[at], there] = True
+        missing[there] = max(0, missing[there] - is_active[at])
     return client
 
 
@@ -84,119 +82,104 @@ class _Trades:
     """Copies on clients, changed in place, with the sums of each client's small subsets."""
 
     def __init__(self, loads: LoadArrays, client: IntArray, movable: BoolArray) -> None:
-        self._loads, self._client, self._task = loads, client.copy(), loads.copy_task
-        self._sums = loads.sum_up_copies(client)
+        is_oversized = loads.is_oversized[loads.copy_task] & loads.is_active
+        self._loads, self._client, self._held = loads, client.copy(), loads.list_held(client)
+        self._movable = movable & ~is_oversized & (client >= 0) & (loads.size[client] > 0)
+        self._sums, self._number = loads.sum_up(client), loads.count_actives(client)
         self._size = np.where(loads.size > 0, loads.size, 1.0)
-        movable = movable & ~(loads.is_oversized[self._task] & loads.is_active) & (client >= 0)
-        movable &= loads.size[client] > 0
-        on = np.flatnonzero(movable)
-        order = on[np.argsort(client[on], kind="stable")]
-        ends = np.cumsum(np.bincount(client[on], minlength=loads.C))
-        self._on = [part.tolist() for part in np.split(order, ends[:-1])]
-        self._number = np.bincount(client[: loads.T][client[: loads.T] >= 0], minlength=loads.C)
         self._weight = np.append(loads.copy_weight, 0.0)  # −1 is no copy
-        self._is_active = np.append(loads.is_active, False)
-        has_standbys = len(client) > loads.T
-        self._held = {*zip(self._task.tolist(), client.tolist(), strict=True)} if has_standbys else set()
         self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
         self._random = np.random.default_rng(SEED)
 
     def run(self, stop_at: float) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
-        loads, open_ = self._loads, self._loads.open_clients
-        if len(open_) < 2:
-            return self._client
-        load = np.full(loads.C, -np.inf)
-        load[open_] = self._sums[open_] / self._size[open_]
-        best, least = self._client.copy(), float(load.max())
-        left = np.zeros(loads.C, dtype=np.bool_)
-        left[open_] = True
+        best, least, trading = self._client.copy(), np.inf, self._loads.size > 0
         for _ in range(EVEN_STEPS):
+            load = np.where(self._loads.size > 0, self._sums / self._size, -np.inf)
             giver = int(np.argmax(load))
             if load[giver] <= stop_at:
-                break
-            others = np.flatnonzero(left)
-            others = others[others != giver]
-            if len(others) > 2 * PARTNERS:
-                lightest = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
-                others = np.union1d(lightest, self._random.choice(others, PARTNERS, replace=False))
-            partner = self._trade(giver, others)
-            if partner < 0:
+                return self._client
+            trade = self._find_trade(giver, self._choose_partners(giver, load, trading))
+            if trade is None:
                 if load[giver] < least:
                     best, least = self._client.copy(), float(load[giver])
-                partner = self._hand_over(giver, load, left)
-            if partner < 0:
-                break
-            for client in (giver, partner):
-                load[client] = self._sums[client] / self._size[client]
+                trade, trading[giver] = self._find_handover(giver, load, trading), False
+            if trade is None:
+                return best
+            self._make(giver, *trade)
         return self._client if load.max() < least else best
 
-    def _hand_over(self, giver: int, load: FloatArray, left: BoolArray) -> int:
-        """Hand the giver's lightest copy to the least loaded client. Return that client, or −1 if there is none.
+    def _choose_partners(self, giver: int, load: FloatArray, trading: BoolArray) -> IntArray:
+        """Return (k,) the least loaded of the other clients that trade, and as many at random."""
+        others = np.flatnonzero(trading)
+        others = others[others != giver]
+        if len(others) <= 2 * PARTNERS:
+            return others
+        lightest = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
+        return np.union1d(lightest, self._random.choice(others, PARTNERS, replace=False))
+
+    def _find_handover(self, giver: int, load: FloatArray, trading: BoolArray) -> tuple[IntArray, int, IntArray] | None:
+        """Return the handing over of the giver's lightest copy to the least loaded client, as a trade; None if it cannot.
 
         The giver takes part in no further trade. Many clients together can take what one cannot.
         """
-        loads = self._loads
-        if not left[giver] or not self._on[giver] or self._number[giver] <= loads.least_number[giver]:
-            return -1
-        at = min(self._on[giver], key=lambda one: (self._weight[one], one))
-        left[giver] = False
-        able = np.flatnonzero(left & (self._weight[at] <= load[giver] * loads.capacity))
-        able = able[[len(self._on[client]) > 2 and self._may_move((at,), (), client) for client in able.tolist()]]
-        if not len(able):
-            return -1
-        partner = int(able[np.argmin(load[able])])
-        self._swap(giver, (at,), partner, ())
-        return partner
+        on = self._list_movable(giver)
+        if not trading[giver] or not len(on) or self._number[giver] <= self._loads.least_number[giver]:
+            return None
+        lightest = on[[np.argmin(self._weight[on])]]
+        able = trading & (self._weight[lightest] <= load[giver] * self._loads.capacity)
+        able &= np.bincount(self._client[self._movable], minlength=self._loads.C) > 2
+        able &= ~self._held[self._loads.copy_task[lightest[0]]]
+        able[giver] = False
+        if not able.any():
+            return None
+        return lightest, int(np.argmin(np.where(able, load, np.inf))), lightest[:0]
 
-    def _trade(self, giver: int, partners: IntArray) -> int:
-        """Make the trade after which the more loaded of the two has least; return the partner, or −1 if no trade helps."""
-        if not len(partners) or not self._on[giver]:
-            return -1
+    def _find_trade(self, giver: int, partners: IntArray) -> tuple[IntArray, int, IntArray] | None:
+        """Return the trade after which the more loaded of the two has least; None if no trade helps.
+
+        It is the copies given (k,), the partner, and the copies taken (k,), with −1 for no copy.
+        """
+        if not len(partners):
+            return None
+        loads, weight = self._loads, self._weight
         sums, sets = self._list_subsets(giver)
         theirs = [self._list_subsets(int(partner)) for partner in partners]
-        lengths = np.array([len(found[0]) for found in theirs])
-        their_sums = np.concatenate([found[0] for found in theirs])
-        their_sets = np.concatenate([found[1] for found in theirs])
-        who = np.repeat(partners, lengths)
-        a, b = self._sums[giver], self._sums[partners]
-        size_a, size_b = self._size[giver], self._size[partners]
-        ideal = (a * size_b - b * size_a) / (size_a + size_b)
-        above = np.searchsorted(sums, their_sums + np.repeat(ideal, lengths))
-        best = a / size_a * (1 - LEAST_GAIN)
-        trade: tuple[IntArray, int, IntArray] | None = None
-        mine, their_number = (self._is_active[each].sum(axis=1) for each in (sets, their_sets))
-        least = np.minimum(self._loads.least_number, self._number)
+        their_sums, their_sets = (np.concatenate(parts) for parts in zip(*theirs, strict=True))
+        partner = np.repeat(partners, [len(part[0]) for part in theirs])
+        a, b, size_a, size_b = self._sums[giver], self._sums[partner], self._size[giver], self._size[partner]
+        above = np.searchsorted(sums, their_sums + (a * size_b - b * size_a) / (size_a + size_b))
+        mine, their_number = (np.sum((each >= 0) & (each < loads.T), axis=1) for each in (sets, their_sets))
+        least, best, trade = np.minimum(loads.least_number, self._number), a / size_a * (1 - LEAST_GAIN), None
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
-            more = np.maximum((a - moved) / size_a, (self._sums[who] + moved) / self._size[who])
             allowed = self._number[giver] - mine[at] + their_number >= least[giver]
-            allowed &= self._number[who] + mine[at] - their_number >= least[who]
-            if not self._loads.has_equal_threads:
-                allowed &= self._weight[sets[at]].max(axis=1) <= best * self._loads.capacity[who]
-                allowed &= self._weight[their_sets].max(axis=1) <= best * self._loads.capacity[giver]
-            more = np.where(allowed, more, np.inf)
-            for _ in range(TRADE_TRIES if self._held else 1):
+            allowed &= self._number[partner] + mine[at] - their_number >= least[partner]
+            if not loads.has_equal_threads:
+                allowed &= weight[sets[at]].max(axis=1) <= best * loads.capacity[partner]
+                allowed &= weight[their_sets].max(axis=1) <= best * loads.capacity[giver]
+            more = np.where(allowed, np.maximum((a - moved) / size_a, (b + moved) / size_b), np.inf)
+            for _ in range(TRADE_TRIES):
                 k = int(np.argmin(more))
                 if more[k] >= best:
                     break
-                given, partner, taken = sets[at[k]], int(who[k]), their_sets[k]
-                if self._may_move(given, taken, partner) and self._may_move(taken, given, giver):
-                    best, trade = float(more[k]), (given, partner, taken)
+                if self._may_move(sets[at[k]], giver, their_sets[k], int(partner[k])):
+                    best, trade = float(more[k]), (sets[at[k]], int(partner[k]), their_sets[k])
                     break
                 more[k] = np.inf
-        if trade is None:
-            return -1
-        self._swap(giver, *trade)
-        return trade[1]
+        return trade
 
-    def _may_move(self, moving: IntArray | tuple[int, ...], leaving: IntArray | tuple[int, ...], there: int) -> bool:
-        """Return whether a client may get copies, once others have left it."""
-        if not self._held:
-            return True
-        tasks = [int(self._task[at]) for at in moving if at >= 0]
-        gone = {int(self._task[at]) for at in leaving if at >= 0}
-        return len({*tasks}) == len(tasks) and all((task, there) not in self._held or task in gone for task in tasks)
+    def _may_move(self, given: IntArray, giver: int, taken: IntArray, partner: int) -> bool:
+        """Return whether a trade leaves each task with at most one copy on both clients."""
+        for moving, leaving, there in ((given, taken, partner), (taken, given, giver)):
+            tasks, gone = (self._loads.copy_task[each[each >= 0]] for each in (moving, leaving))
+            if len(np.unique(tasks)) < len(tasks) or np.any(self._held[tasks, there] & ~np.isin(tasks, gone)):
+                return False
+        return True
+
+    def _list_movable(self, client: int) -> IntArray:
+        """Return (k,) the movable copies on a client."""
+        return np.flatnonzero(self._movable & (self._client == client))
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
         """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
@@ -204,39 +187,31 @@ class _Trades:
         At most `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more. Threes are for few copies and few
         clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
         """
-        found = self._subsets.get(client)
-        if found is None:
-            on = np.array(self._on[client], dtype=np.int64)
+        if client not in self._subsets:
+            on = self._list_movable(client)
             if len(on) > PAIRED_TASKS:
                 by_weight = on[np.argsort(self._weight[on], kind="stable")]
                 on = by_weight[np.linspace(0, len(on) - 1, PAIRED_TASKS).astype(np.int64)]
-            slots = np.concatenate([on, [-1]])
-            first, second = np.triu_indices(len(slots), k=1)
-            sets = np.concatenate([np.stack([slots[first], slots[second]], axis=1), [[-1, -1]]])
-            sets = np.concatenate([sets, np.full((len(sets), 1), -1)], axis=1)
-            if 3 <= len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE:
-                sets = np.concatenate([sets, np.array(list(combinations(on.tolist(), 3)), dtype=np.int64)])
+            most = 3 if len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE else 2
+            listed = [chosen + (-1,) * (3 - size) for size in range(most + 1) for chosen in combinations(on.tolist(), size)]
+            sets = np.array(listed, dtype=np.int64)
             sums = self._weight[sets].sum(axis=1)
             order = np.argsort(sums, kind="stable")
-            found = self._subsets[client] = (sums[order], sets[order])
-        return found
+            self._subsets[client] = sums[order], sets[order]
+        return self._subsets[client]
 
-    def _swap(self, giver: int, given: IntArray | tuple[int, ...], partner: int, taken: IntArray | tuple[int, ...]) -> None:
-        for here, there, moving in ((giver, partner, given), (partner, giver, taken)):
-            for at in (int(one) for one in moving if one >= 0):
-                self._client[at] = there
-                self._on[here].remove(at)
-                self._on[there].append(at)
-                self._number[here] -= self._is_active[at]
-                self._number[there] += self._is_active[at]
-                self._sums[here] -= self._weight[at]
-                self._sums[there] += self._weight[at]
-        if self._held:
-            moves = [(given, giver, partner), (taken, partner, giver)]
-            self._held -= {(int(self._task[at]), here) for moving, here, _ in moves for at in moving if at >= 0}
-            self._held |= {(int(self._task[at]), there) for moving, _, there in moves for at in moving if at >= 0}
-        self._subsets.pop(giver, None)
-        self._subsets.pop(partner, None)
+    def _make(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> None:
+        """Make a trade: copies with −1 for none."""
+        moves = [(each[each >= 0], here, there) for each, here, there in ((given, giver, partner), (taken, partner, giver))]
+        for copies, here, _ in moves:
+            self._held[self._loads.copy_task[copies], here] = False
+        for copies, here, there in moves:
+            self._client[copies] = there
+            self._held[self._loads.copy_task[copies], there] = True
+            moved, number = self._weight[copies].sum(), int(np.sum(copies < self._loads.T))
+            self._sums[[here, there]] += -moved, moved
+            self._number[[here, there]] += -number, number
+            self._subsets.pop(here, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,17 +237,16 @@ class LoadTarget:
         client = deal(loads, np.full(number, -1, dtype=np.int64))
         for stop_at in (most, least):
             client = even_out(loads, client, every, stop_at)
-            dealt = loads.read(client)
-            greatest, idle = loads.greatest_of(dealt), loads.count_idle(dealt.active)
+            greatest, idle = loads.greatest(client), loads.count_idle(client)
             if greatest <= most * (1 + ROUNDING) and not idle:
                 break
-        return cls(loads, least, max(most, greatest), idle, dealt)
+        return cls(loads, least, max(most, greatest), idle, loads.read(client))
 
     @property
     def most_of_actives(self) -> float:
         """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
         loads = self.loads
-        if loads.standby is None:
+        if not loads.standbys:
             return self.most
         active = float(loads.weight.sum())
         share = active / max(active + loads.standbys * float(loads.standby.sum()), 1e-12)

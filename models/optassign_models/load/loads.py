@@ -16,7 +16,7 @@ with θ = 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,7 +41,10 @@ class TaskWeights:
 
 @dataclass(frozen=True, eq=False)
 class LoadArrays:
-    """Weights and sizes of one problem, for all that deals, exchanges and bounds."""
+    """Weights and sizes of one problem. Its copies (n,) are the active ones, task by task, then the standbys with weight.
+
+    Methods that take the clients of copies take those of all (n,) or of the active ones alone (T,).
+    """
 
     weight: FloatArray
     """(T,) in even spreads of one of the fastest threads; of an oversized task the capacity of the slowest of the threads that
@@ -54,12 +57,12 @@ class LoadArrays:
     """(C,) of one thread, as a part of the greatest of all open clients'."""
     threads: IntArray
     """(C,) 0 for a draining client, unless all drain."""
-    standby: FloatArray | None = None
-    """(T,) what each standby weighs, in the same even spreads; None where standbys weigh nothing."""
-    standbys: int = 0
-    """The standbys of each task with such a weight, on clients that stay."""
-    standby_task: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """(S,) the task of each standby that weighs something. The copies (n,) are the active ones, task by task, then these."""
+    standby: FloatArray
+    """(T,) weight of each standby, in the same even spreads; 0 where standbys weigh nothing."""
+    standbys: int
+    """The standbys of each task with such a weight, on clients that stay; 0 where standbys weigh nothing."""
+    standby_task: IntArray
+    """(S,) the task of each standby; empty where standbys weigh nothing."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -86,25 +89,15 @@ class LoadArrays:
         """(C,) tasks that a client must have before any other may have two on a thread; 0 where there are too few tasks."""
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
-    def weigh_pairs(self, task: IntArray, client: IntArray) -> FloatArray:
-        """Return (n,) what each pair of `task` (n,) and `client` (n,) adds to the client's sum, in even spreads.
-
-        A task adds its weight; an oversized task adds a whole thread, at least its weight.
-        """
-        weight = self.weight[task]
-        return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
-
-    def sum_up(self, active: IntArray) -> FloatArray:
-        """Return (C,) what the clients carry."""
-        tasks = np.flatnonzero(active >= 0)
-        carried = self.weigh_pairs(tasks, active[tasks])
-        # If there is no task, bincount gives whole numbers.
-        return np.bincount(active[tasks], weights=carried, minlength=self.C).astype(np.float64)
+    @cached_property
+    def is_active(self) -> BoolArray:
+        """(n,) whether a copy is an active one."""
+        return np.arange(len(self.copy_task)) < self.T
 
     @property
     def actives_alone(self) -> LoadArrays:
         """The same without the weights of standbys."""
-        return replace(self, standby=None, standbys=0, standby_task=self.standby_task[:0])
+        return replace(self, standby=np.zeros(self.T), standbys=0, standby_task=self.standby_task[:0])
 
     @cached_property
     def copy_task(self) -> IntArray:
@@ -114,12 +107,7 @@ class LoadArrays:
     @cached_property
     def copy_weight(self) -> FloatArray:
         """(n,) of each copy, in even spreads."""
-        return self.weight if self.standby is None else np.concatenate([self.weight, self.standby[self.standby_task]])
-
-    @property
-    def is_active(self) -> BoolArray:
-        """(n,) whether a copy is an active one."""
-        return np.arange(len(self.copy_task)) < self.T
+        return np.concatenate([self.weight, self.standby[self.standby_task]])
 
     def locate(self, placed: Placement) -> IntArray:
         """Return (n,) the client of each copy in a placement."""
@@ -129,50 +117,69 @@ class LoadArrays:
         """Return the placement with copies on these clients (n,)."""
         return make_placement(client[: self.T], self.standby_task * self.C + client[self.T :], self.C)
 
-    def sum_up_copies(self, client: IntArray) -> FloatArray:
-        """Return (C,) the weight on each client, for copies on clients (n,), −1 for none; of standbys 0 on draining clients."""
-        at = np.flatnonzero(client[self.T :] >= 0) + self.T
-        weight = np.where(self.size[client[at]] > 0, self.copy_weight[at], 0.0)
-        return self.sum_up(client[: self.T]) + np.bincount(client[at], weights=weight, minlength=self.C)
+    def weigh_actives(self, task: IntArray, client: IntArray) -> FloatArray:
+        """Return (k,) what active copies of tasks (k,) add to the sums of clients (k,), in even spreads.
+
+        A task adds its weight; an oversized task adds a whole thread, at least its weight.
+        """
+        weight = self.weight[task]
+        return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
+
+    def weigh_standbys(self, task: IntArray, client: IntArray) -> FloatArray:
+        """Return (k,) what standbys of tasks (k,) add to the sums of clients (k,): nothing on draining clients."""
+        return np.where(self.size[client] > 0, self.standby[task], 0.0)
+
+    def weigh_copies(self, client: IntArray) -> FloatArray:
+        """Return (n,) what copies on clients (n,) add to the sums of these; 0 for a copy without a client (−1)."""
+        of_actives = self.weigh_actives(np.arange(self.T), client[: self.T])
+        of_standbys = self.weigh_standbys(self.copy_task[self.T : len(client)], client[self.T :])
+        return np.where(client >= 0, np.concatenate([of_actives, of_standbys]), 0.0)
+
+    def sum_up(self, client: IntArray) -> FloatArray:
+        """Return (C,) the weight on each client, for copies on clients (n,), −1 for none."""
+        sums: FloatArray = np.zeros(self.C)
+        np.add.at(sums, client, self.weigh_copies(client))
+        return sums
+
+    def greatest(self, client: IntArray) -> float:
+        """Return the greatest load of any client, in even spreads, for copies on clients (n,), −1 for none; 0 without copies.
+
+        It is what copies weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity. It is infinite
+        if a draining client has an active task.
+        """
+        carried, heaviest = self.sum_up(client), np.zeros(self.C)
+        np.maximum.at(heaviest, client, self.weigh_copies(client))
+        load = np.maximum(carried / np.where(self.size > 0, self.size, 1.0), heaviest / self.capacity)
+        return float(np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0)).max(initial=0.0))
 
     def greatest_of(self, placed: Placement) -> float:
-        """Return the greatest load of any client, standbys included; those on draining clients weigh nothing."""
-        greatest = self.greatest(placed.active)
-        if self.standby is None or not len(placed.standby_task):
-            return greatest
-        there, client = self.size > 0, placed.standby_client
-        weight = np.where(there[client], self.standby[placed.standby_task], 0.0)
-        sums = self.sum_up(placed.active) + np.bincount(client, weights=weight, minlength=self.C)
-        alone, carried = weight / self.capacity[client], sums[there] / self.size[there]
-        return max(greatest, float(alone.max(initial=0.0)), float(carried.max(initial=0.0)))
-
-    def greatest(self, active: IntArray) -> float:
-        """Return the greatest load of actives (T,) on any client, in even spreads; 0 without tasks.
-
-        It is what they weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity.
-        """
-        carried = self.sum_up(active)
-        heaviest = np.zeros(self.C)
-        tasks = np.flatnonzero(active >= 0)
-        np.maximum.at(heaviest, active[tasks], self.weigh_pairs(tasks, active[tasks]))
-        sizes = np.where(self.size > 0, self.size, 1.0)
-        load = np.maximum(carried / sizes, heaviest / self.capacity)
-        return float(np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0)).max(initial=0.0))
+        """Return the greatest load of any client, as `greatest`; 0 without copies."""
+        return self.greatest(self.locate(placed))
 
     def measure_room(self, level: float) -> FloatArray:
         """Return (C,) the greatest weight of each client at this load; 0 if it drains, even if `level` is infinite."""
         room: FloatArray = np.multiply(self.size, level, out=np.zeros(self.C), where=self.size > 0)
         return room * (1 + ROUNDING)
 
-    def fits_thread(self, task: IntArray, client: IntArray, level: float) -> BoolArray:
-        """Return (n,) whether a single thread of each client (n,) bears each task (n,) at this load."""
-        fits: BoolArray = self.weight[task] <= level * self.capacity[client] * (1 + ROUNDING)
+    def fits(self, weight: FloatArray, client: IntArray, level: float) -> BoolArray:
+        """Return (k,) whether copies of weights (k,) may be on clients (k,) at this load: one thread of the client bears it."""
+        fits: BoolArray = (weight <= level * self.capacity[client] * (1 + ROUNDING)) & (self.size[client] > 0)
         return fits
+
+    def count_actives(self, client: IntArray) -> IntArray:
+        """Return (C,) the number of active copies on each client, for copies on clients (n,), −1 for none."""
+        active = client[: self.T]
+        return np.bincount(active[active >= 0], minlength=self.C)
+
+    def list_held(self, client: IntArray) -> BoolArray:
+        """Return (T, C) whether a client has a copy of a task, for copies on clients (n,), −1 for none."""
+        held, has = np.zeros((self.T, self.C), dtype=np.bool_), client >= 0
+        held[self.copy_task[: len(client)][has], client[has]] = True
+        return held
 
     def count_idle(self, active: IntArray) -> int:
         """Return the number of threads without a task of `active` (T,) while other threads have two."""
-        number = np.bincount(active[active >= 0], minlength=self.C)
-        without = int(np.sum(np.maximum(self.threads - number, 0)))
+        without = int(np.sum(np.maximum(self.threads - self.count_actives(active), 0)))
         return max(0, without - max(0, int(self.threads.sum()) - self.T))
 
 
@@ -184,17 +191,14 @@ def read_loads(problem: Problem) -> LoadArrays:
     threads = np.where(open_, problem.threads, 0)
     of_thread = problem.units / problem.threads
     capacity = of_thread / of_thread[open_].max()  # relative, so that only ratios of capacities matter
-    size = threads * capacity
     share = 0.0 if weights is None else weights.standby_share
     standbys = min(problem.standbys, max(0, int(open_.sum()) - 1)) if share else 0
-    beside = np.where(problem.logged, share, 0.0)
-    copies = raw * (1 + standbys * beside) if standbys else raw
-    oversized, even, oversized_weight = _set_oversized_apart(raw, copies, threads[open_], capacity[open_])
-    weight = np.where(oversized, oversized_weight, raw / even)
-    if not standbys:
-        return LoadArrays(weight, oversized, size, capacity, threads)
-    standby_task = np.repeat(np.flatnonzero(problem.logged), problem.standbys)
-    return LoadArrays(weight, oversized, size, capacity, threads, weight * beside, standbys, standby_task)
+    of_standby = np.where(problem.logged, share, 0.0) if standbys else np.zeros(problem.T)
+    is_oversized, even, oversized_weight = _set_oversized_apart(raw, raw * (1 + standbys * of_standby), threads, capacity)
+    weight = np.where(is_oversized, oversized_weight, raw / even)
+    standby_task = np.repeat(np.flatnonzero(problem.logged), problem.standbys if standbys else 0)
+    size = threads * capacity
+    return LoadArrays(weight, is_oversized, size, capacity, threads, weight * of_standby, standbys, standby_task)
 
 
 def _set_oversized_apart(
@@ -205,35 +209,25 @@ def _set_oversized_apart(
 
     `copies`: (T,) the weight of all copies of each task.
     """
+    fast = np.sort(np.repeat(capacity, threads))[::-1]
+    order = np.argsort(-weight, kind="stable")[: len(fast)]
+    fast = fast[: len(order)]
+    left = np.cumsum(np.append(copies.sum(), -copies[order]))  # before each task in this order, and after the last one
+    size = np.cumsum(np.append((threads * capacity).sum(), -fast))
+    is_too_heavy = weight[order] * size[:-1] > left[:-1] * fast * (1 + ROUNDING)
+    number = int(np.argmin(np.append(is_too_heavy, False)))
     oversized = np.zeros(len(weight), dtype=np.bool_)
-    order = np.argsort(-weight, kind="stable")
-    left, size = float(copies.sum()), float((threads * capacity).sum())
-    fastest = np.argsort(-capacity, kind="stable")
-    ends = np.cumsum(threads[fastest])
-    oversized_weight = 0.0
-    for number, task in enumerate(order.tolist()):
-        if number >= ends[-1]:
-            break
-        fast = float(capacity[fastest[np.searchsorted(ends, number, side="right")]])
-        if weight[task] * size <= left * fast * (1 + ROUNDING):
-            break
-        oversized[task], oversized_weight = True, fast
-        left -= float(copies[task])
-        size -= fast
-    if oversized.all():
-        return oversized, 1.0, oversized_weight
-    rest = float(copies[~oversized].sum())
-    return oversized, rest / max(size, 1e-12), oversized_weight
+    oversized[order[:number]] = True
+    even = 1.0 if oversized.all() else float(copies[~oversized].sum()) / max(float(size[number]), 1e-12)
+    return oversized, even, float(fast[number - 1]) if number else 0.0
 
 
 def bound_greatest_load(loads: LoadArrays) -> float:
     """Return a load that some client reaches in every assignment, in even spreads; 0 without tasks."""
     if not loads.T:
         return 0.0
-    weight = loads.weight  # of all copies that weigh something; each uses one thread
-    if loads.standby is not None:
-        weight = np.concatenate([weight, np.tile(loads.standby[loads.standby > 0], loads.standbys)])
-    weight = np.sort(weight)[::-1]
+    of_standbys = np.tile(loads.standby[loads.standby > 0], loads.standbys)
+    weight = np.sort(np.concatenate([loads.weight, of_standbys]))[::-1]  # each copy uses one thread
     sums, grain = np.cumsum(weight), 0.0 if loads.is_oversized.any() else _find_grain(weight)
     of_clients = np.stack([loads.size, loads.capacity])[:, loads.open_clients]
     (size, capacity), number = np.unique(of_clients, axis=1, return_counts=True)

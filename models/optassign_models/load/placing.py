@@ -62,7 +62,7 @@ def place_actives(
     # An active on a column saves that much over one elsewhere.
     saved = np.where(problem.pool_size > 0, price.pools, dearest)[task] - price.columns
     active, lost = np.full(problem.T, -1, dtype=np.int64), np.zeros(problem.T, dtype=np.int64)
-    may = (loads.size[client] > 0) & loads.fits_thread(task, client, level) & (saved > 0)
+    may = loads.fits(loads.weight[task], client, level) & (saved > 0)
     column = np.flatnonzero(may)
     column = column[np.lexsort((client[column], -saved[column], task[column]))]
     best = column[rank_within(task[column]) == 0]
@@ -178,13 +178,11 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
     logged = np.flatnonzero(problem.logged)
     if not n or not len(logged):
         return make_placement(active, np.zeros(0, dtype=np.int64), C)
-    room = np.full(C, np.inf)
-    if loads.standby is None:
-        one, none = problem.logged.astype(np.float64), np.zeros(problem.T, dtype=np.bool_)
-        loads = replace(loads, weight=one, is_oversized=none, standby=one, standby_task=np.repeat(logged, n))
-    else:
+    if loads.standbys:
         room = loads.measure_room(level) - loads.sum_up(active)
-    assert loads.standby is not None
+    else:
+        room, one, none = np.full(C, np.inf), problem.logged.astype(np.float64), np.zeros(problem.T, dtype=np.bool_)
+        loads = replace(loads, weight=one, is_oversized=none, standby=one, standby_task=np.repeat(logged, n))
     weight = loads.standby[task]
     cost = np.where(forced.mandatory, 0, problem.col_cost)
     may = problem.logged[task] & (loads.size[client] > 0) & (client != active[task]) & (cost < problem.pool_cost[task])
@@ -201,23 +199,11 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
 def choose_least_loaded(
     loads: LoadArrays, problem: Problem, shares: ShareFamilies, columns: BoolArray
 ) -> tuple[IntArray, None]:
-    """Return the actives (T,), each on the least loaded client of the task's `columns` (A,), and no bound.
-
-    The heaviest tasks choose first.
-    """
-    number = np.bincount(problem.col_task[columns], minlength=problem.T)
+    """Return the actives (T,), each on one of the task's `columns` (A,), dealt longest first, and no bound."""
+    task, client = problem.col_task[columns], problem.col_client[columns]
+    barred = np.ones((problem.T, problem.C), dtype=np.bool_)
+    barred[task, client] = False
+    is_single = np.bincount(task, minlength=problem.T)[task] == 1
     active = np.full(problem.T, -1, dtype=np.int64)
-    single = columns & (number[problem.col_task] == 1)
-    active[problem.col_task[single]] = problem.col_client[single]
-    sums = loads.sum_up(active)
-    size = np.where(loads.size > 0, loads.size, 1e-9)
-    several = np.flatnonzero(number > 1)
-    chosen = np.flatnonzero(columns)
-    start = np.searchsorted(problem.col_task[chosen], np.arange(problem.T + 1))
-    for task in several[np.lexsort((several, -loads.weight[several]))].tolist():
-        clients = problem.col_client[chosen[start[task] : start[task + 1]]]
-        carried = loads.weigh_pairs(np.full(len(clients), task), clients)
-        at = int(np.argmin((sums[clients] + carried) / size[clients]))
-        active[task] = clients[at]
-        sums[clients[at]] += carried[at]
-    return active, None
+    active[task[is_single]] = client[is_single]
+    return deal(loads.actives_alone, active, barred), None

@@ -143,16 +143,15 @@ def _require_load(
     """Require loads up to `most`, and a task for each thread; what the start has instead is allowed."""
     p = v.scope.problem
     most_of_task = np.where(loads.is_oversized, np.maximum(loads.weight, loads.capacity.max()), loads.weight)
-    every = float(most_of_task.sum()) + (0.0 if loads.standby is None else p.standbys * float(loads.standby.sum()))
+    every = float(most_of_task.sum()) + p.standbys * float(loads.standby.sum())
     grain = max(every, 1e-9) / parts
 
     def weigh_active(task: IntArray, client: IntArray) -> IntArray:
         # An oversized task on a client of next to no capacity weighs more than all room: less is enough to bar it.
-        return np.floor(np.minimum(loads.weigh_pairs(task, client) / grain, 2.0 * parts)).astype(np.int64)
+        return np.floor(np.minimum(loads.weigh_actives(task, client) / grain, 2.0 * parts)).astype(np.int64)
 
     def weigh_standby(task: IntArray, client: IntArray) -> IntArray:
-        weight = np.zeros(len(task)) if loads.standby is None else loads.standby[task] * (loads.size[client] > 0)
-        return np.floor(weight / grain).astype(np.int64)
+        return np.floor(loads.weigh_standbys(task, client) / grain).astype(np.int64)
 
     # A task that is pinned to a draining client has no finite load.
     room = np.floor(np.minimum(loads.measure_room(most) * (1 - ROUNDING / 4), every) / grain).astype(np.int64)
@@ -171,12 +170,10 @@ def _require_load(
     add_weights(program, v, rows, Carried(of_task, weigh_active, weigh_standby))
 
     task, client = p.col_task[v.a_column], p.col_client[v.a_column]
-    fits = loads.fits_thread(task, client, most) & (loads.size[client] > 0)
-    barred = v.a[~(fits | (active[task] == client))]
+    barred = v.a[~loads.fits(loads.weight[task], client, most) & (active[task] != client)]
     program.add_entries(program.add_rows(-FAR, np.zeros(len(barred), dtype=np.int64)), barred, 1)
-    if loads.standby is not None:
-        task, holder = p.col_task[v.y_column], p.col_client[v.y_column]
-        bears = (loads.standby[task] <= most * loads.capacity[holder] * (1 + ROUNDING)) & (loads.size[holder] > 0)
+    if loads.standbys:
+        bears = loads.fits(loads.standby[p.col_task[v.y_column]], p.col_client[v.y_column], most)
         barred = np.flatnonzero(~bears & ~np.isin(p.col_keys[v.y_column], standby_keys))  # a copy there is active
         rows = program.add_rows(-FAR, np.zeros(len(barred), dtype=np.int64))
         program.add_entries(rows, v.y[barred], 1)

@@ -170,7 +170,7 @@ def _add_standbys(case: Case, load: LoadTarget, active: IntArray) -> Placement:
     """
     problem, loads = case.problem, load.loads
     placed = place_standbys(problem, case.forced, loads, active, load.most)
-    if loads.standby is None:
+    if not loads.standbys:
         return placed
     client = loads.locate(placed)
     is_cold = problem.find(loads.copy_task * problem.C + client) < 0

@@ -23,7 +23,9 @@ def make_loads(weight: list[float], threads: list[int]) -> LoadArrays:
     each, size = np.array(weight), np.array(threads, dtype=np.float64)
     even = each.sum() / size.sum()
     none = np.zeros(len(weight), dtype=np.bool_)
-    return LoadArrays(each / even, none, size, np.ones(len(threads)), np.array(threads, dtype=np.int64))
+    threads_of = np.array(threads, dtype=np.int64)
+    nothing = np.zeros(len(weight))
+    return LoadArrays(each / even, none, size, np.ones(len(threads)), threads_of, nothing, 0, threads_of[:0])
 
 
 def make_problem(seed: int, standbys: int, standby_load: float) -> tuple[Problem, Forced, LoadArrays]:
@@ -57,9 +59,8 @@ def test_trades_of_copies_keep_each_task_on_different_clients(seed: int, standby
     assert len(np.unique(keys)) == len(keys)
     assert np.array_equal(loads.locate(placed)[: problem.T], placed.active)
     assert loads.greatest_of(placed) <= loads.greatest_of(dealt) + 1e-12
-    assert loads.standby is not None
     of_standbys = np.bincount(placed.standby_client, loads.standby[placed.standby_task], problem.C)
-    assert np.allclose(loads.sum_up_copies(traded), loads.sum_up(placed.active) + of_standbys)
+    assert np.allclose(loads.sum_up(traded), loads.sum_up(placed.active) + of_standbys)
 
 
 @pytest.mark.parametrize("standbys", [0, 1])
