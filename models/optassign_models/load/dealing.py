@@ -55,8 +55,7 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
         weight = float(weights[at])
         added = np.maximum(weight, loads.capacity) if is_oversized[at] else np.full(loads.C, weight)
         ends = (sums + added) / size + drains
-        if not loads.has_equal_threads:
-            ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends
+        ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends  # a task uses one thread
         ends[held[task[at]]] = np.inf
         if is_active[at]:
             if left <= missing.sum() and np.isfinite(ends[missing > 0]).any():
@@ -142,7 +141,7 @@ class _Trades:
         """
         if not len(partners):
             return None
-        loads, weight = self._loads, self._weight
+        loads, weight, capacity = self._loads, self._weight, self._loads.capacity
         sums, sets = self._list_subsets(giver)
         theirs = [self._list_subsets(int(partner)) for partner in partners]
         their_sums, their_sets = (np.concatenate(parts) for parts in zip(*theirs, strict=True))
@@ -155,9 +154,8 @@ class _Trades:
             moved = sums[at] - their_sums
             allowed = self._number[giver] - mine[at] + their_number >= least[giver]
             allowed &= self._number[partner] + mine[at] - their_number >= least[partner]
-            if not loads.has_equal_threads:
-                allowed &= weight[sets[at]].max(axis=1) <= best * loads.capacity[partner]
-                allowed &= weight[their_sets].max(axis=1) <= best * loads.capacity[giver]
+            allowed &= (capacity[partner] >= capacity[giver]) | (weight[sets[at]].max(axis=1) <= best * capacity[partner])
+            allowed &= (capacity[giver] >= capacity[partner]) | (weight[their_sets].max(axis=1) <= best * capacity[giver])
             more = np.where(allowed, np.maximum((a - moved) / size_a, (b + moved) / size_b), np.inf)
             for _ in range(TRADE_TRIES):
                 k = int(np.argmin(more))

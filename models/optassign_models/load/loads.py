@@ -80,11 +80,6 @@ class LoadArrays:
         return np.flatnonzero(self.size > 0)
 
     @cached_property
-    def has_equal_threads(self) -> bool:
-        """Whether all open clients' threads have one capacity, so that no task is too heavy for the threads of some."""
-        return bool(np.ptp(self.capacity[self.open_clients]) == 0)
-
-    @cached_property
     def least_number(self) -> IntArray:
         """(C,) tasks that a client must have before any other may have two on a thread; 0 where there are too few tasks."""
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
