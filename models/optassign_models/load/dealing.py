@@ -87,7 +87,7 @@ class _Trades:
         self._sums, self._number = loads.sum_up(client), loads.count_actives(client)
         self._size = np.where(loads.size > 0, loads.size, 1.0)
         self._weight = np.append(loads.copy_weight, 0.0)  # −1 is no copy
-        self._subsets: dict[int, tuple[FloatArray, IntArray]] = {}
+        self._subsets: dict[int, tuple[FloatArray, IntArray, IntArray, FloatArray]] = {}
         self._random = np.random.default_rng(SEED)
 
     def run(self, stop_at: float) -> IntArray:
@@ -141,21 +141,20 @@ class _Trades:
         """
         if not len(partners):
             return None
-        loads, weight, capacity = self._loads, self._weight, self._loads.capacity
-        sums, sets = self._list_subsets(giver)
+        loads, capacity = self._loads, self._loads.capacity
+        sums, sets, actives, heaviest = self._list_subsets(giver)
         theirs = [self._list_subsets(int(partner)) for partner in partners]
-        their_sums, their_sets = (np.concatenate(parts) for parts in zip(*theirs, strict=True))
+        their_sums, their_sets, their_actives, their_heaviest = map(np.concatenate, zip(*theirs, strict=True))
         partner = np.repeat(partners, [len(part[0]) for part in theirs])
         a, b, size_a, size_b = self._sums[giver], self._sums[partner], self._size[giver], self._size[partner]
         above = np.searchsorted(sums, their_sums + (a * size_b - b * size_a) / (size_a + size_b))
-        mine, their_number = (np.sum((each >= 0) & (each < loads.T), axis=1) for each in (sets, their_sets))
         least, best, trade = np.minimum(loads.least_number, self._number), a / size_a * (1 - LEAST_GAIN), None
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
-            allowed = self._number[giver] - mine[at] + their_number >= least[giver]
-            allowed &= self._number[partner] + mine[at] - their_number >= least[partner]
-            allowed &= (capacity[partner] >= capacity[giver]) | (weight[sets[at]].max(axis=1) <= best * capacity[partner])
-            allowed &= (capacity[giver] >= capacity[partner]) | (weight[their_sets].max(axis=1) <= best * capacity[giver])
+            gained = their_actives - actives[at]
+            allowed = (self._number[giver] + gained >= least[giver]) & (self._number[partner] - gained >= least[partner])
+            allowed &= (capacity[partner] >= capacity[giver]) | (heaviest[at] <= best * capacity[partner])
+            allowed &= (capacity[giver] >= capacity[partner]) | (their_heaviest <= best * capacity[giver])
             more = np.where(allowed, np.maximum((a - moved) / size_a, (b + moved) / size_b), np.inf)
             for _ in range(TRADE_TRIES):
                 k = int(np.argmin(more))
@@ -170,8 +169,8 @@ class _Trades:
     def _may_move(self, given: IntArray, giver: int, taken: IntArray, partner: int) -> bool:
         """Return whether a trade leaves each task with at most one copy on both clients."""
         for moving, leaving, there in ((given, taken, partner), (taken, given, giver)):
-            tasks, gone = (self._loads.copy_task[each[each >= 0]] for each in (moving, leaving))
-            if len(np.unique(tasks)) < len(tasks) or np.any(self._held[tasks, there] & ~np.isin(tasks, gone)):
+            tasks, gone = (self._loads.copy_task[each[each >= 0]].tolist() for each in (moving, leaving))
+            if len({*tasks}) < len(tasks) or any(self._held[task, there] and task not in gone for task in tasks):
                 return False
         return True
 
@@ -179,9 +178,10 @@ class _Trades:
         """Return (k,) the movable copies on a client."""
         return np.flatnonzero(self._movable & (self._client == client))
 
-    def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray]:
+    def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
         """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
 
+        With these come the number of active copies (k,) and the weight of the heaviest copy (k,).
         At most `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more. Threes are for few copies and few
         clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
         """
@@ -193,9 +193,9 @@ class _Trades:
             most = 3 if len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE else 2
             listed = [chosen + (-1,) * (3 - size) for size in range(most + 1) for chosen in combinations(on.tolist(), size)]
             sets = np.array(listed, dtype=np.int64)
-            sums = self._weight[sets].sum(axis=1)
-            order = np.argsort(sums, kind="stable")
-            self._subsets[client] = sums[order], sets[order]
+            sets = sets[np.argsort(self._weight[sets].sum(axis=1), kind="stable")]
+            weight, actives = self._weight[sets], np.sum((sets >= 0) & (sets < self._loads.T), axis=1)
+            self._subsets[client] = weight.sum(axis=1), sets, actives, weight.max(axis=1)
         return self._subsets[client]
 
     def _make(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> None:

@@ -156,7 +156,7 @@ def _keep(problem: Problem, column: IntArray, weight: FloatArray, room: FloatArr
 
 def _spare_for_idle(loads: LoadArrays, active: IntArray, lost: IntArray) -> IntArray:
     """Return the actives (T,) without the cheapest by `lost` (T,) if idle threads would lack tasks to be dealt."""
-    number = np.bincount(active[active >= 0], minlength=loads.C)
+    number = loads.count_actives(active)
     lacking = int(np.maximum(loads.least_number - number, 0).sum() - np.sum(active < 0))
     active = active.copy()
     for task in np.argsort(lost, kind="stable").tolist() if lacking > 0 else ():

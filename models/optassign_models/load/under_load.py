@@ -197,17 +197,17 @@ class Neighbourhoods:
     def improve(self, deadline: Deadline) -> IntArray:
         """Return the actives (T,) after some neighbourhoods, which cost no more than the start."""
         problem, loads, failures = self._problem, self._loads, np.zeros(self._loads.C, dtype=np.int64)
+        is_open = loads.size[problem.col_client] > 0
         for turn in range(NEIGHBOURHOODS):
             now = self._price_of(np.arange(problem.T) * problem.C + self._active)
-            loss = np.where(loads.size[problem.col_client] > 0, now[problem.col_task] - self._price.columns, 0)
-            column = np.flatnonzero(loss > 0)  # on which a task is cheaper than on its client
-            loss = loss[column]
-            lost = np.bincount(problem.col_client[column], weights=loss, minlength=loads.C)
-            centres = np.flatnonzero((lost > 0) & (failures < NEIGHBOURHOOD_TRIES))
+            # What an active would save on each column.
+            saved = np.where(is_open, np.maximum(now[problem.col_task] - self._price.columns, 0), 0)
+            missed = np.bincount(problem.col_client, weights=saved, minlength=loads.C)
+            centres = np.flatnonzero((missed > 0) & (failures < NEIGHBOURHOOD_TRIES))
             if not len(centres) or not deadline.left:
                 break
-            centre = int(centres[np.argmax(lost[centres])] if turn % 2 == 0 else self._random.choice(centres))
-            clients = self._choose_clients(centre, column, loss)
+            centre = int(centres[np.argmax(missed[centres])] if turn % 2 == 0 else self._random.choice(centres))
+            clients = self._choose_clients(centre, saved)
             is_better, is_optimal = self._place_anew(clients, deadline)
             if is_better:
                 failures[clients] = 0
@@ -221,49 +221,48 @@ class Neighbourhoods:
         """Return (n,) the prices of actives on pairs (n,) of task × C + client."""
         return self._problem.look_up(keys, self._price.columns, self._price.pools[keys // self._problem.C])
 
-    def _choose_clients(self, centre: int, column: IntArray, loss: IntArray) -> IntArray:
-        """Return the centre and clients that have tasks it lacks, are cheap for its tasks, or have room; ascending."""
+    def _choose_clients(self, centre: int, saved: IntArray) -> IntArray:
+        """Return (k,) the centre and clients that have tasks it lacks, are cheap for its tasks, or have room; ascending.
+
+        saved: (A,) by an active on each column.
+        """
         problem, loads, half = self._problem, self._loads, NEIGHBOURHOOD_CLIENTS // 2
-        own = np.flatnonzero(problem.col_client[column] == centre)
-        lacked = problem.col_task[column[own[np.argsort(-loss[own], kind="stable")]]]
-        cheap = self._price.columns < self._price.pools[problem.col_task]
-        alike = np.unique(problem.col_client[cheap & (self._active[problem.col_task] == centre)])
+        own = np.flatnonzero((problem.col_client == centre) & (saved > 0))
+        holders = self._active[problem.col_task[own[np.argsort(-saved[own], kind="stable")]]]
+        is_cheap = self._price.columns < self._price.pools[problem.col_task]
+        cheap = np.unique(problem.col_client[is_cheap & (self._active[problem.col_task] == centre)])
         room = loads.size * self._level - loads.sum_up(self._active)
         by_room = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
-        chosen = [centre, *self._active[lacked].tolist()[:half], *self._random.permutation(alike)[: half // 2].tolist()]
-        chosen += self._random.permutation(by_room[: 2 * NEIGHBOURHOOD_CLIENTS]).tolist()
-        chosen += self._random.permutation(loads.open_clients).tolist()
+        draw = self._random.permutation
+        chosen = [centre, *holders[:half].tolist(), *draw(cheap)[: half // 2].tolist()]
+        chosen += draw(by_room[: 2 * NEIGHBOURHOOD_CLIENTS]).tolist() + draw(loads.open_clients).tolist()
         chosen = [client for client in dict.fromkeys(chosen) if loads.size[client] > 0]
         return np.array(sorted(chosen[:NEIGHBOURHOOD_CLIENTS]), dtype=np.int64)
 
     def _place_anew(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
         """Place the clients' actives anew; return whether that costs less, and whether the result is proven to be least."""
         loads, number = self._loads, len(clients)
-        tasks = np.flatnonzero(np.isin(self._active, clients) & ~loads.is_oversized)
-        if not 0 < len(tasks) <= NEIGHBOURHOOD_COPIES:
+        tasks = np.flatnonzero(np.isin(self._active, clients))
+        if len(tasks) > NEIGHBOURHOOD_COPIES:
             return False, False
         here = np.searchsorted(clients, self._active[tasks])
-        may = loads.weight[tasks][:, None] <= self._level * loads.capacity[clients] * (1 + ROUNDING)
+        may = loads.fits(loads.weight[tasks][:, None], clients, self._level) & ~loads.is_oversized[tasks][:, None]
         may[np.arange(len(tasks)), here] = True
         task, client = np.nonzero(may)
         now = (here[task] == client).astype(np.int64)
 
         # Present actives always fit, though their weights are rounded up.
-        own = np.bincount(here, weights=loads.weight[tasks], minlength=number)
-        room = loads.measure_room(self._level)[clients] - (loads.sum_up(self._active)[clients] - own)
+        room = loads.measure_room(self._level)[clients]
         part = max(float(room.max()), 1e-9) / _NEIGHBOURHOOD_PARTS
-        weight = np.ceil(loads.weight[tasks] / part).astype(np.int64)[task]
-        present = np.bincount(client, weights=weight * now, minlength=number).astype(np.int64)
-        carries = np.bincount(here, minlength=number)
-        elsewhere = np.bincount(self._active, minlength=loads.C)[clients] - carries
-        least = np.clip(loads.least_number[clients] - elsewhere, 0, carries)
+        weight = np.ceil(loads.weigh_actives(tasks[task], clients[client]) / part).astype(np.int64)
+        present = np.bincount(client, weights=weight * now, minlength=number)
+        least = np.minimum(loads.least_number[clients], np.bincount(here, minlength=number))
 
         program = Program()
         a = program.add_variables(0, np.ones_like(now))
         one = np.ones(len(tasks), dtype=np.int64)
         program.add_entries(program.add_rows(one, one)[task], a, 1)
-        most = np.maximum(np.floor(room / part).astype(np.int64), present)
-        program.add_entries(program.add_rows(-FAR, most)[client], a, weight)
+        program.add_entries(program.add_rows(-FAR, np.maximum(np.floor(room / part), present))[client], a, weight)
         program.add_entries(program.add_rows(least, len(tasks))[client], a, 1)
         cost = self._price_of(tasks[task] * loads.C + clients[client])
         if exact_sum(np.abs(cost), np.ones_like(cost)) >= MOST:
