@@ -1,8 +1,5 @@
 package io.github.optassign.model;
 
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -11,15 +8,7 @@ import java.util.stream.IntStream;
  * and copies of logged tasks per client; actives and copies of logged tasks per client and subtopology.
  */
 public final class Balance {
-    private final Snapshot snapshot;
-    private final Placement placement;
-    /** The shares by the number of tasks and the number of copies per task. */
-    private final Map<List<Long>, Shares> shares = new HashMap<>();
-
-    private Balance(Snapshot snapshot, Placement placement) {
-        this.snapshot = snapshot;
-        this.placement = placement;
-    }
+    private Balance() {}
 
     /** Returns whether a client has over twice the upper bound of its share of actives; no preset makes such a plan. */
     public static boolean isLopsided(Snapshot snapshot, Placement placement) {
@@ -39,36 +28,33 @@ public final class Balance {
 
     /** Returns the imbalance of a placement in which every task has an active; 0 if it is balanced. */
     public static long imbalance(Snapshot snapshot, Placement placement) {
-        Balance balance = new Balance(snapshot, placement);
         int copies = snapshot.standbysPerTask() + 1;
-        int tasks = snapshot.taskCount();
-        long sum = Shares.ofActives(snapshot).imbalance(placement.countActives(snapshot.clientCount()))
-                + balance.measure(0, tasks, snapshot::isStateful, 1)
-                + balance.measure(0, tasks, snapshot::isLogged, copies);
-        for (int g = 0; g < snapshot.subtopologyCount(); g++) {
-            int first = snapshot.firstTask(g);
-            int end = snapshot.firstTask(g + 1);
-            sum += balance.measure(first, end, t -> true, 1) + balance.measure(first, end, snapshot::isLogged, copies);
-        }
-        return sum;
+        return Shares.ofActives(snapshot).imbalance(placement.countActives(snapshot.clientCount()))
+                + measure(snapshot, placement, false, snapshot::isStateful, 1)
+                + measure(snapshot, placement, false, snapshot::isLogged, copies)
+                + measure(snapshot, placement, true, t -> true, 1)
+                + measure(snapshot, placement, true, snapshot::isLogged, copies);
     }
 
     /** Returns the imbalance of the copies of the counted tasks, or of their actives if {@code copiesPerTask} is 1. */
-    private long measure(int first, int end, IntPredicate isCounted, int copiesPerTask) {
-        long[] count = new long[snapshot.clientCount()];
-        long tasks = 0;
-        for (int t = first; t < end; t++) {
+    private static long measure(
+            Snapshot snapshot, Placement placement, boolean bySubtopology, IntPredicate isCounted, int copiesPerTask) {
+        int families = bySubtopology ? snapshot.subtopologyCount() : 1;
+        long[][] count = new long[families][snapshot.clientCount()];
+        long[] tasks = new long[families];
+        for (int t = 0; t < snapshot.taskCount(); t++) {
             if (isCounted.test(t)) {
-                tasks++;
-                count[placement.active()[t]]++;
+                int g = bySubtopology ? snapshot.subtopology(t) : 0;
+                tasks[g]++;
+                count[g][placement.active()[t]]++;
                 for (int i = 0; i < placement.standby()[t].length && copiesPerTask > 1; i++) {
-                    count[placement.standby()[t][i]]++;
+                    count[g][placement.standby()[t][i]]++;
                 }
             }
         }
-        return shares.computeIfAbsent(
-                        List.of(tasks, (long) copiesPerTask),
-                        numbers -> Shares.of(numbers.get(0), copiesPerTask, snapshot))
-                .imbalance(count);
+        Shares[] shares = Shares.ofEach(tasks, copiesPerTask, snapshot);
+        return IntStream.range(0, families)
+                .mapToLong(g -> shares[g].imbalance(count[g]))
+                .sum();
     }
 }

@@ -18,20 +18,4 @@ public record GroupConfigs(
         int numStandbyReplicas,
         long probingRebalanceIntervalMs,
         boolean looseBalance,
-        boolean movesInOnePass) {
-    /** Creates the configuration of a group whose tasks move in two passes. */
-    public GroupConfigs(
-            long acceptableRecoveryLag,
-            int maxWarmupReplicas,
-            int numStandbyReplicas,
-            long probingRebalanceIntervalMs,
-            boolean looseBalance) {
-        this(
-                acceptableRecoveryLag,
-                maxWarmupReplicas,
-                numStandbyReplicas,
-                probingRebalanceIntervalMs,
-                looseBalance,
-                false);
-    }
-}
+        boolean movesInOnePass) {}

@@ -53,11 +53,11 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
     }
 
     public void addStandby(int t, int c) {
-        standby[t] = insert(standby[t], c);
+        standby[t] = Snapshot.union(standby[t], c);
     }
 
     public void addWarmup(int t, int c) {
-        warmup[t] = insert(warmup[t], c);
+        warmup[t] = Snapshot.union(warmup[t], c);
     }
 
     public void removeStandby(int t, int c) {
@@ -80,12 +80,5 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
     /** Returns whether actives and standbys are the same; warm-ups, which are temporary, may differ. */
     public boolean hasSameCopies(Placement other) {
         return Arrays.equals(active, other.active) && Arrays.deepEquals(standby, other.standby);
-    }
-
-    private static int[] insert(int[] sorted, int c) {
-        int[] more = Arrays.copyOf(sorted, sorted.length + 1);
-        more[sorted.length] = c;
-        Arrays.sort(more);
-        return more;
     }
 }

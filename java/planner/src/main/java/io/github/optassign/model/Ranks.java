@@ -111,12 +111,7 @@ public final class Ranks {
 
     /** Returns the offsets of task t that client c has on disk. Kafka soon deletes state of tasks without a copy. */
     public long partialState(int t, int c) {
-        if (!snapshot.isLogged(t)) {
-            return 0;
-        }
-        long lag = snapshot.lag(t, c);
-        boolean hasState = snapshot.isHolder(t, c) || lag == Snapshot.RUNNING || (lag >= 0 && lag < changelogLength[t]);
-        return hasState ? Math.max(0, changelogLength[t] - offsets(t, c)) : 0;
+        return snapshot.isLogged(t) ? Math.max(0, changelogLength[t] - offsets(t, c)) : 0;
     }
 
     /** Returns whether client c has at most {@code acceptable.recovery.lag} more to replay than {@code best} (R10). */

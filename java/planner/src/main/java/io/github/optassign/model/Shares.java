@@ -3,10 +3,12 @@ package io.github.optassign.model;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * The bounds between which each client's count of one kind of copies is balanced (KIP-441, "Defining balance", for
@@ -81,51 +83,43 @@ public record Shares(long[] low, long[] high) {
 
     /** Returns the shares of the copies of {@code tasks} tasks for clients of these sizes. */
     public static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
-        TreeMap<Long, Integer> staying = new TreeMap<>();
-        TreeMap<Long, Integer> leaving = new TreeMap<>();
-        int stayingClients = 0;
-        for (int c = 0; c < sizes.length; c++) {
-            (draining[c] ? leaving : staying).merge(sizes[c], 1, Integer::sum);
-            stayingClients += draining[c] ? 0 : 1;
-        }
+        List<Integer> bySize = IntStream.range(0, sizes.length)
+                .boxed()
+                .sorted(Comparator.comparingLong(c -> -sizes[c]))
+                .toList();
+        int[] staying =
+                bySize.stream().filter(c -> !draining[c]).mapToInt(c -> c).toArray();
+        int[] leaving =
+                bySize.stream().filter(c -> draining[c]).mapToInt(c -> c).toArray();
         long total = tasks * copiesPerTask;
-        long held = Math.min(total, tasks * stayingClients);
-        Map<Long, Range> ofStaying = share(staying, tasks, held);
-        Map<Long, Range> ofLeaving = share(leaving, tasks, total - held);
-        long[] low = new long[sizes.length];
-        long[] high = new long[sizes.length];
-        for (int c = 0; c < sizes.length; c++) {
-            Range share = (draining[c] ? ofLeaving : ofStaying).get(sizes[c]);
-            low[c] = share.floor;
-            high[c] = share.ceiling;
-        }
-        return new Shares(low, high);
+        long held = Math.min(total, tasks * staying.length);
+        Shares shares = new Shares(new long[sizes.length], new long[sizes.length]);
+        shares.divide(held, tasks, staying, sizes);
+        shares.divide(total - held, tasks, leaving, sizes);
+        return shares;
     }
 
-    /** The floor and the ceiling of a share. */
-    private record Range(long floor, long ceiling) {}
-
-    /** Divides {@code sum} copies of {@code tasks} tasks; returns the share by size, given the clients of each size. */
-    private static Map<Long, Range> share(TreeMap<Long, Integer> clients, long tasks, long sum) {
-        BigInteger units = BigInteger.ZERO; // these products may have more than 64 bits
-        for (Map.Entry<Long, Integer> size : clients.entrySet()) {
-            units = units.add(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
+    /** Divides {@code sum} copies of {@code tasks} tasks among these clients, sorted by falling size. */
+    private void divide(long sum, long tasks, int[] clients, long[] sizes) {
+        BigInteger units = BigInteger.ZERO; // products may have more than 64 bits
+        for (int c : clients) {
+            units = units.add(BigInteger.valueOf(sizes[c]));
         }
-        long total = sum;
-        Map<Long, Range> shares = new TreeMap<>();
-        for (Map.Entry<Long, Integer> size : clients.descendingMap().entrySet()) {
-            BigInteger share = BigInteger.valueOf(total).multiply(BigInteger.valueOf(size.getKey()));
-            if (share.compareTo(units.multiply(BigInteger.valueOf(tasks))) >= 0) {
-                shares.put(size.getKey(), new Range(tasks, tasks));
-                total -= tasks * size.getValue();
-                units = units.subtract(BigInteger.valueOf(size.getKey()).multiply(BigInteger.valueOf(size.getValue())));
+        long left = sum;
+        for (int c : clients) {
+            BigInteger size = BigInteger.valueOf(sizes[c]);
+            BigInteger product = BigInteger.valueOf(left).multiply(size);
+            if (product.compareTo(units.multiply(BigInteger.valueOf(tasks))) >= 0) {
+                low[c] = tasks;
+                high[c] = tasks;
+                left -= tasks;
+                units = units.subtract(size);
             } else {
-                BigInteger[] parts = share.divideAndRemainder(units);
-                long floor = parts[0].longValueExact();
-                shares.put(size.getKey(), new Range(floor, floor + parts[1].signum()));
+                BigInteger[] parts = product.divideAndRemainder(units);
+                low[c] = parts[0].longValueExact();
+                high[c] = low[c] + parts[1].signum();
             }
         }
-        return shares;
     }
 
     /** Returns the imbalance of counts: the sum of e (e + 1) / 2 over clients at distance e outside their bounds. */

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import java.util.BitSet;
 import java.util.stream.IntStream;
 
 /**
@@ -48,14 +49,14 @@ public final class TagSpread {
     private long countValues(int[] copies) {
         int count = 0;
         for (int k = 0; k < tags; k++) {
-            for (int i = 0; i < copies.length; i++) {
-                int value = snapshot.tag(copies[i], k);
-                boolean isNew = value >= 0;
-                for (int before = 0; before < i && isNew; before++) {
-                    isNew = snapshot.tag(copies[before], k) != value;
+            BitSet values = new BitSet();
+            for (int c : copies) {
+                int value = snapshot.tag(c, k);
+                if (value >= 0) {
+                    values.set(value);
                 }
-                count += isNew ? 1 : 0;
             }
+            count += values.cardinality();
         }
         return count;
     }

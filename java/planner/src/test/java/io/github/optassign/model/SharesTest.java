@@ -50,7 +50,7 @@ class SharesTest {
     }
 
     private static void assertActives(int tasks, List<Integer> threads, long[] low, long[] high) {
-        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false, false), List.of());
         for (int t = 0; t < tasks; t++) {
             builder.addTask("0", t, false, false, -1);
         }

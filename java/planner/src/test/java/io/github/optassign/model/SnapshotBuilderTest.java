@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /** Whether what is said of a group, in whatever order, is in its snapshot. */
 class SnapshotBuilderTest {
-    private static final GroupConfigs CONFIGS = new GroupConfigs(10_000, 2, 1, 600_000, false);
+    private static final GroupConfigs CONFIGS = new GroupConfigs(10_000, 2, 1, 600_000, false, false);
 
     @Test
     void tasksAreInTheOrderOfSubtopologiesAndPartitions() {

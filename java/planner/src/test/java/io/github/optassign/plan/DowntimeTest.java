@@ -22,7 +22,7 @@ class DowntimeTest {
         int tried = 0;
         for (int seed = 0; seed < 200; seed++) {
             Random random = new Random(seed);
-            SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 5, 0, 600_000, false), List.of());
+            SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 5, 0, 600_000, false, false), List.of());
             List<SnapshotBuilder.Client> clients = new ArrayList<>();
             for (int c = 0; c < 5; c++) {
                 clients.add(builder.addClient("client-" + c, 1));

@@ -23,7 +23,8 @@ class LoadTest {
         for (int[] size : new int[][] {{100, 10}, {250, 25}, {1_000, 100}}) {
             for (int seed = 0; seed < 5; seed++) {
                 double[] weights = drawWeights(new Random(seed), size[0]);
-                SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+                SnapshotBuilder builder =
+                        new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false, false), List.of());
                 IntStream.range(0, size[0]).forEach(t -> builder.addTask("0", t, false, false, -1));
                 IntStream.range(0, size[1]).forEach(c -> builder.addClient(String.format("client-%03d", c), 2));
                 Snapshot snapshot = builder.build().withWeights(new Weights(weights, 0.05, 0.05));
@@ -107,7 +108,7 @@ class LoadTest {
     /** An oversized task has a thread to itself, and a new client gets its share of the weight. */
     @Test
     void oversizedTaskIsSetApart() {
-        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false, false), List.of());
         IntStream.range(0, 7).forEach(t -> builder.addTask("0", t, false, false, -1));
         SnapshotBuilder.Client first = builder.addClient("client-a", 1);
         IntStream.range(0, 7).forEach(t -> first.owns("0_" + t));

@@ -19,7 +19,8 @@ class TakeoversTest {
     @CsvSource({"3, 12, 1, 1", "4, 24, 3, 1", "10, 100, 5, 1", "10, 100, 1, 1", "16, 240, 2, 1", "6, 60, 2, 2"})
     void whoeverDiesTheOthersAreEvenWithWhatTheirStandbysTakeOver(
             int clients, int tasks, int subtopologies, int standbys) {
-        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false), List.of());
+        SnapshotBuilder builder =
+                new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false, false), List.of());
         for (int c = 0; c < clients; c++) {
             builder.addClient(String.format("client-%02d", c), 1);
         }

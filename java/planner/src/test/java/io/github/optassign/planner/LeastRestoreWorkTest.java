@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 /** Whether plans restore no more than they must, held against all plans where there are few. */
 class LeastRestoreWorkTest {
     private static SnapshotBuilder builder(int standbys) {
-        return new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false), List.of());
+        return new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false, false), List.of());
     }
 
     private static Placement plan(Snapshot snapshot) {

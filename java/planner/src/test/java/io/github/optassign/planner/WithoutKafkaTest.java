@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** A group that grows, answered as anybody without Kafka Streams would have it answered. */
 class WithoutKafkaTest {
     private static final int TASKS = 8;
-    private static final GroupConfigs CONFIGS = new GroupConfigs(100, 2, 1, 600_000, false);
+    private static final GroupConfigs CONFIGS = new GroupConfigs(100, 2, 1, 600_000, false, false);
 
     /** The group of three clients after an answer, all copies restored; of no answer, all runs on the first two. */
     private static Snapshot group(Snapshot before, Placement after) {

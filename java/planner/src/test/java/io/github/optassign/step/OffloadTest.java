@@ -24,7 +24,7 @@ class OffloadTest {
 
     private static Snapshot joined(int standbys, boolean looseBalance) {
         SnapshotBuilder builder =
-                new SnapshotBuilder(new GroupConfigs(100, 1, standbys, 600_000, looseBalance), List.of());
+                new SnapshotBuilder(new GroupConfigs(100, 1, standbys, 600_000, looseBalance, false), List.of());
         List<String> tasks = new ArrayList<>();
         for (int partition = 0; partition < LOGGED; partition++) {
             tasks.add(builder.addTask("0", partition, true, true, 1_000_000));

@@ -63,7 +63,7 @@ class SlotOrderTest {
     /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
     @Test
     void twoNewClientsHaveASlotEach() {
-        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false), List.of());
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false, false), List.of());
         List<SnapshotBuilder.Client> owners = List.of(builder.addClient("a", 1), builder.addClient("b", 1));
         builder.addClient("c", 1);
         builder.addClient("d", 1);
@@ -82,7 +82,7 @@ class SlotOrderTest {
     /** What a draining client has is warmed up first, whatever else is smaller. */
     @Test
     void whatADrainingClientHasComesFirst() {
-        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 1, 0, 600_000, false), List.of());
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 1, 0, 600_000, false, false), List.of());
         SnapshotBuilder.Client staying = builder.addClient("a", 1);
         SnapshotBuilder.Client draining = builder.addClient("b", 1).drains();
         builder.addClient("c", 1);

@@ -104,7 +104,8 @@ public final class StreamsGroup {
                 configs.maxWarmupReplicas(),
                 configs.numStandbyReplicas(),
                 configs.probingRebalanceIntervalMs(),
-                looseBalance);
+                looseBalance,
+                false);
         return new Snapshot(
                 groupConfigs, taskArrays, clientArrays, readTraits(), ends.update(taskArrays, clientArrays));
     }

@@ -88,6 +88,7 @@ public final class PlannerServer {
                 configs.path("max_warmup_replicas").asInt(2),
                 configs.path("num_standby_replicas").asInt(0),
                 configs.path("probing_rebalance_interval_ms").asLong(600_000),
+                false,
                 false);
         SnapshotBuilder builder =
                 new SnapshotBuilder(groupConfigs, readTexts(configs.path("rack_aware_assignment_tags")));
