@@ -2,7 +2,6 @@ package io.github.optassign.model;
 
 import io.github.optassign.policy.ProgramPolicy;
 import java.util.Arrays;
-import java.util.Comparator;
 
 /**
  * The restore work of a plan. It counts the copies on clients that are not caught up: planned copies, and copies that
@@ -40,14 +39,25 @@ public record RestoreWork(long offsets, int notCaughtUp) {
     private static int[] listForced(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
         int copies = snapshot.standbysPerTask() + 1;
         int[] known = Snapshot.union(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
-        return Arrays.stream(Snapshot.union(known, snapshot.firstOthers(known, copies)))
-                .boxed()
-                .sorted(Comparator.comparingLong((Integer c) -> ranks.rank(t, c))
-                        .thenComparing(c -> !plan.hasCopy(t, c))
-                        .thenComparingLong(c -> ranks.cost(t, c)))
-                .limit(copies)
-                .mapToInt(c -> c)
-                .toArray();
+        int[] open = Snapshot.union(known, snapshot.firstOthers(known, copies));
+        int[] forced = {};
+        while (forced.length < copies) {
+            int best = -1;
+            for (int c : open) {
+                boolean isOpen = Arrays.binarySearch(forced, c) < 0;
+                best = isOpen && (best < 0 || isForcedBefore(ranks, plan, t, c, best)) ? c : best;
+            }
+            forced = Snapshot.union(forced, best);
+        }
+        return forced;
+    }
+
+    private static boolean isForcedBefore(Ranks ranks, Placement plan, int t, int c, int other) {
+        if (ranks.rank(t, c) != ranks.rank(t, other)) {
+            return ranks.rank(t, c) < ranks.rank(t, other);
+        }
+        boolean isPlanned = plan.hasCopy(t, c);
+        return isPlanned != plan.hasCopy(t, other) ? isPlanned : ranks.cost(t, c) < ranks.cost(t, other);
     }
 
     /**
