@@ -3,9 +3,9 @@ package io.github.optassign;
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
 import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.service.AnswerCheck;
@@ -67,11 +67,11 @@ record PlannerAnswerer(RebalanceInput input, boolean isFallback) {
     private Due addFollowup(RebalancePlanner.Result result) {
         long ratesMs = result.followupMs() >= 0 ? 0 : findWaitForRates();
         if (ratesMs > 0) {
-            return new Due(result.withFollowup(FollowupLimits.clamp(ratesMs)), FollowupReason.INPUT_RATES);
+            return new Due(result.withFollowup(Timing.clampFollowupMs(ratesMs)), FollowupReason.INPUT_RATES);
         }
         long serviceMs = result.followupMs() >= 0 ? 0 : findWaitForService();
         return serviceMs > 0
-                ? new Due(result.withFollowup(FollowupLimits.clamp(serviceMs)), FollowupReason.SERVICE)
+                ? new Due(result.withFollowup(Timing.clampFollowupMs(serviceMs)), FollowupReason.SERVICE)
                 : new Due(result, null);
     }
 

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ch.qos.logback.classic.Level;
 import io.github.optassign.model.CheckedAnswer;
-import io.github.optassign.model.FollowupLimits;
+import io.github.optassign.model.Timing;
 import io.github.optassign.testing.Assignments;
 import io.github.optassign.testing.FakeService;
 import io.github.optassign.testing.SixTasks;
@@ -74,11 +74,11 @@ class OptassignTaskAssignorTest extends AgainstAService {
                 assertEquals(Optional.empty(), deadline);
             }
         }
-        assertEquals(1_000, FollowupLimits.clamp(0), "no endless rebalances");
+        assertEquals(1_000, Timing.clampFollowupMs(0), "no endless rebalances");
         assertEquals(
                 100, CheckedAnswer.clampOfService(0), "a second pass has taken its own time; backOff does the rest");
         assertEquals(1_500, CheckedAnswer.clampOfService(1_500));
-        long latest = FollowupLimits.clamp(Long.MAX_VALUE);
+        long latest = Timing.clampFollowupMs(Long.MAX_VALUE);
         assertTrue(Instant.now().plusMillis(latest).toEpochMilli() > 0, "no overflow");
     }
 

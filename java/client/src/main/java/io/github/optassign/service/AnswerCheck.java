@@ -32,7 +32,7 @@ public final class AnswerCheck {
     /**
      * Checks an answer against its snapshot.
      *
-     * @return the answer by indices, with follow-ups clamped to {@link FollowupLimits}
+     * @return the answer by indices, with follow-ups clamped to the allowed delays
      * @throws WrongAnswer if the answer breaks a rule; names the first fault
      */
     public static CheckedAnswer check(Snapshot snapshot, Answer answer) throws WrongAnswer {

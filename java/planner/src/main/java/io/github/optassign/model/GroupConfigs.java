@@ -18,4 +18,9 @@ public record GroupConfigs(
         int numStandbyReplicas,
         long probingRebalanceIntervalMs,
         boolean looseBalance,
-        boolean movesInOnePass) {}
+        boolean movesInOnePass) {
+    /** Returns the delay of a follow-up that waits for the probing interval, ms. */
+    public long followupIntervalMs() {
+        return Timing.clampFollowupMs(probingRebalanceIntervalMs);
+    }
+}

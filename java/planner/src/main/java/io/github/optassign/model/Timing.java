@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.OffloadPolicy;
 
 /**
@@ -16,6 +17,16 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
     /** Creates timing with the default prices. */
     public Timing(long takenAtMs, boolean isByInterval) {
         this(takenAtMs, isByInterval, Prices.DEFAULT);
+    }
+
+    /** Returns whether follow-ups come after the probing interval: as configured, or because the time is unknown. */
+    public boolean waitsForInterval() {
+        return isByInterval || takenAtMs < 0;
+    }
+
+    /** Returns the allowed delay of a follow-up, ms, that is nearest to {@code delayMs}. */
+    public static long clampFollowupMs(long delayMs) {
+        return Math.max(FollowupPolicy.REBALANCE_MS, Math.min(delayMs, FollowupPolicy.LONGEST_MS));
     }
 
     /**

@@ -4,7 +4,6 @@ import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Answer;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
@@ -121,7 +120,7 @@ public final class RebalancePlanner extends PlanningStep {
             }
             followupMs = new FollowupTime(this, plan, answer, rates).chooseMs(timing, queue, areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
-            followupMs = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+            followupMs = snapshot.configs().followupIntervalMs();
         }
         return new Result(
                 answer,

@@ -2,7 +2,6 @@ package io.github.optassign.step;
 
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Balance;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
@@ -11,9 +10,7 @@ import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -31,15 +28,15 @@ public final class FollowupTime extends PlanningStep {
      * A copy in the answer that is a warm-up or not caught up.
      *
      * @param offsets the offsets left to replay
-     * @param isAwaited whether the follow-up waits for the copy: a warm-up or a planned active. Standbys are not
-     *     awaited, since they restore where they stay
+     * @param isPlannedActive whether the client is the task's planned active
      * @param underWayMs how long the copy has been assigned
      */
-    private record RestoringCopy(
-            int task, int client, long offsets, boolean isWarmup, boolean isAwaited, long underWayMs) {}
-
-    /** A copy and the milliseconds until it is restored. */
-    private record RestoreTime(RestoringCopy copy, double ms) {}
+    private record RestoringCopy(int client, long offsets, boolean isWarmup, boolean isPlannedActive, long underWayMs) {
+        /** Returns whether the follow-up waits for the copy; standbys are not awaited, as they restore in place. */
+        boolean isAwaited() {
+            return isWarmup || isPlannedActive;
+        }
+    }
 
     /** Creates the delay for an answer that has its warm-ups and its offload. */
     public FollowupTime(PlanningStep step, Placement plan, Placement answer, Rates rates) {
@@ -54,18 +51,15 @@ public final class FollowupTime extends PlanningStep {
      * and a restore rate is known or the next look is due within {@link FollowupPolicy#SOON_MS}.
      */
     public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
-        if (timing.isByInterval() || timing.takenAtMs() < 0) {
-            return false;
-        }
-        return rates.perSecond() != null || chooseFirstLookMs(snapshot, rates) <= FollowupPolicy.SOON_MS;
+        return !timing.waitsForInterval()
+                && (rates.perSecond() != null
+                        || backOff(FollowupPolicy.FIRST_LOOK_MS, snapshot, rates) <= FollowupPolicy.SOON_MS);
     }
 
-    /** Returns the delay of a look while no rate is known; it doubles with each look that finds no progress. */
-    private static long chooseFirstLookMs(Snapshot snapshot, Rates rates) {
-        long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        return Math.min(
-                interval,
-                FollowupPolicy.FIRST_LOOK_MS << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS));
+    /** Returns a delay doubled with each look in a row that found no progress, up to the probing interval. */
+    private static long backOff(long delayMs, Snapshot snapshot, Rates rates) {
+        long doubled = delayMs << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS);
+        return Math.min(snapshot.configs().followupIntervalMs(), doubled);
     }
 
     /**
@@ -75,13 +69,11 @@ public final class FollowupTime extends PlanningStep {
      * @param areOwnersHeldBack whether owners keep tasks in this rebalance that R3 would let move to planned clients
      */
     public long chooseMs(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
-        long interval = FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
-        if (timing.isByInterval() || timing.takenAtMs() < 0) {
+        long interval = snapshot.configs().followupIntervalMs();
+        if (timing.waitsForInterval()) {
             return interval;
         }
-        long soon = Math.min(
-                interval,
-                FollowupPolicy.REBALANCE_MS << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS));
+        long soon = backOff(FollowupPolicy.REBALANCE_MS, snapshot, rates);
         if (areOwnersHeldBack && isAnyReady()) {
             return soon; // holding owners back costs one rebalance, whatever copies elsewhere take
         }
@@ -96,23 +88,23 @@ public final class FollowupTime extends PlanningStep {
             interval = Math.min(interval, FollowupPolicy.NO_PROGRESS_LOOK_MS);
         }
         if (perSecond == null) {
-            return (long) Math.min(interval, Math.max(chooseFirstLookMs(snapshot, rates), longest));
+            return (long) Math.min(interval, Math.max(backOff(FollowupPolicy.FIRST_LOOK_MS, snapshot, rates), longest));
         }
-        List<RestoreTime> all = estimate(copies, perSecond);
-        double[] ends = select(all, RestoringCopy::isAwaited);
+        double[] restored = estimate(copies, perSecond);
+        double[] ends = select(copies, restored, RestoringCopy::isAwaited);
         double wait = ends[ends.length - 1];
-        double[] actives = select(all, copy -> copy.isAwaited && plan.active()[copy.task] == copy.client);
-        boolean isAnyCrowded =
-                Arrays.stream(Balance.measureRoom(snapshot, answer)).anyMatch(room -> room < 0);
-        double half = actives.length > 1 ? actives[(actives.length - 1) / 2] : Double.POSITIVE_INFINITY;
-        if (actives.length > 1 && half < FollowupPolicy.HALF_SOONER * actives[actives.length - 1] && isAnyCrowded) {
-            wait = half;
+        double[] actives = select(copies, restored, RestoringCopy::isPlannedActive);
+        int half = (actives.length - 1) / 2;
+        if (actives.length > 0
+                && actives[half] < FollowupPolicy.HALF_SOONER * actives[actives.length - 1]
+                && Arrays.stream(Balance.measureRoom(snapshot, answer)).anyMatch(room -> room < 0)) {
+            wait = actives[half];
         }
         if (queue.countUnserved() > 0) {
             double share = queue.countUnserved() > 2L * snapshot.configs().maxWarmupReplicas()
                     ? FollowupPolicy.LONG_IDLE_SHARE
                     : FollowupPolicy.IDLE_SHARE;
-            wait = findLatestWait(select(all, RestoringCopy::isWarmup), ends, share);
+            wait = findLatestWait(select(copies, restored, RestoringCopy::isWarmup), ends, share);
         }
         double due = Math.min(longest, wait * FollowupPolicy.MARGIN + FollowupPolicy.MOMENT_MS);
         return (long) Math.min(interval, Math.max(soon, due));
@@ -128,16 +120,16 @@ public final class FollowupTime extends PlanningStep {
      * group some client's rate is nearly always uncertain, and a follow-up makes the whole group rebalance.
      */
     private double boundWaitMs(List<RestoringCopy> copies) {
-        Map<Integer, Double> longest = new HashMap<>();
         List<RestoringCopy> awaited =
                 copies.stream().filter(RestoringCopy::isAwaited).toList();
-        awaited.forEach(copy -> {
-            boolean isTrusted = rates.isTrusted(copy.client);
-            double longestHere = isTrusted ? Double.POSITIVE_INFINITY : FollowupPolicy.LOOK_AGAIN * copy.underWayMs;
-            longest.merge(copy.client, longestHere, Math::max);
-        });
+        double[] longest = new double[snapshot.clientCount()];
+        for (RestoringCopy copy : awaited) {
+            longest[copy.client] = rates.isTrusted(copy.client)
+                    ? Double.POSITIVE_INFINITY
+                    : Math.max(longest[copy.client], FollowupPolicy.LOOK_AGAIN * copy.underWayMs);
+        }
         double[] limits = awaited.stream()
-                .mapToDouble(copy -> longest.get(copy.client))
+                .mapToDouble(copy -> longest[copy.client])
                 .sorted()
                 .toArray();
         return Math.max(FollowupPolicy.FIRST_LOOK_MS, limits[(int) (FollowupPolicy.OUTWAITED * limits.length)]);
@@ -157,9 +149,9 @@ public final class FollowupTime extends PlanningStep {
             for (int c : Snapshot.union(clients, answer.warmup()[t])) {
                 boolean isWarmup = answer.hasWarmup(t, c);
                 if (isWarmup || ranks.rank(t, c) > 0) {
-                    boolean isAwaited = isWarmup || plan.active()[t] == c;
                     long underWayMs = previous.underWayMs(t, c, rates.elapsedMs());
-                    copies.add(new RestoringCopy(t, c, ranks.offsets(t, c), isWarmup, isAwaited, underWayMs));
+                    boolean isPlannedActive = plan.active()[t] == c;
+                    copies.add(new RestoringCopy(c, ranks.offsets(t, c), isWarmup, isPlannedActive, underWayMs));
                 }
             }
         }
@@ -167,28 +159,30 @@ public final class FollowupTime extends PlanningStep {
         return copies;
     }
 
-    /** Returns when each copy will be restored, assuming that the copies of a client share its rate equally. */
-    private List<RestoreTime> estimate(List<RestoringCopy> copies, double[] perSecond) {
+    /**
+     * Returns when each copy will be restored, in ms from now, assuming that the copies of a client share its rate
+     * equally.
+     */
+    private double[] estimate(List<RestoringCopy> copies, double[] perSecond) {
         int[] left = new int[snapshot.clientCount()];
         copies.forEach(copy -> left[copy.client]++);
-        double[] passed = new double[left.length];
-        long[] done = new long[left.length];
-        List<RestoreTime> ends = new ArrayList<>();
-        for (RestoringCopy copy : copies) {
-            int c = copy.client;
-            passed[c] += (double) (copy.offsets - done[c]) * left[c] * 1_000 / perSecond[c];
-            done[c] = copy.offsets;
-            left[c]--;
-            ends.add(new RestoreTime(copy, passed[c]));
+        double[] restored = new double[copies.size()];
+        for (int i = 0; i < restored.length; i++) {
+            RestoringCopy copy = copies.get(i);
+            boolean isFirst = i == 0 || copies.get(i - 1).client != copy.client;
+            long more = isFirst ? copy.offsets : copy.offsets - copies.get(i - 1).offsets;
+            double moreMs = (double) more * left[copy.client] * 1_000 / perSecond[copy.client];
+            restored[i] = isFirst ? moreMs : restored[i - 1] + moreMs;
+            left[copy.client]--;
         }
-        return ends;
+        return restored;
     }
 
-    /** Returns the restore times of the chosen copies, in ms, sorted. */
-    private static double[] select(List<RestoreTime> ends, Predicate<RestoringCopy> isChosen) {
-        return ends.stream()
-                .filter(end -> isChosen.test(end.copy))
-                .mapToDouble(RestoreTime::ms)
+    /** Returns the times at which the chosen copies are restored, sorted. */
+    private static double[] select(List<RestoringCopy> copies, double[] restored, Predicate<RestoringCopy> isChosen) {
+        return IntStream.range(0, restored.length)
+                .filter(i -> isChosen.test(copies.get(i)))
+                .mapToDouble(i -> restored[i])
                 .sorted()
                 .toArray();
     }

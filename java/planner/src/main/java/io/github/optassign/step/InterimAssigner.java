@@ -91,13 +91,11 @@ public final class InterimAssigner extends PlanningStep {
                             .filter(c -> isMostCaughtUp(t, c))
                             .toArray()
                     : candidates[t];
-            int best = most[0];
-            for (int c : most) {
-                int order = Boolean.compare(snapshot.isDraining(c), snapshot.isDraining(best));
-                double more = (sums[c] + weight[t]) / snapshot.size(c);
-                boolean isLess = more < (sums[best] + weight[t]) / snapshot.size(best);
-                best = order < 0 || (order == 0 && isLess) ? c : best;
-            }
+            int best = Arrays.stream(most)
+                    .boxed()
+                    .min(Comparator.comparing(snapshot::isDraining)
+                            .thenComparingDouble(c -> (sums[c] + weight[t]) / snapshot.size(c)))
+                    .orElseThrow();
             assignActive(t, best);
             sums[best] += weight[t];
         }

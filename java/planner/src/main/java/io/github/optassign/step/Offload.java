@@ -8,7 +8,11 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.policy.GreedyPolicy;
 import io.github.optassign.policy.OffloadPolicy;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.PrimitiveIterator;
+import java.util.stream.IntStream;
 
 /**
  * The temporary offload of clients with too many actives until the plan is reached (docs/reference/rules.md, "Temporary
@@ -27,6 +31,9 @@ public final class Offload extends PlanningStep {
 
     private static final long OFF_TARGET = 1L << 10;
     private static final long MOVE = 1L << 4;
+
+    /** A client that may run a task, or -1 for any client of the pool, and its arc. */
+    private record Option(int task, int client, int arc) {}
 
     private final Placement plan;
     private final Placement answer;
@@ -72,23 +79,21 @@ public final class Offload extends PlanningStep {
         MinCostFlow flow = new MinCostFlow();
         int[] clientNode = Arrays.stream(room).mapToInt(each -> flow.addNode(0)).toArray();
         int pool = flow.addNode(0);
-        int[][] options = new int[snapshot.taskCount()][];
-        int[][] arcs = new int[options.length][];
-        int[] toPool = new int[options.length];
+        List<Option> options = new ArrayList<>();
         long[] capacity = room.clone();
         int moving = 0;
-        for (int t = 0; t < options.length; t++) {
-            options[t] = findOptions(t);
-            arcs[t] = new int[options[t].length];
-            toPool[t] = -1;
-            if (options[t].length > 0) {
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            int[] clients = findOptions(t);
+            if (clients.length > 0) {
                 capacity[answer.active()[t]]++;
                 int node = flow.addNode(1);
                 moving++;
-                for (int i = 0; i < arcs[t].length; i++) {
-                    arcs[t][i] = flow.addArc(node, clientNode[options[t][i]], 0, 1, cost(t, options[t][i]));
+                for (int c : clients) {
+                    options.add(new Option(t, c, flow.addArc(node, clientNode[c], 0, 1, cost(t, c))));
                 }
-                toPool[t] = mayGoAnywhere(t) ? flow.addArc(node, pool, 0, 1, cost(t, -1)) : -1;
+                if (mayGoAnywhere(t)) {
+                    options.add(new Option(t, -1, flow.addArc(node, pool, 0, 1, cost(t, -1))));
+                }
             }
         }
         int sink = flow.addNode(-moving);
@@ -98,20 +103,12 @@ public final class Offload extends PlanningStep {
             addRoom(flow, clientNode[c], sink, capacity[c], price);
         }
         flow.solve(GreedyPolicy.FLOW_WORK);
-        long[] taken = new long[room.length];
-        int next = 0;
-        for (int t = 0; t < options.length; t++) {
-            for (int i = 0; i < arcs[t].length; i++) {
-                if (flow.flow(arcs[t][i]) > 0) {
-                    moveActive(t, options[t][i]);
-                }
-            }
-            if (toPool[t] >= 0 && flow.flow(toPool[t]) > 0) {
-                while (flow.flow(fromPool[next]) == taken[next]) {
-                    next++;
-                }
-                taken[next]++;
-                moveActive(t, next);
+        PrimitiveIterator.OfInt poolClients = IntStream.range(0, room.length)
+                .flatMap(c -> IntStream.generate(() -> c).limit(flow.flow(fromPool[c])))
+                .iterator();
+        for (Option option : options) {
+            if (flow.flow(option.arc) > 0) {
+                moveActive(option.task, option.client < 0 ? poolClients.nextInt() : option.client);
             }
         }
     }

@@ -3,6 +3,7 @@ package io.github.optassign.step;
 import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -66,42 +67,30 @@ final class SlotOrder {
 
     /**
      * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. Among several, the client
-     * with the most {@code rest} comes first if that is an even share of the slots or no copy has a slot.
+     * with the most {@code rest} comes first if that is an even share of the slots or no copy has a slot. Of the copies
+     * left, one that restores about as long as the longest with a slot is chosen, so that one follow-up serves both.
      *
      * @param rest per client the restore time of its copies that this order has given no slot
      */
     private <C extends Candidate> C chooseNext(List<C> waiting, double[] rest) {
-        double soonest =
-                waiting.stream().mapToDouble(copy -> used[copy.client()]).min().orElse(0);
-        List<C> near =
-                waiting.stream().filter(copy -> used[copy.client()] == soonest).toList();
-        int greatest = near.stream().mapToInt(Candidate::priority).max().orElse(0);
-        near = near.stream().filter(copy -> copy.priority() == greatest).toList();
-        int top = -1;
-        for (C copy : near) {
-            top = top < 0 || rest[copy.client()] > rest[top] ? copy.client() : top;
-        }
-        if (top >= 0 && (longest < 0 || rest[top] >= share)) {
-            int only = top;
-            near = near.stream().filter(copy -> copy.client() == only).toList();
-        }
-        return findFitting(near, rest);
+        Comparator<Candidate> mostRest = Comparator.comparingDouble(copy -> -rest[copy.client()]);
+        Comparator<Candidate> turn = Comparator.comparingDouble(copy -> used[copy.client()]);
+        Comparator<Candidate> order = turn.thenComparingInt(copy -> -copy.priority());
+        C first = waiting.stream().min(order.thenComparing(mostRest)).orElseThrow();
+        boolean isOnlyFirst = longest < 0 || rest[first.client()] >= share;
+        List<C> near = waiting.stream()
+                .filter(copy -> order.compare(copy, first) == 0)
+                .filter(copy -> !isOnlyFirst || copy.client() == first.client())
+                .toList();
+        double least = near.stream().mapToDouble(this::distance).min().orElseThrow();
+        return near.stream()
+                .filter(copy -> distance(copy) <= Math.max(least, WarmupPolicy.TOGETHER * longest))
+                .min(mostRest)
+                .orElseThrow();
     }
 
-    /** Returns a copy that restores about as long as the longest with a slot, so that one follow-up serves both. */
-    private <C extends Candidate> C findFitting(List<C> copies, double[] rest) {
-        double least = copies.stream()
-                .mapToDouble(copy -> Math.abs(copy.restoreTime() - longest))
-                .min()
-                .orElse(0);
-        C best = null;
-        for (C copy : copies) {
-            boolean fits = longest < 0
-                    || Math.abs(copy.restoreTime() - longest) <= Math.max(least, WarmupPolicy.TOGETHER * longest);
-            if (fits && (best == null || (longest >= 0 && rest[copy.client()] > rest[best.client()]))) {
-                best = copy;
-            }
-        }
-        return best;
+    /** Returns how much the restore time differs from the longest of a copy with a slot, or 0 if no copy has one. */
+    private double distance(Candidate copy) {
+        return longest < 0 ? 0 : Math.abs(copy.restoreTime() - longest);
     }
 }

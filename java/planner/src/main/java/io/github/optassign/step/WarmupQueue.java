@@ -4,7 +4,6 @@ import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Balance;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
@@ -13,8 +12,8 @@ import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.WarmupPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -79,6 +78,7 @@ public final class WarmupQueue extends PlanningStep {
             return offsets / (perSecond == null ? 1 : perSecond[client]);
         }
 
+        /** Returns the precedence by state at risk, then by whether the copy is a planned active. */
         @Override
         public int priority() {
             return (stateAtRisk > 0 ? 2 : 0) + (overload >= 0 ? 1 : 0);
@@ -156,19 +156,18 @@ public final class WarmupQueue extends PlanningStep {
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
         double[] queued = new double[excess.length];
         queue.forEach(copy -> queued[copy.client] += copy.restoreTime());
-        SlotOrder order = new SlotOrder(served, queued, isTimed);
-        queue.sort(Comparator.comparing((PendingCopy copy) -> copy.isCaughtUp)
+        Comparator<PendingCopy> upToRisk = Comparator.comparing((PendingCopy copy) -> copy.isCaughtUp)
                 .thenComparing(PendingCopy::isStuck)
                 .thenComparing(copy -> !copy.hadSlot())
                 .thenComparing(copy -> !copy.isOnDraining)
-                .thenComparingLong(copy -> isRiskShort ? -Long.signum(copy.stateAtRisk) : -copy.stateAtRisk)
-                .thenComparing(copy -> copy.overload < 0)
+                .thenComparingLong(copy -> isRiskShort ? 0 : -copy.stateAtRisk);
+        queue.sort(upToRisk.thenComparingInt(copy -> -copy.priority())
                 .thenComparingDouble(copy -> -copy.overload)
                 .thenComparingLong(copy -> copy.offsets)
                 .thenComparingInt(copy -> copy.task)
                 .thenComparingInt(copy -> copy.client));
         if (served < queue.size()) { // otherwise all have a slot, in any order
-            spreadOverClients(isRiskShort, order);
+            spreadOverClients(upToRisk, new SlotOrder(served, queued, isTimed));
         }
     }
 
@@ -181,24 +180,18 @@ public final class WarmupQueue extends PlanningStep {
     }
 
     /** Reorders copies that are equal up to criterion 5, so that the slots go to different clients. */
-    private void spreadOverClients(boolean isRiskShort, SlotOrder order) {
+    private void spreadOverClients(Comparator<PendingCopy> upToRisk, SlotOrder order) {
         queue.subList(0, served).stream().filter(copy -> !copy.mayBeReordered()).forEach(order::addServed);
         for (int first = 0, end = 0; first < served; first = end) {
             PendingCopy one = queue.get(first);
-            while (end < queue.size() && hasSamePriority(one, queue.get(end), isRiskShort)) {
+            while (end < queue.size() && upToRisk.compare(one, queue.get(end)) == 0) {
                 end++;
             }
-            List<PendingCopy> alike = queue.subList(first, end);
-            Iterator<PendingCopy> apart = order.order(
-                            alike.stream().filter(PendingCopy::mayBeReordered).toList())
-                    .iterator();
-            alike.replaceAll(copy -> copy.mayBeReordered() ? apart.next() : copy);
+            if (one.mayBeReordered()) {
+                List<PendingCopy> alike = queue.subList(first, end);
+                Collections.copy(alike, order.order(alike));
+            }
         }
-    }
-
-    /** Returns whether two copies, neighbours in the queue, are equal in criteria 4 and 5. */
-    private static boolean hasSamePriority(PendingCopy one, PendingCopy other, boolean isRiskShort) {
-        return one.isOnDraining == other.isOnDraining && (isRiskShort || one.stateAtRisk == other.stateAtRisk);
     }
 
     /** Returns over how many answers the lag has not fallen, not counting answers soon after another one. */
@@ -241,7 +234,7 @@ public final class WarmupQueue extends PlanningStep {
         long lagging = queue.stream().filter(copy -> !copy.isCaughtUp).count();
         long batches = Math.max(1, (lagging + slots - 1L) / slots);
         if (timing.isByInterval()) {
-            return batches * FollowupLimits.clamp(snapshot.configs().probingRebalanceIntervalMs());
+            return batches * snapshot.configs().followupIntervalMs();
         }
         if (perSecond == null) {
             return batches * FollowupPolicy.BATCH_MS;

@@ -2,7 +2,6 @@ package io.github.optassign.server;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.github.optassign.learn.InputRates;
-import io.github.optassign.model.FollowupLimits;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
@@ -51,7 +50,7 @@ final class SnapshotWeights {
         boolean isWeighedByRates =
                 state.path("options").path("weigh_by").asText().equals(RATES);
         long waitMs = isWeighedByRates && result.followupMs() < 0 ? rates.findWaitMs(timing.takenAtMs()) : 0;
-        return waitMs > 0 ? result.withFollowup(FollowupLimits.clamp(waitMs)) : result;
+        return waitMs > 0 ? result.withFollowup(Timing.clampFollowupMs(waitMs)) : result;
     }
 
     private double[] measure(JsonNode state, Snapshot snapshot, Map<String, JsonNode> tasks, Timing timing) {
