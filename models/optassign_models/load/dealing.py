@@ -31,7 +31,7 @@ from optassign_models.policy.constants import (
 )
 from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 
-_LAST = 1e12
+_LAST = 10.0**12
 """Added to the loads of draining clients, in even spreads: greater than any load."""
 
 

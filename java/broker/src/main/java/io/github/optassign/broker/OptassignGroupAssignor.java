@@ -187,7 +187,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 (System.nanoTime() - start) / 1_000_000);
     }
 
-    /** Returns the previous assignment, as far as Kafka's own objects can be read. */
+    /** Returns the previous assignment from Kafka's objects; parts that cannot be read are missing. */
     private static GroupAssignment keepEverything(GroupSpec spec, Throwable cause) {
         Map<String, MemberAssignment> members = new HashMap<>();
         try {

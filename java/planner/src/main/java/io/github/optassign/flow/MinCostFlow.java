@@ -180,8 +180,8 @@ public final class MinCostFlow {
     }
 
     /**
-     * Starts from a basis. An arc between two of its trees never enters, as no cycle with room in one direction has it.
-     * Where another arc has a flow between its bounds, changes the flow along the cycle that the arc closes.
+     * Starts from a basis. An arc between two of its trees is on no cycle of arcs with room, so it never enters. Pivots
+     * bring the other arcs outside the trees to a bound.
      */
     private void takeTree(Tree basis) {
         tree = basis;

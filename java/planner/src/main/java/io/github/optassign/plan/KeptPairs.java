@@ -88,7 +88,7 @@ final class KeptPairs {
         return problem.with(need, fixed);
     }
 
-    /** Returns the pairs that save anything, those that save most first. */
+    /** Returns the pairs with a saving, by falling saving. */
     private Saving[] listSavings() {
         return IntStream.range(0, snapshot.taskCount())
                 .filter(t -> problem.need()[t] > 0 && problem.mayPool()[t])

@@ -64,7 +64,7 @@ public final class BrokerGroup {
         processes.keySet().removeAll(without);
     }
 
-    /** Returns the group without some of its processes, of which at least one must remain. */
+    /** Returns the group without the given processes; at least one must remain. */
     public BrokerGroup without(Set<String> gone) {
         return gone.isEmpty() ? this : new BrokerGroup(this, gone);
     }
