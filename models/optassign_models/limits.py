@@ -40,9 +40,9 @@ class PlacementLimit:
     """(T,) the tasks that it is about."""
     clients: BoolArray
     """(C,) whether the limit concerns the client."""
-    most: int = 0
+    most: int
     """The greatest weight of MOST."""
-    weight: IntArray | None = None
+    weight: IntArray
     """(T,) of MOST: what a copy of each task weighs; 1 for a number of copies, offsets for state."""
     counts_warmups: bool = False
     """Whether warm-ups count in an answer, since they fill the disk like other copies. Only for MOST."""
@@ -54,7 +54,6 @@ class PlacementLimit:
             return bool(self.tasks.any() and not self.clients.all())
         if self.kind is Kind.FORBID:
             return bool(self.tasks.any() and self.clients.any())
-        assert self.weight is not None
         return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
 
     def is_kept(self, placed: Placement) -> bool:
@@ -69,7 +68,6 @@ class PlacementLimit:
 
     def weigh(self, placed: Placement) -> IntArray:
         """Return (C,) what the copies on each client weigh in all; of MOST. A sum beyond int64 counts as the most there is."""
-        assert self.weight is not None
         held = np.zeros(len(self.clients))
         exact = np.zeros(len(self.clients), dtype=np.int64)
         pairs = ((np.arange(len(placed.active)), placed.active), (placed.standby_task, placed.standby_client))
@@ -168,9 +166,9 @@ class _Mending:
 
     def lighten(self, number: int, client: int) -> None:
         """Move copies off a client that has too much by a limit: standbys first, the heaviest of each role first."""
-        limit, weight = self.most[number], self.most[number].weight
-        assert weight is not None
-        held = [(copies[0] == client, -int(weight[task]), task) for task, copies in enumerate(self._copies) if client in copies]
+        limit = self.most[number]
+        on = [task for task, copies in enumerate(self._copies) if client in copies]
+        held = [(self._copies[task][0] == client, -int(limit.weight[task]), task) for task in on]
         for _, _, task in sorted(held):
             if self._load[number][client] <= limit.most:
                 return
@@ -212,7 +210,6 @@ class _Mending:
         may[without] = False
         room = np.ones(problem.C, dtype=np.bool_)
         for limit, load in zip(self.most, self._load, strict=True):
-            assert limit.weight is not None
             room &= ~limit.clients | (load + int(limit.weight[task]) <= limit.most).astype(np.bool_)
         at = np.flatnonzero(may & room if only_with_room else may)
         if not len(at):
@@ -228,5 +225,4 @@ class _Mending:
         for client in self._copies[task]:
             self._number[client] += sign
             for limit, load in zip(self.most, self._load, strict=True):
-                assert limit.weight is not None
                 load[client] += sign * int(limit.weight[task])

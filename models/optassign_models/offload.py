@@ -135,7 +135,7 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
             barred = limit.tasks[problem.col_task] & ~limit.clients[problem.col_client]
             tasks = limit.tasks
         else:
-            tasks = limit.tasks if limit.weight is None or limit.kind is Kind.FORBID else limit.weight > 0
+            tasks = limit.tasks if limit.kind is Kind.FORBID else limit.weight > 0
             barred = tasks[problem.col_task] & options.pools[problem.col_task]
         columns &= ~barred | stays
         pools &= ~tasks

@@ -165,7 +165,6 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     Weights without room in 62 bits count in greater units, rounded down. A weight above the limit counts as one unit above it.
     """
     problem = v.scope.problem
-    assert limit.weight is not None
     clients = np.flatnonzero(limit.clients)
     rows = np.full(problem.C, -1, dtype=np.int64)
     most = min(limit.most, (1 << 62) - 1)

@@ -62,7 +62,7 @@ def test_an_active_takes_the_place_of_its_standby_if_no_other_client_may_lead() 
     problem = read_situation(state).problem
     both, a_and_b = np.array([True, True]), np.array([True, True, False])
     limits = [
-        PlacementLimit("lead", Kind.PIN, both, a_and_b, 0),
+        PlacementLimit("lead", Kind.PIN, both, a_and_b, 0, problem.end),
         PlacementLimit("room", Kind.MOST, both, a_and_b, 500, problem.end),
     ]
     start = make_placement(np.array([0, 0]), np.array([1, 4]), problem.C)  # all actives on a, all standbys on b

@@ -16,6 +16,6 @@ def draw_limits(dice: random.Random, problem: Problem) -> tuple[PlacementLimit, 
     for kind in dice.sample(list(Kind), dice.randint(1, 3)):
         tasks = np.array([dice.random() < 0.3 for _ in range(problem.T)])
         clients = np.array([dice.random() < 0.5 for _ in range(problem.C)])
-        weight = np.ones(problem.T, dtype=np.int64) if kind is Kind.MOST else None
+        weight = np.ones(problem.T, dtype=np.int64)
         limits.append(PlacementLimit(kind.name, kind, tasks, clients, dice.randint(1, problem.T), weight))
     return tuple(limits)
