@@ -16,26 +16,18 @@ from optassign_models.warmups import Progress
 
 
 class FoundBy(StrEnum):
-    """The stage that found an answer; a baseline gives its own name instead."""
+    """The finder of an answer or the prover of bounds; a baseline gives its own name instead."""
 
     FLOW = "flow"
+    """A min-cost flow of actives in this rebalance."""
     CP_SAT = "cp-sat"
     HIGHS = "highs"
+    """Its bounds are duals of a relaxation, summed in whole numbers."""
     GREEDY = "greedy"
     REMEMBERED = "remembered"
     """No search was needed: it is the remembered answer or plan, or the assignment before."""
-
-
-class ProvedBy(StrEnum):
-    """The prover of bounds: a solver, a flow, or the rules."""
-
-    CP_SAT = "cp-sat"
-    HIGHS = "highs"
-    """The duals of a relaxation, summed in whole numbers."""
-    FLOW = "flow"
-    """A min-cost flow of actives in this rebalance."""
     RULES = "rules"
-    """R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
+    """A prover only: R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +40,7 @@ class Found:
     """Proven that there is nothing to be found."""
     bounds: dict[str, int] = field(default_factory=dict)
     """Goal → a number that its value cannot be below, given the goals before it; not above, where a goal is to be great."""
-    proved_by: ProvedBy = ProvedBy.FLOW
+    proved_by: FoundBy = FoundBy.FLOW
     found_by: str = FoundBy.FLOW
     limited: bool = False
     """A limit ended the search."""
@@ -127,7 +119,7 @@ class Step:
     """Stage (`now`, `plan` or `rebalance`, as in `GoalReport`) → goal → bound, in the units of the models."""
     measured_bounds: Mapping[str, float] = field(default_factory=dict)
     """Goal → bound at every stage, in the units of its measure."""
-    proved_by: Mapping[str, ProvedBy] = field(default_factory=dict)
+    proved_by: Mapping[str, FoundBy] = field(default_factory=dict)
     """Stage → the prover of its bounds."""
     weighs: bool = False
     """Preset `weighted`: the plan, or the answer that is its own plan, is one of little weighted sum."""

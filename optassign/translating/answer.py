@@ -36,7 +36,7 @@ from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
 from optassign.translating.snapshot import read_situation
 from optassign_models.problem import IntArray, Placement
-from optassign_models.results import ProvedBy, Reason, Step
+from optassign_models.results import FoundBy, Reason, Step
 from optassign_models.solving.followups import time_followup
 from optassign_models.solving.inputs import Inventory, RequestedOrder
 from optassign_models.solving.rates import ClientRates, Evidence
@@ -289,7 +289,7 @@ def _find_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
     bounded = {(stage, goal) for stage, bounds in step.bounds.items() for goal in bounds} - {by_rules}
     bounded |= {("plan", WEIGHTED_COST)}
     stages = [goal.stage for goal in proven if (goal.stage, goal.name) in bounded]
-    return str(next((step.proved_by[stage] for stage in stages if stage in step.proved_by), ProvedBy.RULES))
+    return str(next((step.proved_by[stage] for stage in stages if stage in step.proved_by), FoundBy.RULES))
 
 
 def report_drains(

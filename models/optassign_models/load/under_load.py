@@ -37,7 +37,7 @@ from optassign_models.policy.constants import (
     ROUNDING,
 )
 from optassign_models.problem import FloatArray, IntArray, Placement, Problem
-from optassign_models.results import Deadline, Effort, ProvedBy
+from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, Program
 from optassign_models.target.backends import MOST, decide, prove_best_bound, relax
@@ -97,7 +97,7 @@ def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline:
     return load
 
 
-def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, ProvedBy, IntArray] | None:
+def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, FoundBy, IntArray] | None:
     """Return a bound of the first goal by the relaxation of a question of `make_question_under_load`, and its prover.
 
     The third value is (T,) the candidate that has at least half of a task's active copy, −1 if none has. Copies in pools are
@@ -113,12 +113,12 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     if relaxed is None:
         return None
     bound = form.total(prove_best_bound(program.matrix, form.each >> spare, relaxed[1]).bound << spare)
-    proved_by, values = ProvedBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
+    proved_by, values = FoundBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
     spare = (exact_sum(np.abs(form.each), program.matrix.high) // MOST).bit_length()
     decided = decide(program.matrix, form.each >> spare, None, POOLED_WORK, effort.deadline, presolves=True)
     values = values if decided.values is None else decided.values
     if decided.bound is not None and form.total(decided.bound << spare) > bound:
-        bound, proved_by = form.total(decided.bound << spare), ProvedBy.CP_SAT
+        bound, proved_by = form.total(decided.bound << spare), FoundBy.CP_SAT
     column = program.v.a_column[values[program.v.a] > 0.5]
     active = np.full(problem.T, -1, dtype=np.int64)
     active[problem.col_task[column]] = problem.col_client[column]

@@ -23,7 +23,7 @@ from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import Neighbourhoods, lower_target, make_question_under_load, relax_under_load
 from optassign_models.policy.constants import CP_SAT_VARIABLES, NEIGHBOURHOOD_CLIENTS, ROUNDING, SECONDS_PER_ARC
 from optassign_models.problem import Placement, Problem, make_placement
-from optassign_models.results import Deadline, Effort, Found, FoundBy, ProvedBy
+from optassign_models.results import Deadline, Effort, Found, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.heuristic_methods import finish_under_load, get_load, make_load_method, place_under_load
 from optassign_models.solving.inputs import RequestedOrder
@@ -112,7 +112,7 @@ def _search_plan(case: Case) -> Found:
     if is_first and case.problem.logged.any():
         traded = even_out_state(case.problem, found.placement)
         best, bounds = traded if case.may_be_plan(traded) else found.placement, {DISK.name: bound_state(case.problem)}
-        found = replace(found, placement=best, bounds=bounds, proved_by=ProvedBy.RULES, found_by=FoundBy.GREEDY)
+        found = replace(found, placement=best, bounds=bounds, proved_by=FoundBy.RULES, found_by=FoundBy.GREEDY)
     if not has_few_pairs(case.problem):
         return found
     again = _find_best_plan(case, replace(question, start=found.placement))
@@ -264,13 +264,12 @@ def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
         bounds[objective.name] = bound
         if value != bound or answer.placement is None:
             break
-    is_decided = answer.proved_by is ProvedBy.CP_SAT
     return Found(
         answer.placement,
         impossible=answer.is_impossible,
         bounds=bounds,
         proved_by=answer.proved_by,
-        found_by=FoundBy.CP_SAT if is_decided else FoundBy.HIGHS,
+        found_by=FoundBy.CP_SAT if answer.proved_by is FoundBy.CP_SAT else FoundBy.HIGHS,
         limited=answer.is_cut_short,
     )
 

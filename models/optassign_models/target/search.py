@@ -18,7 +18,7 @@ from optassign_models.policy.constants import (
     TOLD_APART_ROUNDS,
 )
 from optassign_models.problem import Placement, Problem
-from optassign_models.results import Effort, ProvedBy, Solver
+from optassign_models.results import Effort, FoundBy, Solver
 from optassign_models.target.constraints import TargetProgram, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question
@@ -40,7 +40,7 @@ class TargetAnswer:
     """No placement keeps the rows."""
     is_cut_short: bool = False
     """The deadline came first."""
-    proved_by: ProvedBy = ProvedBy.HIGHS
+    proved_by: FoundBy = FoundBy.HIGHS
 
     @property
     def is_proven(self) -> bool:

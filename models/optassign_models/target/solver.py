@@ -27,7 +27,7 @@ from optassign_models.policy.constants import (
     WHOLE_TOLERANCE,
 )
 from optassign_models.problem import FloatArray, IntArray
-from optassign_models.results import Deadline, Effort, ProvedBy, Solver
+from optassign_models.results import Deadline, Effort, FoundBy, Solver
 from optassign_models.target.arrays import Matrix, is_whole
 from optassign_models.target.backends import MOST, Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
@@ -68,7 +68,7 @@ class Optimum:
     """The steps that the program needs; None where it has enough of them."""
     is_impossible: bool = False
     """No values keep the rows, as the solver says."""
-    proved_by: ProvedBy = ProvedBy.HIGHS
+    proved_by: FoundBy = FoundBy.HIGHS
     is_undecided: bool = False
     """CP-SAT came to the end of its work."""
 
@@ -153,7 +153,7 @@ def minimise_in_order(
     None are looked for where the program has not enough steps for its solution. `hint`: as for `backends.decide`.
     """
     if program.matrix.is_plainly_impossible:
-        return Optimum(None, is_impossible=True, proved_by=ProvedBy.RULES)
+        return Optimum(None, is_impossible=True, proved_by=FoundBy.RULES)
     forms = [price(program, objective) for objective in objectives]
     if effort.solver is Solver.CP_SAT:
         return _decide_in_order(program, forms, effort.deadline, hint, is_thorough=True)
@@ -184,12 +184,12 @@ def _decide_in_order(
         begin = hint if values is None else values
         found = decide(matrix, cost, begin, work / 2 if is_open else work, deadline, presolves=is_thorough)
         if found.values is None:
-            optimum = Optimum(values, tuple(bounds), is_impossible=found.is_impossible, proved_by=ProvedBy.CP_SAT)
+            optimum = Optimum(values, tuple(bounds), is_impossible=found.is_impossible, proved_by=FoundBy.CP_SAT)
             return replace(optimum, is_undecided=not found.is_impossible)
         values = found.values
         longer = program.find_longer_steps(values.astype(np.float64), cost)
         if longer is not None:
-            return Optimum(None, tuple(bounds), longer, proved_by=ProvedBy.CP_SAT)
+            return Optimum(None, tuple(bounds), longer, proved_by=FoundBy.CP_SAT)
         if not found.is_optimal(cost):
             if found.bound is not None and len(together) == 1 and not is_open:
                 bounds.append(together[0].total(found.bound))
@@ -202,12 +202,12 @@ def _decide_in_order(
             if not is_open:
                 bounds.append(form.total(reached))
     if is_open:
-        return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT, is_undecided=True)
+        return Optimum(values, tuple(bounds), proved_by=FoundBy.CP_SAT, is_undecided=True)
     tie = price_tie(program)
     if tie.any() and _measure(matrix, tie) < MOST:
         tied = decide(matrix, tie, values, CP_SAT_TIE_WORK, deadline)
         values = values if tied.values is None else tied.values
-    return Optimum(values, tuple(bounds), proved_by=ProvedBy.CP_SAT)
+    return Optimum(values, tuple(bounds), proved_by=FoundBy.CP_SAT)
 
 
 def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequence[int]) -> IntArray:
