@@ -243,7 +243,7 @@ class Method:
     """Returns a plan that keeps the limits, too, given one that does not."""
     find_least_imbalance: Callable[[Case], Found] = mend_least_imbalance
     """Returns a plan of little imbalance that keeps the limits."""
-    can_hold: Callable[[Case, Sequence[PlacementLimit]], bool | None] = lambda case, limits: None
+    can_hold: Callable[[Problem, Sequence[PlacementLimit]], bool | None] = lambda problem, limits: None
     """Returns whether some placement keeps these limits; None if unknown. It is asked only if single moves reach none."""
     choose_actives: ChooseActives = choose_greedy_actives
     """Chooses the actives that the plan and R3 to R5 leave open in this rebalance, unless load is balanced."""
@@ -267,7 +267,7 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
     def can_hold(some: Sequence[PlacementLimit]) -> bool | None:
         """Return whether some placement keeps these limits; None where that was not found out."""
         mended = mend(problem, case.target, some, start.whole)
-        return method.can_hold(case, some) if list_broken(some, mended) else True
+        return method.can_hold(problem, some) if list_broken(some, mended) else True
 
     def is_possible(some: Sequence[PlacementLimit]) -> bool:
         return can_hold(some) is True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from optassign_models.flows import find_least_imbalance_actives, find_offload
 from optassign_models.forced import prepare
@@ -35,14 +36,7 @@ from optassign_models.solving.method import (
     mend_least_imbalance,
     mend_plan,
 )
-from optassign_models.target.question import (
-    Objective,
-    Question,
-    explain_excess,
-    express_in_changelogs,
-    list_in_order,
-    weigh,
-)
+from optassign_models.target.question import Objective, Question, explain_excess, express_in_changelogs, list_in_order, weigh
 from optassign_models.target.search import TargetAnswer, find_best, has_few_pairs
 
 _NO_TIME = "no time for goals in this order: those of the default order were used"
@@ -58,14 +52,14 @@ def make_target_method(order: RequestedOrder, effort: Effort, start: Placement |
     return Method(
         order,
         find_balanced_now=_find_best_now,
-        place=_place_without_solver,
+        place=lambda case: Found(find_greedy_plan(case.problem, case.forced, case.target), found_by=FoundBy.GREEDY),
         find_unserved=_find_unserved,
         effort=effort,
         start=start,
         pose=_demand_shares,
         search_free_plan=_search_plan,
         find_least_imbalance=_find_least_imbalance_in_time,
-        can_hold=_can_hold,
+        can_hold=partial(can_hold_together, effort=effort),
         choose_actives=find_least_imbalance_actives,
         find_offload=None if order.is_weighted else find_offload,  # imbalance is a weighted cost
         keeps_remembered=_keeps_remembered,
@@ -138,11 +132,9 @@ def make_question(case: Case) -> Question | None:
     """
     if case.load is None:
         return _ask_for_plan(case)
-    return (
-        _ask_under_load(case, case.search_least_imbalance().whole, case.limits.placements)
-        if has_few_pairs(case.problem)
-        else None
-    )
+    if not has_few_pairs(case.problem):
+        return None
+    return _ask_under_load(case, case.search_least_imbalance().whole, case.limits.placements)
 
 
 def _ask_for_plan(case: Case) -> Question:
@@ -173,20 +165,12 @@ def _find_greedy_plan(case: Case, found: Found) -> Found:
     return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
 
 
-def _place_without_solver(case: Case) -> Found:
-    return Found(find_greedy_plan(case.problem, case.forced, case.target), found_by=FoundBy.GREEDY)
-
-
 def _find_least_imbalance_in_time(case: Case) -> Found:
     """Return the least imbalance, family after family, that keeps the limits."""
     answer = solve_least_imbalance(case, _leave_time(case))
     if answer.placement is None:
         return replace(mend_least_imbalance(case), limited=answer.is_cut_short)
     return read_answer(answer, ())
-
-
-def _can_hold(case: Case, limits: Sequence[PlacementLimit]) -> bool | None:
-    return can_hold_together(case.problem, limits, case.effort)
 
 
 def _weigh(case: Case, plan: Placement) -> int:
@@ -307,7 +291,7 @@ def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Eff
         pose=lambda case: _lower_load(method.pose(case), tolerance),
         search_limited_plan=_search_limited_load,
         find_least_imbalance=_find_any_that_keeps_limits,
-        can_hold=_can_hold,
+        can_hold=partial(can_hold_together, effort=effort),
         bound_configured=_bound_load,
     )
 
