@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from optassign_models.problem import IntArray, Placement
 from optassign_models.results import Found, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.inputs import RequestedOrder
-from optassign_models.solving.method import Case, Method, explain_unserved, find_rebalance, keep_by_default_order
+from optassign_models.solving.method import Case, Method, find_rebalance, keep_by_default_order
 from optassign_models.zones import spread_zones
 
 
@@ -60,7 +60,7 @@ def _search_greedy_plan(case: Case) -> Found:
     Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
     """
     plans = [plan for plan in (case.search_free_placement().whole,) if case.reaches_target(plan)]
-    if not plans or _count_missing_zones(case, plans[0]) > _least_missing_zones(case):
+    if not plans or _count_missing_zones(case, plans[0]) > _bound_missing_zones(case):
         now = case.search_now().placement
         swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
         plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
@@ -85,7 +85,7 @@ def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
 def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
     """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
     missing, others = _count_missing_zones(case, now), [case.problem.remembered_plan]
-    if missing > _least_missing_zones(case):
+    if missing > _bound_missing_zones(case):
         others.append(case.search_plan().placement)
     return {} if all(missing <= _count_missing_zones(case, each) for each in others if each is not None) else None
 
@@ -97,15 +97,18 @@ def _count_missing_zones(case: Case, plan: Placement) -> int:
     return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
 
 
-def _least_missing_zones(case: Case) -> int:
-    """Return a lower bound of missing zones from the numbers of copies and zones alone."""
+def _bound_missing_zones(case: Case) -> int:
     return bound_by_numbers(case.problem) if TAG_SPREAD.name in case.method.order.names else 0
 
 
 def _find_unserved_by_greedy(case: Case, placed: Placement) -> Mapping[str, str]:
-    """List the requests beyond the default order; for tags and racks it says what greedy does."""
     then = {TAG_SPREAD.name: "it swaps standbys", RACK_TRAFFIC.name: "tasks trade places"}
-    return explain_unserved(case.method.order.asked_for, "greedy knows goals (b) to (f) in their default order", then)
+    return _explain_unserved(case.method.order.asked_for, "greedy knows goals (b) to (f) in their default order", then)
+
+
+def _explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, str]) -> dict[str, str]:
+    """Return goal → why a method with the goals `known` does not serve it. `then`: goal → what the method does afterwards."""
+    return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
 def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
@@ -117,11 +120,11 @@ def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
         find_balanced_now=_answer_under_load,
         place=lambda case: Found(place_under_load(case), found_by=FoundBy.GREEDY),
         find_unserved=_find_unserved_under_load,
-        pose=partial(_demand_load, tolerance),
+        pose=lambda case: _demand_load(case, tolerance),
     )
 
 
-def _demand_load(tolerance: float, case: Case) -> Case:
+def _demand_load(case: Case, tolerance: float) -> Case:
     """Return the case with a greatest load as its target instead of shares."""
     return replace(case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance))
 
@@ -133,12 +136,9 @@ def _answer_under_load(case: Case) -> Found:
 
 
 def _find_unserved_under_load(case: Case, placed: Placement) -> Mapping[str, str]:
-    """Return the goals asked for in addition to load and the default order → why a method without a solver does not serve
-    them.
-    """
     known = "the load, then goals (b) to (f) in their default order"
     then = dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped")
-    return explain_unserved([goal for goal in case.method.order.asked_for if goal != LOAD.name], known, then)
+    return _explain_unserved([goal for goal in case.method.order.asked_for if goal != LOAD.name], known, then)
 
 
 def get_load(case: Case) -> LoadTarget:

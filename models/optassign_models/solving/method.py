@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -155,11 +155,6 @@ class Case:
 def is_within_a_little(mine: float, theirs: float) -> bool:
     """Return whether a value of the remembered plan is no more than 2% above another's."""
     return (mine - theirs) * KEPT_PLAN_PARTS <= abs(theirs)
-
-
-def explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, str]) -> dict[str, str]:
-    """Return goal → why a method with the goals `known` does not serve it. `then`: goal → what the method does afterwards."""
-    return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
 def find_plan(case: Case) -> Found:
