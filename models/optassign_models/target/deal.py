@@ -14,7 +14,6 @@ places of the zone: such a placement keeps R1, R2 and R4, and costs more than th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
 
 import numpy as np
 from ortools.graph.python import max_flow, min_cost_flow
@@ -220,48 +219,44 @@ def deal_pool(
     lacking: list[int] = []
     for turn, k in enumerate(np.argsort(-need, kind="stable").tolist(), start=1):
         task, wanted = int(tasks[k]), int(need[k])
-        given[task] = _take_clients(most_places_first, wanted, forbidden.get(task, ()), turn)
-        lacking.extend([task] * (wanted - len(given[task])))
+        taken, closed = set[int](), forbidden.get(task, set())
+        put_back: list[tuple[int, int, int]] = []
+        while most_places_first and len(taken) < wanted:
+            minus_places, last, client = heapq.heappop(most_places_first)
+            if client in closed:
+                put_back.append((minus_places, last, client))
+                continue
+            taken.add(client)
+            if minus_places < -1:
+                put_back.append((minus_places + 1, turn, client))
+        for entry in put_back:
+            heapq.heappush(most_places_first, entry)
+        given[task] = taken
+        lacking.extend([task] * (wanted - len(taken)))
     left: list[int] = []
     for minus_places, _, client in sorted(most_places_first, key=lambda entry: entry[2]):
         left.extend([client] * -minus_places)
     for task in lacking:
-        if not _swap_for_a_place(task, given, left, forbidden):
+        swap = _find_swap(task, given, left, forbidden)
+        if swap is None:
             return None
+        place, other, client = swap
+        given[other] = given[other] - {client} | {place}
+        given[task].add(client)
+        left.remove(place)
     return [task * clients + client for task in sorted(given) for client in sorted(given[task])]
 
 
-def _take_clients(
-    most_places_first: list[tuple[int, int, int]], wanted: int, forbidden: Collection[int], turn: int
-) -> set[int]:
-    """Take one place each from up to `wanted` clients of the heap of (−places, last turn, client)."""
-    taken: set[int] = set()
-    put_back: list[tuple[int, int, int]] = []
-    while most_places_first and len(taken) < wanted:
-        minus_places, last, client = heapq.heappop(most_places_first)
-        if client in forbidden:
-            put_back.append((minus_places, last, client))
-            continue
-        taken.add(client)
-        if minus_places < -1:
-            put_back.append((minus_places + 1, turn, client))
-    for entry in put_back:
-        heapq.heappush(most_places_first, entry)
-    return taken
-
-
-def _swap_for_a_place(task: int, given: dict[int, set[int]], left: list[int], forbidden: dict[int, set[int]]) -> bool:
-    """Give another task a place that is left, and this task one of the other's clients. Return whether a swap was allowed."""
-    own, not_here = given[task], forbidden.get(task, set())
-    for place in list(left):
+def _find_swap(
+    task: int, given: dict[int, set[int]], left: list[int], forbidden: dict[int, set[int]]
+) -> tuple[int, int, int] | None:
+    """Return a place that is left, another task that may take it, and the client that the other gives to this task for it."""
+    closed = given[task] | forbidden.get(task, set())
+    for place in left:
         for other, theirs in given.items():
             if other == task or place in theirs or place in forbidden.get(other, ()):
                 continue
-            swap = next((client for client in sorted(theirs) if client not in own and client not in not_here), None)
+            swap = next((client for client in sorted(theirs) if client not in closed), None)
             if swap is not None:
-                theirs.remove(swap)
-                theirs.add(place)
-                own.add(swap)
-                left.remove(place)
-                return True
-    return False
+                return place, other, swap
+    return None
