@@ -114,11 +114,9 @@ def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: 
 
 def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: int) -> Placement:
     """Return the answer with other actives (T,): who was active before becomes a standby where a standby takes over."""
-    keys = set(answer.standby_keys(clients).tolist())
-    for t in np.flatnonzero(logged & (active != answer.active)).tolist():
-        keys.remove(t * clients + int(active[t]))
-        keys.add(t * clients + int(answer.active[t]))
-    return make_placement(active, np.array(sorted(keys), dtype=np.int64), clients)
+    tasks = np.flatnonzero(logged & (active != answer.active))
+    others = np.setdiff1d(answer.standby_keys(clients), tasks * clients + active[tasks], assume_unique=True)
+    return make_placement(active, np.append(others, tasks * clients + answer.active[tasks]), clients)
 
 
 def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) -> OffloadOptions:

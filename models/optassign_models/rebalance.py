@@ -129,9 +129,7 @@ def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntAr
     load = np.bincount(keys % C, minlength=C) + np.bincount(active[problem.logged], minlength=C)
     given: list[int] = []
     for task in np.flatnonzero(slots > 0).tolist():
-        inside = np.ones(C, dtype=np.bool_)
-        inside[problem.col_client[problem.col_start[task] : problem.col_start[task + 1]]] = False
-        pool = np.flatnonzero(inside)
+        pool = np.setdiff1d(np.arange(C), problem.col_client[problem.col_start[task] : problem.col_start[task + 1]])
         picked = pool[np.lexsort((load[pool], problem.draining[pool]))[: slots[task]]]
         load[picked] += 1
         given.extend((task * C + picked).tolist())

@@ -24,7 +24,7 @@ def list_sizes(p: Problem) -> IntArray:
     """Return (T,) the state of a copy of each task, in millionths of an even spread over the clients that stay."""
     staying = p.C if p.draining.all() else int(np.sum(~p.draining))
     size = np.where(p.logged, p.end, 0)
-    total = max(1, exact_sum(size, np.ones(p.T, dtype=np.int64)) * (p.standbys + 1))
+    total = max(1, exact_sum(size) * (p.standbys + 1))
     return np.array([each * 1_000_000 * staying // total for each in size.tolist()], dtype=np.int64)
 
 
