@@ -81,17 +81,13 @@ class Note(StrEnum):
     WIDENED = "no balanced assignment was found: the shares are widened by the least imbalance"
 
 
-def _no_keys() -> IntArray:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Warmups:
     """The warm-ups of a rebalance, and all that its plan waits for."""
 
-    keys: IntArray = field(default_factory=_no_keys)
+    keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(n,) task × C + client of the warm-ups, sorted."""
-    waiting: IntArray = field(default_factory=_no_keys)
+    waiting: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(n,) task × C + client of the plan's copies not caught up or waiting for their turn; those with a slot first."""
     is_queue_left: bool = False
     """Some of them have no slot yet."""

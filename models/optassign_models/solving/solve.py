@@ -34,15 +34,10 @@ def solve(situation: Situation, method: Method) -> Step:
         step, others = _solve_beyond_shares(situation, case, clock)
         cases += others
     placed = step.answer if step.plan is None else step.plan
-    why = next(
-        (found.default_reason for each in cases for found in each.searched.values() if found.default_reason is not None), None
-    )
-    weighs = (
-        method.order.is_weighted
-        and method.effort is not None
-        and case.load is None
-        and case.search_plan().default_reason is None
-    )
+    reasons = [found.default_reason for each in cases for found in each.searched.values()]
+    why = next((reason for reason in reasons if reason is not None), None)
+    weighs = method.order.is_weighted and method.effort is not None and case.load is None
+    weighs = weighs and case.search_plan().default_reason is None
     weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
     return replace(
         step,

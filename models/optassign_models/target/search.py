@@ -106,8 +106,8 @@ def _look(question: Question, effort: Effort, *, has_most_values: bool = False) 
             return replace(best, is_cut_short=True)
         if optimum.bounds > best.bounds or optimum.is_impossible:
             is_impossible = best.is_impossible or optimum.is_impossible
-            best = replace(best, bounds=max(best.bounds, optimum.bounds), is_impossible=is_impossible)
-            best = replace(best, proved_by=optimum.proved_by)
+            bounds = max(best.bounds, optimum.bounds)
+            best = replace(best, bounds=bounds, is_impossible=is_impossible, proved_by=optimum.proved_by)
         effort = replace(effort, is_first_try=False)
         if optimum.values is None:
             break
