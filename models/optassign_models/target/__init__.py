@@ -4,14 +4,7 @@
 `solver.py` writes goals as linear forms and minimises them in their order, by CP-SAT or by HiGHS and duals.
 `deal.py` gives the places of pools to tasks, and `search.py` puts all together.
 
-An answer for this very rebalance has the same rows: R3 and R5 take candidates away, as bounds of variables.
-
-Places for pooled copies are many (subtopologies × clients) and few of them matter. A place is *told apart* if a least number of
-copies or actives is asked for. The others are *merged*: the program has how many pooled copies of a subtopology are on merged
-places, and how many such copies a client has, but no finer numbers.
-
-Clients that goals or limits tell apart are in different zones. Each subtopology has a pool in each zone: g stands for both.
-
-Left out are R2 between pooled copies and the upper bounds of merged places, so the optimum is a bound; where places can be
-dealt, it is a target.
+An answer for this very rebalance has the same rows: R3 and R5 take candidates away, as bounds of variables. A place that is not
+merged is *told apart*. Each subtopology has a pool in each zone. In addition to R2 between pooled copies, the program leaves
+out the upper bounds of merged places.
 """

@@ -1,10 +1,8 @@
 """A question to the model: a problem, objectives in their order, and what binds.
 
 An objective is a weighted sum of goals and of the imbalance of families of shares. An order of goals is a list of objectives
-with one goal each, preset `weighted` a list of one objective, and least imbalance a list with one family each.
-
-Preset `weighted` (docs/reference/rules.md, "Preset weighted"): all numbers are whole. Restore costs are in hundredths of the
-mean whole changelog, rounded up per copy. Weights are whole multiples of one unit, so that they count by their ratio.
+with one goal each, preset `weighted` (docs/reference/rules.md, "Preset weighted") a list of one objective, and least imbalance
+a list with one family each.
 """
 
 from __future__ import annotations
