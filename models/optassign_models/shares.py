@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -79,42 +79,39 @@ class ShareBounds:
         return int(np.sum(away * (away + 1) // 2))
 
 
-class ShareFamilies(NamedTuple):
-    """The five families, in their order of importance."""
+_Item = TypeVar("_Item")
 
-    active: ShareBounds
+
+class Families(NamedTuple, Generic[_Item]):
+    """The five families, in their order of importance: their shares, or how many copies an assignment puts where."""
+
+    active: _Item
     """(C,) all active tasks."""
-    stateful: ShareBounds
+    stateful: _Item
     """(C,) stateful active tasks."""
-    copies: ShareBounds
+    copies: _Item
     """(C,) copies of logged tasks."""
-    group_active: ShareBounds
+    group_active: _Item
     """(G, C) active tasks of a subtopology."""
-    group_copies: ShareBounds
+    group_copies: _Item
     """(G, C) copies of a logged subtopology; zero for the others."""
 
-    def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
+    def widen_to(self: ShareFamilies, counts: FamilyCounts) -> ShareFamilies:
         """Return all shares widened to the given counts: what is left to demand where no balanced assignment exists."""
         pairs = zip(self, counts, strict=True)
         return ShareFamilies(*(ShareBounds(np.minimum(one.low, count), np.maximum(one.high, count)) for one, count in pairs))
 
-    def hold(self, counts: FamilyCounts) -> bool:
+    def hold(self: ShareFamilies, counts: FamilyCounts) -> bool:
         """Return whether the counts are balanced: every one is inside its share."""
         return all(share.holds(count) for share, count in zip(self, counts, strict=True))
 
-    def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
+    def imbalance(self: ShareFamilies, counts: FamilyCounts) -> tuple[int, ...]:
         """Return the imbalance of each family, in order."""
         return tuple(share.imbalance(count) for share, count in zip(self, counts, strict=True))
 
 
-class FamilyCounts(NamedTuple):
-    """How many copies an assignment puts where, in the shapes of `ShareFamilies`."""
-
-    active: IntArray
-    stateful: IntArray
-    copies: IntArray
-    group_active: IntArray
-    group_copies: IntArray
+ShareFamilies = Families[ShareBounds]
+FamilyCounts = Families[IntArray]
 
 
 def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
