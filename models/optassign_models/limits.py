@@ -198,8 +198,7 @@ class _Mending:
                 leads &= limit.clients
             elif limit.tasks[task]:
                 may &= ~limit.clients
-                leads &= ~limit.clients
-        return may, leads
+        return may, leads & may
 
     def _choose(self, task: int, may: BoolArray, without: list[int], *, lead: bool, only_with_room: bool = False) -> int | None:
         """Return the client that suits a copy best, None if no client may have the copy.

@@ -25,9 +25,8 @@ def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, 
 
     With `now`, copies change places only between clients of one rank, so that R3 and R5 are kept.
     """
-    if (
-        not list_tag_values(problem) and problem.data_of(RACK_TRAFFIC.name, Racks) is None
-    ) or problem.T * problem.C > WRITTEN_OUT_PAIRS:
+    has_goal = bool(list_tag_values(problem)) or problem.data_of(RACK_TRAFFIC.name, Racks) is not None
+    if not has_goal or problem.T * problem.C > WRITTEN_OUT_PAIRS:
         return placed
     search = _Search(problem, shares, placed, now=now)
     while search.improve_all():
@@ -132,11 +131,9 @@ class _Search:
             weight = _TAG * EARLIER_TAG ** min(len(self._values) - 1 - place, WEIGHED_TAGS)
             gain += weight * (self._problem.logged[task] & (before != after)) * (won.astype(np.int64) - lost)
         if self._racks is not None:
-            rack, active = self._racks.rack_of, self._is_active[at]
-            reads = [
-                np.where(active, self._racks.active[task, rack[c]], self._racks.standby[task, rack[c]]) for c in (old, new)
-            ]
-            gain += reads[0] - reads[1]
+            racks = self._racks.rack_of[np.stack([old, new])]
+            before, after = np.where(self._is_active[at], self._racks.active[task, racks], self._racks.standby[task, racks])
+            gain += before - after
         return gain
 
     def _add_cost(self, at: IntArray, new: IntArray) -> IntArray:
@@ -157,7 +154,6 @@ class _Search:
         return room & (self._copies[giver] > total.low[giver]) & (self._group_copies[group, giver] > within.low[group, giver])
 
     def _change(self, at: int, to: int) -> None:
-        """Put a copy on another client."""
         task, here = int(self._task[at]), int(self.client[at])
         self._held[task, here], self._held[task, to] = False, True
         if self._problem.logged[task]:
