@@ -33,7 +33,7 @@ class Network:
     """A network to which nodes and arcs are added in blocks."""
 
     def __init__(self, goals: int) -> None:
-        """Make an empty network. `goals`: the number of costs of each arc, the most important first."""
+        """`goals`: the number of costs of each arc, the most important first."""
         self._goals = goals
         self._supply: list[IntArray] = []
         self._blocks: list[IntArray] = []

@@ -29,7 +29,6 @@ class Racks:
 
 
 def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:
-    """Return the cost of a copy of one role."""
     racks, elsewhere = p.data_of(name, Racks), price_active_moves(p) if is_active else price_standby_migrations(p)
     if racks is None:
         return PairCosts(np.zeros_like(p.col_task), np.zeros_like(p.group))

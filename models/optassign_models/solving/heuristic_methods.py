@@ -49,7 +49,6 @@ def _find_greedy_answer_now(case: Case) -> Found:
 
 
 def _place_greedily(case: Case) -> Found:
-    """Return the greedy plan, with the imbalance that it has."""
     plan = find_greedy_plan(case.problem, case.forced, case.target)
     return Found(spread_zones(case.problem, case.target, plan, now=False), found_by=FoundBy.GREEDY)
 
@@ -125,7 +124,6 @@ def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
 
 
 def _demand_load(case: Case, tolerance: float) -> Case:
-    """Return the case with a greatest load as its target instead of shares."""
     return replace(case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance))
 
 

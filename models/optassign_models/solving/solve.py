@@ -53,7 +53,6 @@ def solve(situation: Situation, method: Method) -> Step:
 
 
 def _was_limited(case: Case) -> bool:
-    """Return whether a limit ended some search for the case."""
     return case.limited or any(found.limited for found in case.searched.values())
 
 
