@@ -82,8 +82,8 @@ def list_broken(limits: Sequence[PlacementLimit], placed: Placement) -> list[Pla
     return [limit for limit in limits if not limit.is_kept(placed)]
 
 
-def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
-    """Return items that can hold together. Each in its turn is kept if the items kept before allow it."""
+def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool | None]) -> list[Item]:
+    """Return items that can hold together, as far as is known. Each in its turn is kept if the items kept before allow it."""
     if is_possible(items):
         return list(items)
     kept: list[Item] = []
@@ -93,7 +93,7 @@ def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Ite
     return kept
 
 
-def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool]) -> list[Item]:
+def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool | None]) -> list[Item]:
     """Find among items that cannot hold together some that cannot either, though they could without any one of them.
 
     Each item is left out for good where the others still contradict. As many questions as items.

@@ -264,15 +264,12 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
         mended = mend(problem, case.target, some, start.whole)
         return method.can_hold(problem, some) if list_broken(some, mended) else True
 
-    def is_possible(some: Sequence[PlacementLimit]) -> bool:
-        return can_hold(some) is True
-
-    kept = choose_compatible(limits.placements, is_possible)
+    kept = choose_compatible(limits.placements, can_hold)
     words, given_way = limits.words or {}, {}
     for limit in limits.placements:
         if any(limit is one for one in kept):
             continue
-        conflict = find_conflict([*kept, limit], is_possible)
+        conflict = find_conflict([*kept, limit], can_hold)
         others = " and ".join(words[other.name] for other in conflict if other is not limit)
         if can_hold(conflict) is not False:
             why = "no placement was found that keeps it" + (f" together with {others}" if others else "")
