@@ -226,15 +226,15 @@ def _take_in_order(order: IntArray, sides: list[tuple[IntArray, IntArray]]) -> I
     `sides`: the side of each element, and the room of each side. Each round takes the elements that have room even if all
     earlier ones are taken. After `KEEPING_ROUNDS` rounds, elements that a greedy choice takes later may be missing.
     """
-    taken, rooms = [order[:0]], [room.copy() for _, room in sides]
+    taken, sides = [order[:0]], [(side, room.copy()) for side, room in sides]
     for _ in range(KEEPING_ROUNDS):
-        for (side, _), room in zip(sides, rooms, strict=True):
+        for side, room in sides:
             order = order[room[side[order]] > 0]
         fits = np.ones(len(order), dtype=np.bool_)
-        for (side, _), room in zip(sides, rooms, strict=True):
+        for side, room in sides:
             fits &= rank_within(side[order]) < room[side[order]]
         taken.append(order[fits])
-        for (side, _), room in zip(sides, rooms, strict=True):
+        for side, room in sides:
             np.subtract.at(room, side[order[fits]], 1)
         order = order[~fits]
     return np.concatenate(taken)

@@ -119,7 +119,9 @@ def _look(question: Question, effort: Effort, *, has_most_values: bool = False) 
         if best.placement is not None and best.values <= best.bounds:
             break
         if len(without_room) and not scope.apart[without_room].all():
-            scope = scope.tell_apart(without_room)
+            apart = scope.apart.copy()
+            apart[without_room] = True
+            scope = replace(scope, apart=apart)
         elif len(not_dealt):
             scope = replace(scope, question=scope.question.write_out(not_dealt))
         else:

@@ -56,12 +56,6 @@ class Scope:
             numbers.append(np.clip(distance + 1, FIRST_STEPS[at], MOST_FIRST_STEPS) if self.question.costs[at] else None)
         return tuple(numbers)
 
-    def tell_apart(self, cells: IntArray) -> Scope:
-        """Return the scope with these places (n,), subtopology × C + client, told apart."""
-        apart = self.apart.copy()
-        apart[cells] = True
-        return replace(self, apart=apart)
-
     @property
     def problem(self) -> Problem:
         """The question's problem."""
@@ -114,9 +108,7 @@ class Scope:
 
     @cached_property
     def place_high(self) -> IntArray:
-        """Return (G × C,) the number of logged tasks that have each place in their pool, at most the upper bound of copies of
-        the subtopology on the client unless that bound is soft.
-        """
+        """(G × C,) logged tasks with the place in their pool; unless it is soft, at most the upper bound of copies there."""
         problem, (task, zone) = self.problem, np.nonzero(self.is_pooled)
         number = np.bincount(problem.group[task] * self.Z + zone, minlength=problem.G * self.Z)
         counted = self.is_pooled[problem.col_task, self.zone_of[problem.col_client]]
