@@ -17,7 +17,7 @@ from optassign_benchmarks.kafka.timeline import CopyEvent, Figures
 from optassign_benchmarks.runner import StudyCase, StudyRow, run
 from optassign_benchmarks.studies import arrangements, orders, speed, uneven_load
 from optassign_benchmarks.studies.cold_starts import ColdStarts, draw
-from optassign_benchmarks.studies.processes import capacity, group_start, pages, streams_groups, workers
+from optassign_benchmarks.studies.processes import capacity, group_start, pages, rolling_restarts, streams_groups, workers
 
 SPEC = Spec("steady", 12, 3, 1, 2, seed=1)
 
@@ -124,6 +124,15 @@ def test_a_start_counts_moves_restored_copies_and_pauses_after_the_first_run() -
     cells, twice_ms = group_start._measure(group, events, 0)
     assert list(cells.values()) == [1, 1, "3.0", "4.0"]
     assert twice_ms == 0
+
+
+def test_moves_of_a_rolling_restart_are_counted_and_its_faults_have_a_place() -> None:
+    group: Any = SimpleNamespace(deaths=["a died"], load=SimpleNamespace(faults=["1 record lost"]))
+    group.owners = lambda: {"0_0": ["a", "b", "a"], "0_1": ["b"]}
+    assert rolling_restarts._list_moves(group) == [("a", "b"), ("b", "a")]
+    (row,) = rolling_restarts.play_all({"the plug-in": group}, lambda group: {"rebalances": 3}, {"members": "static"})
+    assert row.cells == {"members": "static", "assignor": "the plug-in", "rebalances": 3}
+    assert row.faults == ("static, the plug-in: a died", "static, the plug-in: 1 record lost")
 
 
 def test_replies_without_an_answer_are_refused() -> None:
