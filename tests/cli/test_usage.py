@@ -1,4 +1,4 @@
-"""Tests of help texts, and of errors in arguments or input, which are one line each."""
+"""Tests of help texts, and of errors in arguments or input, which are one line each. They test `optassign.cli.arguments`."""
 
 import re
 import shlex
@@ -182,6 +182,14 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["compare", "S", "--assignors", "gap-sticky:odd"], "allowed: gap-sticky, gap-sticky:gap, gap-sticky:previous-tasks"),
         (["compare", "S", "--assignors", "greedy:odd"], "found 'greedy:odd'; allowed: greedy"),
         *((["converge", "S", f"--growth={share}"], "--growth") for share in ("-1", "inf", "nan", "much")),
+        *(
+            (["inspect", "--bootstrap-server", "b:1", "--group", "g", *more], said)
+            for more, said in (
+                (["--restore-rate", "0"], "--restore-rate: found 0; allowed: more than 0 offsets per second"),
+                (["--watch", "--html", "x"], "--html: found it with --watch, which writes recordings; allowed: one of them"),
+                (["--topology", "none"], "none: found that it cannot be read (No such file or directory); allowed: what"),
+            )
+        ),
         (["simulate", "nothing-of-that-name"], "rolling-restart"),
         (["simulate", "crash", "--assignors", "best"], "cp-sat"),
         (["simulate", "crash", "--seed", "-1"], "found -1"),
