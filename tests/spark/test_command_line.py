@@ -1,4 +1,5 @@
-"""Tests of `benchmark` and `replay`: refused arguments, imported modules, the search for runs, and reports."""
+"""Tests of `benchmark` and `replay`: refused arguments, imported modules, the search for runs, and reports.
+They test `optassign.cli.commands.benchmarks.spark_runs`."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""Tests of random histories on a real cluster: a row has the grades of a local run, and the report sums them."""
+"""Tests of random histories on a real cluster: a row has the grades of a local run, and the report sums them.
+They test `optassign_benchmarks.spark.sweep_queries`."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Tests of the replay of recordings on a real cluster, with bad files: the rows of each table, and the report."""
+"""Tests of the replay of recordings on a real cluster, with bad files: the rows of each table, and the report.
+They test `optassign.cli.commands.benchmarks.replay` and `optassign_benchmarks.spark.replay_queries`."""
 
 import gzip
 import json

@@ -1,4 +1,5 @@
-"""Tests of a sweep's report as users get it: its beginning, its queries, and its tables on the page."""
+"""Tests of a sweep's report as users get it: its beginning, its queries, and its tables on the page.
+They test `optassign_benchmarks.spark.sweep_queries`."""
 
 import os
 import re
@@ -11,6 +12,7 @@ import pytest
 from spark_cluster import FAILING_ASSIGNORS, list_master_options, read_rows, start_optassign, wait_for_end
 from spark_reports import PAGE, measure_tables, paste_queries, read_tables
 
+from optassign_benchmarks.spark.reports.pictures import PICTURES
 from optassign_benchmarks.spark.reports.query import format_value
 
 if TYPE_CHECKING:
@@ -153,3 +155,13 @@ def count_bytes_read(spark: "SparkSession") -> int:
     """Return the bytes that the session's JVM has read from local files."""
     statistics: Any = spark.sparkContext._jvm.org.apache.hadoop.fs.FileSystem.getAllStatistics()  # type: ignore[union-attr]
     return sum(int(each.getBytesRead()) for each in statistics if each.getScheme() == "file")
+
+
+def test_a_picture_has_the_colour_of_the_text_and_is_left_out_without_values() -> None:
+    pytest.importorskip("matplotlib")
+    savings = {"application": "orders", "restored then": 9, "restored now": 5}
+    drawn = PICTURES["savings"]([{**savings, "assignor": name} for name in ("greedy", "sticky")])
+    assert drawn.startswith("<svg")
+    assert all(text in drawn for text in ("currentColor", "recorded", "greedy", "sticky", "orders"))
+    assert "#010203" not in drawn, "it stands for the colour of the page's text"
+    assert PICTURES["gaps"]([{"gap, most": None}]) == PICTURES["days"]([{"day": "2026-07-01"}]) == ""

@@ -1,4 +1,5 @@
-"""Tests of the solving process: any failure in it costs one row, and the next row is solved."""
+"""Tests of the solving process: any failure in it costs one row, and the next row is solved.
+They test `optassign_benchmarks.spark.solver_main`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
