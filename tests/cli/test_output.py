@@ -1,4 +1,5 @@
-"""Tests of output to terminals, files and devices in any locale; of progress; and of closed readers and interrupts."""
+"""Tests of output to terminals, files and devices in any locale; of progress; and of closed readers and interrupts.
+They test `optassign.printable`."""
 
 import io
 import json

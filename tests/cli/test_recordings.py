@@ -1,4 +1,5 @@
-"""Tests that every command that takes a snapshot also takes a recording: a file, unpacked or not, standard input, or an id."""
+"""Tests that every command that takes a snapshot also takes a recording: a file, unpacked or not, standard input, or an id.
+They test `optassign.cli.common`."""
 
 import gzip
 import io

@@ -1,4 +1,5 @@
-"""Tests of `optassign simulate`: figures, events and pictures; errors are one line."""
+"""Tests of `optassign simulate`: figures, events and pictures; errors are one line.
+They test `optassign.cli.show.simulation_tables`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests of `optassign simulate --suite`: the grade table as JSON, table and Markdown; refused arguments."""
+"""Tests of `optassign simulate --suite`: the grade table as JSON, table and Markdown; refused arguments.
+They test `optassign.cli.show.simulation_tables`."""
 
 from __future__ import annotations
 

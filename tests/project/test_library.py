@@ -1,4 +1,5 @@
-"""Tests of the public API: examples of docstrings, pages and the notebook run, and type-check in a user's mypy."""
+"""Tests of the public API: examples of docstrings, pages and the notebook run, and type-check in a user's mypy.
+They test `optassign.display`."""
 
 import doctest
 import json

@@ -1,4 +1,5 @@
-"""Tests of capacity plans: the least capacity that keeps a target, the search without monotonicity, and errors of one line."""
+"""Tests of capacity plans: the least capacity that keeps a target, the search without monotonicity, and errors of one line.
+They test `optassign.cli.commands.plan_capacity` and `optassign.simulation.timed.capacity`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests of `assign`: an answer that Kafka accepts, as JSON or as a table."""
+"""Tests of `assign`: an answer that Kafka accepts, as JSON or as a table.
+They test `optassign.cli.commands.answers.assign`, `optassign.cli.show.answer_tables` and `optassign.cli.show.style`."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Tests of `optassign compare`: its figures for each assignor, its forms, and the rules that its exit code depends on."""
+"""Tests of `optassign compare`: its figures for each assignor, its forms, and the rules that its exit code depends on.
+They test `optassign.cli.show.comparison_tables` and `optassign.cli.show.pictures`."""
 
 import json
 import xml.etree.ElementTree as ET

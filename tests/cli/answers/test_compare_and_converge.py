@@ -1,4 +1,5 @@
-"""Tests of `compare` and `converge`: assignors side by side, and one assignor until the group is at rest."""
+"""Tests of `compare` and `converge`: assignors side by side, and one assignor until the group is at rest.
+They test `optassign.cli.commands.answers.converge`."""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""Tests of `explain` and `validate`: the reasons for an assignment, and the rules that an answer breaks."""
+"""Tests of `explain` and `validate`: the reasons for an assignment, and the rules that an answer breaks.
+They test `optassign.cli.commands.answers.explain`, `optassign.cli.commands.answers.validate` and
+`optassign.analysis.limit_prices`."""
 
 import json
 from pathlib import Path

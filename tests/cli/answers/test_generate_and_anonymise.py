@@ -1,4 +1,5 @@
-"""Tests of `generate` and `anonymise`, the commands that write snapshots."""
+"""Tests of `generate` and `anonymise`, the commands that write snapshots.
+They test `optassign.cli.commands.answers.generate` and `optassign.cli.commands.answers.anonymise`."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Tests of `optassign model`: another solver reads the file and finds the optimum that the report proves."""
+"""Tests of `optassign model`: another solver reads the file and finds the optimum that the report proves.
+They test `optassign.analysis.model_files`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests of `optassign what-if`: a change compared with the present application, for a snapshot, recording or application."""
+"""Tests of `optassign what-if`: a change compared with the present application, for a snapshot, recording or application.
+They test `optassign.cli.commands.answers.what_if`."""
 
 import json
 import shutil
