@@ -1,4 +1,6 @@
-"""Tests of the pages and of their JSON over a day of rebalances."""
+"""Tests of the pages and of their JSON over a day of rebalances.
+They test `optassign.service.pages.jobs`, `optassign.service.pages.routes`, `optassign.service.views.expectations`,
+`optassign.service.views.heat_map`, `optassign.service.views.rebalances` and `optassign.service.views.types`."""
 
 import itertools
 import json

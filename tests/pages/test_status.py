@@ -1,4 +1,6 @@
-"""Tests of `optassign status`, of what-if by the service, and of the demonstration."""
+"""Tests of `optassign status`, of what-if by the service, and of the demonstration.
+They test `optassign.cli.commands.service.service_client`, `optassign.cli.commands.service.status` and
+`optassign.service.demo`."""
 
 import io
 import json

@@ -1,4 +1,5 @@
-"""Tests of POST /v1/assign: the answer is that of `optassign.assign`, for every plug-in and application."""
+"""Tests of POST /v1/assign: the answer is that of `optassign.assign`, for every plug-in and application.
+They test `optassign.service.workers.jobs`."""
 
 import gzip
 import json

@@ -1,4 +1,5 @@
-"""Tests of the other pages: health, metrics, comparison and the API description."""
+"""Tests of the other pages: health, metrics, comparison and the API description.
+They test `optassign.service.http.gateway` and `optassign.service.http.openapi`."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Tests of `optassign record`: list, show and export."""
+"""Tests of `optassign record`: list, show and export. They test `optassign.cli.commands.service.record`."""
 
 import gzip
 import json

@@ -1,4 +1,5 @@
-"""Tests of refusals: each row of the table in docs/reference/http.md is returned as JSON, and the service goes on."""
+"""Tests of refusals: each row of the table in docs/reference/http.md is returned as JSON, and the service goes on.
+They test `optassign.service.http.request`."""
 
 import gzip
 import json

@@ -1,4 +1,5 @@
-"""Tests of operators' requests: pause, drain, replan, quiet hours, limits; permissions, persistence, and replays."""
+"""Tests of operators' requests: pause, drain, replan, quiet hours, limits; permissions, persistence, and replays.
+They test `optassign.service.held` and `optassign.service.http.holding_pages`."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""Tests of solvers that are late, die or are busy: the answer that is sent, and the log and metrics."""
+"""Tests of solvers that are late, die or are busy: the answer that is sent, and the log and metrics.
+They test `optassign.service.rebalances`."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

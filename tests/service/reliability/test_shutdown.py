@@ -1,4 +1,5 @@
-"""Tests of SIGTERM: the service refuses new requests, finishes those under way, and ends with exit code 0."""
+"""Tests of SIGTERM: the service refuses new requests, finishes those under way, and ends with exit code 0.
+They test `optassign.service.server`."""
 
 import os
 import signal
