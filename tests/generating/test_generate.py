@@ -1,4 +1,5 @@
-"""Tests of generated snapshots: their shapes, shares and balance, and equal snapshots for equal seeds."""
+"""Tests of generated snapshots: their shapes, shares and balance, and equal snapshots for equal seeds.
+They test `optassign.generating.application` and `optassign.generating.snapshots`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of goal `disk`: it spreads state over clients by size, standbys included."""
+"""Tests of goal `disk`: it spreads state over clients by size, standbys included. They test `optassign.goals.plan.disk`."""
 
 from __future__ import annotations
 

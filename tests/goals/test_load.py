@@ -1,4 +1,5 @@
-"""Tests of balance by load: tiny snapshots against enumeration, larger groups against bounds."""
+"""Tests of balance by load: tiny snapshots against enumeration, larger groups against bounds.
+They test `optassign.goals.plan.load`."""
 
 from __future__ import annotations
 

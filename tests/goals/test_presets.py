@@ -1,4 +1,5 @@
-"""Tests of the order of goals as data: presets, goals (a), balance_factor, and draining clients."""
+"""Tests of the order of goals as data: presets, goals (a), balance_factor, and draining clients.
+They test `optassign.goals.goal`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests of goal `tag_spread`: the most distinct values of each tag, in order, in groups of any size (KIP-708)."""
+"""Tests of goal `tag_spread`: the most distinct values of each tag, in order, in groups of any size (KIP-708).
+They test `optassign.goals.plan.tags`."""
 
 from __future__ import annotations
 

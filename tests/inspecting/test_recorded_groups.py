@@ -1,4 +1,5 @@
-"""Tests of inspecting groups under Kafka's default assignor, from recorded responses of a real broker."""
+"""Tests of inspecting groups under Kafka's default assignor, from recorded responses of a real broker.
+They test `optassign.inspecting.groups`."""
 
 from __future__ import annotations
 

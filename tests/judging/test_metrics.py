@@ -1,4 +1,5 @@
-"""Tests of each measure of an answer, of its goals and of a convergence, by hand on a few tasks."""
+"""Tests of each measure of an answer, of its goals and of a convergence, by hand on a few tasks.
+They test `optassign.goals.plan.caught_up` and `optassign.goals.plan.moves`."""
 
 import json
 from dataclasses import asdict, fields

@@ -1,4 +1,5 @@
-"""Tests that `optassign inspect` reports the rebalance that the plug-in records in shadow mode."""
+"""Tests that `optassign inspect` reports the rebalance that the plug-in records in shadow mode.
+They test `optassign.cli.commands.inspect_group`."""
 
 from __future__ import annotations
 

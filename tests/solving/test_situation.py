@@ -1,4 +1,4 @@
-"""Tests that a snapshot is read once, into values that no stage changes."""
+"""Tests that a snapshot is read once, into values that no stage changes. They test `optassign_models.solving.inputs`."""
 
 from __future__ import annotations
 

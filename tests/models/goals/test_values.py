@@ -1,4 +1,4 @@
-"""Tests of the values of goals for a placement, by hand."""
+"""Tests of the values of goals for a placement, by hand. They test `optassign_models.goals.goal`."""
 
 from __future__ import annotations
 
