@@ -1,12 +1,14 @@
-"""Tests of the layout: no cyclic imports, small folders and modules, and nothing specific to one machine in the repository.
+"""Tests of the layout: no cyclic imports, small folders and modules, a test of each module, nothing specific to one machine.
 
 pyproject.toml defines for import-linter which packages may import which.
 """
 
+import ast
 import re
 import subprocess
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -47,6 +49,29 @@ def test_folders_and_modules_are_small() -> None:
     long = {file.name: lines for file in files if (lines := len(file.read_text(encoding="utf-8").splitlines())) > 500}
     long.pop("constants.py", None)  # generated, and only a list of numbers
     assert long == {}
+
+
+def list_tested(file: Path) -> Iterator[str]:
+    """Yield what a test module imports, and the dotted names in its docstring."""
+    module = ast.parse(file.read_text(encoding="utf-8"))
+    yield from re.findall(r"`([\w.]+)`", ast.get_docstring(module) or "")
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from (node.module, *(f"{node.module}.{each.name}" for each in node.names))
+
+
+def test_each_module_is_named_by_a_test() -> None:
+    """A test module imports it, has its dotted name in the docstring, or is test_<name>.py for the only module of that name."""
+    paths = [path.relative_to(tree.parent).with_suffix("") for tree in TREES for path in tree.rglob("*.py")]
+    modules = [path for path in paths if path.name not in ("__init__", "__main__", "constants")]
+    counts = Counter(path.name for path in modules)
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    tested = {name for file in tests for name in list_tested(file)}
+    files = {file.stem for file in tests}
+    unnamed = [path for path in modules if not (counts[path.name] == 1 and f"test_{path.name}" in files)]
+    assert sorted({".".join(path.parts) for path in unnamed} - tested) == []
 
 
 def test_a_class_name_in_java_means_one_class() -> None:
