@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -79,39 +79,42 @@ class ShareBounds:
         return int(np.sum(away * (away + 1) // 2))
 
 
-_Item = TypeVar("_Item")
+class ShareFamilies(NamedTuple):
+    """The five families, in their order of importance."""
 
-
-class Families(NamedTuple, Generic[_Item]):
-    """The five families, in their order of importance: their shares, or how many copies an assignment puts where."""
-
-    active: _Item
+    active: ShareBounds
     """(C,) all active tasks."""
-    stateful: _Item
+    stateful: ShareBounds
     """(C,) stateful active tasks."""
-    copies: _Item
+    copies: ShareBounds
     """(C,) copies of logged tasks."""
-    group_active: _Item
+    group_active: ShareBounds
     """(G, C) active tasks of a subtopology."""
-    group_copies: _Item
+    group_copies: ShareBounds
     """(G, C) copies of a logged subtopology; zero for the others."""
 
-    def widen_to(self: ShareFamilies, counts: FamilyCounts) -> ShareFamilies:
+    def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
         """Return all shares widened to the given counts: what is left to demand where no balanced assignment exists."""
         pairs = zip(self, counts, strict=True)
         return ShareFamilies(*(ShareBounds(np.minimum(one.low, count), np.maximum(one.high, count)) for one, count in pairs))
 
-    def hold(self: ShareFamilies, counts: FamilyCounts) -> bool:
+    def hold(self, counts: FamilyCounts) -> bool:
         """Return whether the counts are balanced: every one is inside its share."""
         return all(share.holds(count) for share, count in zip(self, counts, strict=True))
 
-    def imbalance(self: ShareFamilies, counts: FamilyCounts) -> tuple[int, ...]:
+    def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
         """Return the imbalance of each family, in order."""
         return tuple(share.imbalance(count) for share, count in zip(self, counts, strict=True))
 
 
-ShareFamilies = Families[ShareBounds]
-FamilyCounts = Families[IntArray]
+class FamilyCounts(NamedTuple):
+    """How many copies an assignment puts where, in the shapes of `ShareFamilies`."""
+
+    active: IntArray
+    stateful: IntArray
+    copies: IntArray
+    group_active: IntArray
+    group_copies: IntArray
 
 
 def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
