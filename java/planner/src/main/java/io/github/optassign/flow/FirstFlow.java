@@ -25,6 +25,7 @@ final class FirstFlow {
     /** Whether each node is on the current path, or has no path to a demand. */
     private boolean[] isClosed;
 
+    /** The arcs, or complements of arcs, of the current path. */
     private final int[] path;
 
     /** Creates a heuristic that adds to {@code flow}; at each node, arcs are tried in the given order. */
@@ -82,7 +83,7 @@ final class FirstFlow {
      *
      * @param missing each node's remaining supply (above 0) or demand (below 0)
      * @param mostWork the greatest number of arcs to examine; beyond it, supply with a route may remain
-     * @return the number of examined arcs, at most
+     * @return an upper bound of the number of examined arcs
      */
     long send(long[] missing, long mostWork) {
         long work = start[missing.length];
@@ -94,8 +95,8 @@ final class FirstFlow {
     }
 
     /**
-     * Returns trees of nodes that can send a unit to the root of their tree, by arcs with room or by taking flow back.
-     * No node can send a unit to a tree with a root of a greater number.
+     * Returns a forest in which each node can send a unit to the root of its tree, by arcs with room or by taking flow
+     * back. No node can reach a tree whose root has a greater number.
      */
     Tree makeTree() {
         int nodes = start.length - 1;
@@ -123,7 +124,7 @@ final class FirstFlow {
         return tree;
     }
 
-    /** Augments along paths that try each arc once. Returns whether any supply was sent. */
+    /** Augments along paths, trying each arc at most once. Returns whether any supply was sent. */
     private boolean sendInOneRound(long[] missing, boolean mayTakeBack) {
         next = Arrays.copyOf(start, missing.length);
         isClosed = new boolean[missing.length];

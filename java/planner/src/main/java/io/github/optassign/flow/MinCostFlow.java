@@ -47,7 +47,9 @@ public final class MinCostFlow {
 
     private Tree tree;
     private long[] potential;
+    /** The arc at which the next block search starts. */
     private int nextArc;
+
     private long work;
 
     /** Adds a node and returns its number, counted from 0. A supply below 0 is a demand. */
@@ -133,7 +135,7 @@ public final class MinCostFlow {
         return true;
     }
 
-    /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} was reached before. */
+    /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} ended it. */
     private boolean minimise(int itsObjective, long mostWork) {
         updatePotentials(itsObjective);
         int entering = findEntering();
@@ -162,6 +164,7 @@ public final class MinCostFlow {
         work += nodes;
     }
 
+    /** Returns the cost of an arc in the current objective, or 0 if the cost belongs to another one. */
     private long costNow(int arc) {
         return objective[arc] == current ? cost[arc] : 0;
     }
@@ -170,7 +173,7 @@ public final class MinCostFlow {
         return costNow(arc) + potential[source[arc]] - potential[target[arc]];
     }
 
-    /** Compares the costs of two arcs lexicographically, by objective. */
+    /** Compares the costs of two arcs as vectors with an entry per objective, the first objective first. */
     private int compare(int arc, int other) {
         int first = Math.min(objective[arc], objective[other]);
         int order = Long.compare(objective[arc] == first ? cost[arc] : 0, objective[other] == first ? cost[other] : 0);
@@ -288,6 +291,7 @@ public final class MinCostFlow {
         tree.join(top, other, entering);
     }
 
+    /** Adds a change to the potentials of all nodes of the tree with this root. */
     private void shiftPotentials(int root, long change) {
         for (int node = root; node != NONE; node = tree.findNext(node, root)) {
             potential[node] += change;

@@ -64,7 +64,7 @@ final class Tree {
         detach(node);
     }
 
-    /** Joins the tree of {@code top}, which becomes its root, to another tree, by an arc to {@code to}. */
+    /** Makes {@code top} the root of its tree, then a child of {@code to}, a node of another tree, by an arc. */
     void join(int top, int to, int joiningArc) {
         int total = size[findRoot(top)];
         int node = top;
@@ -90,6 +90,7 @@ final class Tree {
         }
     }
 
+    /** Makes a root a child of a node; sizes stay as they are. */
     private void attach(int node, int to, int itsArc) {
         int first = firstChild[to];
         arc[node] = itsArc;
@@ -102,6 +103,7 @@ final class Tree {
         }
     }
 
+    /** Removes a node from the children of its parent; sizes stay as they are. */
     private void detach(int node) {
         int before = previousSibling[node];
         int after = nextSibling[node];

@@ -20,11 +20,12 @@ public final class CopyPlanner extends PlanningStep {
     private static final int MOVES = 1 << 13;
     /** The cost of a copy that moves to a client with state of the task. */
     private static final int HAS_STATE = MOVES - (1 << 11);
-    /** The cost of a copy on a client that had a standby of the task. */
+    /** The cost of a copy on a client that had a standby of the task, in place of {@link #HAS_STATE}. */
     private static final int WAS_STANDBY = 1 << 12;
     /** The cost of reading a partition across racks. */
     private static final int CROSSING = 1 << 4;
 
+    /** The greatest number of counted reads; half of it costs less than the difference between two kinds of moves. */
     private static final int MOST_CROSSINGS = (1 << 8) - 1;
 
     private final RackTraffic traffic;
@@ -225,7 +226,11 @@ public final class CopyPlanner extends PlanningStep {
         return cost + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
-    /** Returns the cost of a copy: restore work; ties are broken by moves, then by reads across racks. */
+    /**
+     * Returns the cost of a copy: restore work; ties are broken by moves, then by reads across racks.
+     *
+     * @param withActives whether the copy may become the active, so that its reads count too
+     */
     private long costOfCopy(int t, int c, boolean withActives) {
         int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
         boolean stays = previous.owner(t) == c;

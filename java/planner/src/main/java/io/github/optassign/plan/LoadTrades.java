@@ -96,7 +96,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return greatest > trades.bestLoad ? trades.bestActive : trades.active;
     }
 
-    /** Returns whether a task may be traded in this search. */
+    /** Returns whether a task may be traded: it is movable and not oversized. */
     private boolean isMovable(int t) {
         return movable[t] && !loads.oversized[t];
     }

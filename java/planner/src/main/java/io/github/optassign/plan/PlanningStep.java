@@ -9,7 +9,9 @@ import java.util.stream.IntStream;
 /** A base class of the planner's steps, with the input that all steps of a rebalance share. */
 public abstract class PlanningStep {
     protected final Snapshot snapshot;
+    /** The clients of each task, ranked by how far they are caught up. */
     protected final Ranks ranks;
+    /** The previous assignment, with the answer that the group remembers. */
     protected final Previous previous;
 
     protected PlanningStep(Snapshot snapshot, Ranks ranks, Previous previous) {

@@ -5,8 +5,9 @@ import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 
 /**
- * Restore costs of planned copies, in restore steps. R3 to R5 make the most caught up clients restore under any plan,
- * so planned copies on these cost no step. Clients of {@link Ranks#lastRank} are tied: only some get a copy now.
+ * Restore costs of planned copies, in units of which {@link PairProblem#RESTORE_STEP} make a restore step. R3 to R5
+ * make the most caught up clients restore under any plan, so planned copies on these cost no step. Clients of
+ * {@link Ranks#lastRank} are tied: only some get a copy now.
  */
 final class RestoreCosts {
     /** The cost of a copy on a client that is not caught up, in addition to restore steps. */

@@ -103,6 +103,7 @@ final class Trades {
         }
     }
 
+    /** Returns the objective's rise, or infinity if both copies are on one client. */
     private double measureRise(int copy, int place) {
         boolean isSameClient = objective.client(copy) == objective.client(place);
         return isSameClient ? Double.POSITIVE_INFINITY : objective.measureRise(copy, place);

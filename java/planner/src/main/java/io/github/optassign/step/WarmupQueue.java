@@ -271,7 +271,7 @@ public final class WarmupQueue extends PlanningStep {
                 .toList();
     }
 
-    /** Returns whether copies are pending and all of them are stuck, so that another rebalance would not help. */
+    /** Returns whether copies are pending and all of them are stuck, so that a follow-up would change nothing. */
     public boolean isGivenUp() {
         return isAnyPending() && listPending().allMatch(PendingCopy::isStuck);
     }
