@@ -64,6 +64,7 @@ final class FirstFlow {
         path = new int[nodes + 1];
     }
 
+    /** Sorts the arcs in {@link #order} from index {@code from}, inclusive, to {@code to}, exclusive. */
     private void sort(int from, int to, Comparator<Integer> cheapestFirst) {
         boolean isSorted = true;
         for (int i = from + 1; i < to && isSorted; i++) {
@@ -96,7 +97,7 @@ final class FirstFlow {
 
     /**
      * Returns a forest in which each node can send a unit to the root of its tree, by arcs with room or by taking flow
-     * back. No node can reach a tree whose root has a greater number.
+     * back. No node can reach a tree whose root has a greater number than its own root.
      */
     Tree makeTree() {
         int nodes = start.length - 1;

@@ -135,7 +135,7 @@ public final class MinCostFlow {
         return true;
     }
 
-    /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} ended it. */
+    /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} ends the search. */
     private boolean minimise(int itsObjective, long mostWork) {
         updatePotentials(itsObjective);
         int entering = findEntering();

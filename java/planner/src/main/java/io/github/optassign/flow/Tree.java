@@ -56,7 +56,7 @@ final class Tree {
         return one;
     }
 
-    /** Removes the arc between a node and its parent, so that the node's subtree is a tree. */
+    /** Removes the arc between a node and its parent, so that the node becomes a root, and updates sizes. */
     void cut(int node) {
         for (int above = parent[node]; above != NONE; above = parent[above]) {
             size[above] -= size[node];
@@ -64,7 +64,7 @@ final class Tree {
         detach(node);
     }
 
-    /** Makes {@code top} the root of its tree, then a child of {@code to}, a node of another tree, by an arc. */
+    /** Makes {@code top} the root of its tree, then a child of {@code to} in another tree, by an arc; updates sizes. */
     void join(int top, int to, int joiningArc) {
         int total = size[findRoot(top)];
         int node = top;
