@@ -20,7 +20,7 @@ record Bounds(MinCostFlow flow, boolean isSoft) {
     /** The third objective: the least costs of pairs. */
     static final int COSTS = 2;
 
-    /** Adds arcs for a bounded flow up to {@code reach}; fixed pairs are deducted, so bounds may be negative. */
+    /** Adds arcs for a flow with bounds less fixed pairs, which may be negative; at most {@code reach} can arrive. */
     void add(int from, int to, long least, long most, long reach) {
         if (!isSoft) {
             flow.addArc(from, to, Math.max(0, least), Math.max(0, Math.max(least, most)), 0);
@@ -40,7 +40,7 @@ record Bounds(MinCostFlow flow, boolean isSoft) {
         }
     }
 
-    /** Returns how many units at a distance from the bounds share an arc: 1 nearby, to limit the arcs more far away. */
+    /** Returns the capacity of the arc at a distance from the bounds: 1 nearby, and half the distance farther away. */
     private static long findWidth(long distance) {
         return distance <= GreedyPolicy.EXACT_DISTANCE ? 1 : distance / 2;
     }

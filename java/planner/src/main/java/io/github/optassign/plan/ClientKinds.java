@@ -49,6 +49,7 @@ public record ClientKinds(int[] ofClient, int[][] clients, List<Integer> tags) {
                 .toList();
     }
 
+    /** Returns the number of distinct values of a tag, and one more if a client lacks the tag. */
     private static long countValues(Snapshot snapshot, int tag) {
         return IntStream.range(0, snapshot.clientCount())
                 .map(c -> snapshot.tag(c, tag))
@@ -56,6 +57,7 @@ public record ClientKinds(int[] ofClient, int[][] clients, List<Integer> tags) {
                 .count();
     }
 
+    /** Returns the kinds by draining, by rack if {@code traffic} matters, and by the values of {@code tags}. */
     private static ClientKinds group(Snapshot snapshot, RackTraffic traffic, List<Integer> tags) {
         Map<List<Integer>, List<Integer>> found = new LinkedHashMap<>();
         for (int c = 0; c < snapshot.clientCount(); c++) {

@@ -20,7 +20,7 @@ public final class CopyPlanner extends PlanningStep {
     private static final int MOVES = 1 << 13;
     /** The cost of a copy that moves to a client with state of the task. */
     private static final int HAS_STATE = MOVES - (1 << 11);
-    /** The cost of a copy on a client that had a standby of the task, in place of {@link #HAS_STATE}. */
+    /** The cost of a copy on a client that had a standby of the task; {@link #costOfRole} adds it to other costs. */
     private static final int WAS_STANDBY = 1 << 12;
     /** The cost of reading a partition across racks. */
     private static final int CROSSING = 1 << 4;
@@ -30,7 +30,7 @@ public final class CopyPlanner extends PlanningStep {
 
     private final RackTraffic traffic;
     private final RestoreCosts restoreCosts;
-    /** By how much each client's actives exceed its share, shifted and cut to {@link PairProblem#MOST_CROWDED}. */
+    /** The tasks that a client owns less its share of actives, plus 8, cut to [0, {@link PairProblem#MOST_CROWDED}]. */
     private final int[] crowding;
 
     /** Creates a planner for the rebalance of another step. */
@@ -59,7 +59,10 @@ public final class CopyPlanner extends PlanningStep {
         return chooseActives(columns, mayPool, new ActiveCosts(this::costAnywhere));
     }
 
-    /** Returns a plan that makes a copy of each logged task the active, with the fewest moves, the rest standbys. */
+    /**
+     * Returns a plan in which one of the copies of each logged task is active, with the fewest moves, and the others
+     * are standbys. Any client may have the active of another task.
+     */
     Placement planRoles(int[][] copies) {
         int[][] columns = new int[snapshot.taskCount()][];
         boolean[] mayPool = new boolean[columns.length];
@@ -81,8 +84,7 @@ public final class CopyPlanner extends PlanningStep {
     /**
      * Chooses the clients of actives for this rebalance, on the way to the plan, with the least imbalance.
      *
-     * @param candidates the clients that may have each task's active, sorted; null if all its most caught up clients
-     *     may
+     * @param candidates the sorted clients that may have each task's active, or null for all its most caught up clients
      * @return the client of each task's active
      */
     public int[] chooseAmong(int[][] candidates) {
@@ -100,9 +102,7 @@ public final class CopyPlanner extends PlanningStep {
         });
     }
 
-    /**
-     * Returns the client of each task's active: its only candidate, or a client chosen within the balance of actives.
-     */
+    /** Returns each active's client: one of its {@code columns} or, if {@code mayPool}, any; actives are balanced. */
     private int[] chooseActives(int[][] columns, boolean[] mayPool, PairProblem.Costs costs) {
         int[][] fixed = new int[columns.length][];
         Arrays.setAll(fixed, t -> columns[t].length == 1 && !mayPool[t] ? columns[t] : new int[0]);
@@ -126,11 +126,12 @@ public final class CopyPlanner extends PlanningStep {
                 .toArray();
     }
 
+    /** Returns the clients that {@link PairChooser} chooses for each task, sorted. */
     private int[][] choose(PairProblem problem) {
         return PairChooser.choose(snapshot, problem, ClientKinds.of(snapshot, traffic));
     }
 
-    /** Returns the scope of the subtopologies of selected tasks, whose actives are bounded by the shares of these. */
+    /** Returns a scope of all subtopologies with selected tasks, bounded by the shares of the selected tasks. */
     private PairProblem.Scope createScope(IntPredicate isCounted) {
         boolean[] counted = new boolean[snapshot.subtopologyCount()];
         int[] tasks = IntStream.range(0, snapshot.taskCount()).filter(isCounted).toArray();
@@ -166,7 +167,10 @@ public final class CopyPlanner extends PlanningStep {
         return plan;
     }
 
-    /** Returns {@code copies} clients for each logged task, which with fixed clients has {@code copiesPerTask}. */
+    /**
+     * Returns {@code copies} clients for each logged task, in addition to its fixed clients. {@code copiesPerTask}
+     * counts both and sets the shares; {@code withActives} is whether a copy may become active.
+     */
     private int[][] chooseCopies(int copies, int copiesPerTask, int[][] fixed, boolean withActives) {
         int[] need = new int[snapshot.taskCount()];
         int[][] columns = new int[need.length][];
@@ -227,9 +231,8 @@ public final class CopyPlanner extends PlanningStep {
     }
 
     /**
-     * Returns the cost of a copy: restore work; ties are broken by moves, then by reads across racks.
-     *
-     * @param withActives whether the copy may become the active, so that its reads count too
+     * Returns the cost of a copy: restore work; ties are broken by moves, then by reads across racks. An active's reads
+     * count too if {@code withActives}: the copy may become active.
      */
     private long costOfCopy(int t, int c, boolean withActives) {
         int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);

@@ -8,9 +8,9 @@ import java.util.stream.IntStream;
 
 /**
  * A local search that shortens the time for which lost tasks are down (docs/reference/rules.md, "Lost tasks"). A lost
- * task has no owner, no client has state of it, and copies on one disk share its restore rate. Lost tasks trade planned
- * clients with each other and with cold tasks of their subtopology. A cold task runs elsewhere until its planned
- * active, which starts without state, is restored. Trades change neither counts nor costs.
+ * task has no owner, and no client is more caught up than a client without state. A cold task runs elsewhere until its
+ * planned active, which starts without state, is restored. Lost tasks trade planned clients with each other and with
+ * cold tasks of their subtopology. Trades change neither counts nor costs. Lost tasks on one disk share its rate.
  *
  * <p>The objective is the sum of the cubes of the times, so that long times count most.
  */
@@ -59,18 +59,18 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         }
     }
 
-    /** Returns whether a task is cold or lost: its planned client has no state, and such clients are not caught up. */
+    /** Returns whether a task is cold or lost: its planned active has no state and is not caught up. */
     private boolean isColdOrLost(int t) {
         int other = snapshot.poolClient(t);
         return snapshot.isLogged(t) && other >= 0 && ranks.rank(t, other) > 0 && hasNoState(t, plan.active()[t]);
     }
 
-    /** Returns whether a client is no column of a task, and so has no state of it. */
+    /** Returns whether a client has no state of a task: the snapshot does not list it among the task's columns. */
     private boolean hasNoState(int t, int c) {
         return Arrays.binarySearch(snapshot.columns(t), c) < 0;
     }
 
-    /** Returns whether a cold or lost task is lost: it has no owner, and no client is more caught up than others. */
+    /** Returns whether a cold or lost task is lost: it has no owner, and no client ranks before its planned active. */
     private boolean isLost(int t) {
         return previous.owner(t) < 0 && ranks.leastRank(t) == ranks.rank(t, snapshot.poolClient(t));
     }
@@ -88,7 +88,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         return seekers;
     }
 
-    /** Returns the {@link TiePolicy#LOST_CANDIDATES} partners with which the disks of both clients end soonest. */
+    /** Returns at most {@link TiePolicy#LOST_CANDIDATES} partners: the trades after which both disks end soonest. */
     @Override
     public int[] listPartners(int t) {
         int here = plan.active()[t];
@@ -116,6 +116,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
                 : Double.POSITIVE_INFINITY;
     }
 
+    /** Returns the share {@link TiePolicy#LOST_LEAST_GAIN} of the cost of the disk of the task's client. */
     @Override
     public double leastGain(int t) {
         return disks[plan.active()[t]].cubes * TiePolicy.LOST_LEAST_GAIN;
@@ -131,10 +132,11 @@ final class Downtime extends PlanningStep implements Trades.Objective {
 
     /** An immutable set of lost tasks that are restored on one disk at the same time and share its rate evenly. */
     private static final class SharedDisk {
+        /** The offsets that the disk restores per second, or 1 if no rate is known. */
         private final double speed;
         /** The sizes of the tasks in offsets, sorted; 0 where a task has left. */
         private final double[] sizes;
-
+        /** The sum of the sizes, in offsets. */
         private final double total;
         /** The sum of the cubes of the times until each task is restored. */
         private final double cubes;

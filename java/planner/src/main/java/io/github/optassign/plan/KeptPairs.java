@@ -34,6 +34,7 @@ final class KeptPairs {
             surplus = pairs - Arrays.stream(bounds.low()).sum();
         }
 
+        /** Returns whether a client may get a pair: up to its lower bound, or up to its upper bound by surplus. */
         boolean hasRoom(int c) {
             return count[c] < bounds.low()[c] || (count[c] < bounds.high()[c] && surplus > 0);
         }
@@ -67,7 +68,7 @@ final class KeptPairs {
         }
     }
 
-    /** Returns the problem with the kept pairs as fixed pairs, and the needs reduced by their number. */
+    /** Returns a problem in which kept pairs are fixed, and each task's need is less by its number of kept pairs. */
     static PairProblem fix(Snapshot snapshot, PairProblem problem) {
         KeptPairs kept = new KeptPairs(snapshot, problem);
         int[][] fixed = problem.fixed().clone();
@@ -106,10 +107,12 @@ final class KeptPairs {
                 .toArray(Saving[]::new);
     }
 
+    /** Returns whether all counts that a pair belongs to have room for it. */
     private boolean hasRoom(int t, int c) {
         return counts.get(snapshot.subtopology(t)).stream().allMatch(each -> each.hasRoom(c));
     }
 
+    /** Adds a pair to all counts that it belongs to; the caller stores the pair. */
     private void add(int t, int c) {
         counts.get(snapshot.subtopology(t)).forEach(each -> each.add(c));
     }

@@ -20,8 +20,9 @@ final class LoadPlacer extends PlanningStep {
     final Loads loads;
     private final double level;
     private final int[] active;
+    /** The weight of the tasks on each client so far. */
     private final double[] sums;
-
+    /** The number of tasks on each client so far. */
     private final int[] number;
 
     /** Creates a placer that keeps loads to {@code level}, in even spreads, if possible. */
@@ -54,13 +55,14 @@ final class LoadPlacer extends PlanningStep {
         return ranks.cost(t, c) + (owner >= 0 && owner != c ? LoadPolicy.MOVE_OFFSETS : 0);
     }
 
+    /** Makes a task active on a client, and counts it there. */
     private void put(int t, int c) {
         active[t] = c;
         sums[c] += loads.weightOn(t, c);
         number[c]++;
     }
 
-    /** Puts each task on its cheapest client that fits, unless no client is cheaper than a client without state. */
+    /** Puts each task on its cheapest client with a fitting thread, if that is cheaper than a client without state. */
     private void placeOnCheapest() {
         int[] busy = new int[sums.length];
         for (int t : loads.heaviestFirst) {
@@ -84,7 +86,7 @@ final class LoadPlacer extends PlanningStep {
         }
     }
 
-    /** Deals the tasks without a client, the heaviest first. Returns whether each task was dealt. */
+    /** Deals each remaining task, heaviest first, to the client with the least load then. Returns which were dealt. */
     private boolean[] deal() {
         boolean[] dealt = new boolean[active.length];
         int[] order =

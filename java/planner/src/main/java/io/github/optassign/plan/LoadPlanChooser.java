@@ -23,7 +23,9 @@ import java.util.stream.IntStream;
  * </ol>
  */
 final class LoadPlanChooser extends PlanningStep {
+    /** The reads across racks; if these matter, {@link CopyPlanner} plans the standbys. */
     private final RackTraffic traffic;
+    /** The weights of tasks and the sizes of clients. */
     private final Loads loads;
     /** The greatest load that the tolerance allows, in even spreads. */
     private final double level;
@@ -77,6 +79,7 @@ final class LoadPlanChooser extends PlanningStep {
                         .anyMatch(snapshot::isDraining);
     }
 
+    /** Returns a new plan, in which loads keep to {@link #level} if possible. */
     private Placement makeNewPlan() {
         int[] active = new LoadPlacer(this, loads, level).place();
         boolean isSpread = new TagSpread(snapshot).matters() || traffic.matters();
@@ -98,7 +101,7 @@ final class LoadPlanChooser extends PlanningStep {
         return plan;
     }
 
-    /** Adds the standbys of a task to the plan, and to the number of copies on each client. */
+    /** Adds the standbys of a task to {@code plan}, and counts them by client in {@code copies}; both are changed. */
     private void placeStandbys(int t, Placement plan, long[] copies) {
         Comparator<Integer> order = Comparator.comparing(snapshot::isDraining)
                 .thenComparingLong(c -> ranks.cost(t, c))

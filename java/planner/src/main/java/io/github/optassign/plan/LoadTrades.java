@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 final class LoadTrades extends PlanningStep implements Trades.Objective {
     /** The trades that are allowed. Each constant includes the trades of those before it. */
     private enum Allowed {
-        MOVE, // to a vacancy
-        EXCHANGE,
+        MOVE, // a task takes a vacancy
+        EXCHANGE, // two tasks change places
         /** Clients may exceed the level, and trades may be three-way. */
         OVERFILL
     }
@@ -34,9 +34,9 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
     private final double penalty;
     /** The client of each task. */
     private final int[] active;
-    /** The weight and the number of each client's tasks. */
+    /** The weight of each client's tasks. */
     private final double[] sums;
-
+    /** The number of each client's tasks. */
     private final int[] number;
     /** The tasks of each client that may move, the lightest first. */
     private final List<List<Integer>> tasks = new ArrayList<>();
@@ -44,15 +44,15 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
     private Allowed allowed = Allowed.MOVE;
     /** The clients that may have actives, the least loaded first, at the beginning of the round. */
     private int[] byLoad = {};
-    /** The least loaded clients at the beginning of the round, the candidates for taking tasks. */
+    /** The least loaded unperturbed clients at the start of the round, at most twice {@link LoadPolicy#PARTNERS}. */
     private int[] targets = {};
     /** The least price of each task on any client. */
     private final double[] cheapest;
     /** The price of each task on its cheapest other client, minus its present price. */
     private final double[] moreElsewhere;
-    /** The greatest load that a trade of the present seeker may leave on a client whose load rises. */
+    /** The greatest load to which a trade of the present seeker may raise a client. */
     private double limit;
-    /** Whether {@link #perturb} has moved a task from each client. */
+    /** Whether {@link #perturb} has moved a task from each client, so that seekers no longer move there. */
     private final boolean[] isPerturbed;
     /** The lowest greatest load of all local optima so far, and its actives. */
     private double bestLoad = Double.POSITIVE_INFINITY;
@@ -96,7 +96,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return greatest > trades.bestLoad ? trades.bestActive : trades.active;
     }
 
-    /** Returns whether a task may be traded: it is movable and not oversized. */
+    /** Returns whether a task may be traded: the caller of the search allows it, and it is not oversized. */
     private boolean isMovable(int t) {
         return movable[t] && !loads.oversized[t];
     }
@@ -148,6 +148,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return isOnOverloaded(t) && (allowed != Allowed.OVERFILL || active[t] == findMostLoaded());
     }
 
+    /** Returns the most loaded client at the beginning of the round, perturbed or not. */
     private int findMostLoaded() {
         return byLoad[byLoad.length - 1];
     }
@@ -166,12 +167,12 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return c != active[t] && !isPerturbed[c] && loads.mayHaveActives(c) && fitsThread(t, c);
     }
 
-    /** Returns whether a thread of the client can run the task at the level, or at no greater load than now. */
+    /** Returns whether a thread of the client can run the task at the level, or at no more load than its thread now. */
     private boolean fitsThread(int t, int c) {
         return loads.fitsThread(t, c, Math.max(level, loads.weight[t] / loads.capacity[active[t]]));
     }
 
-    /** Returns copies on the task's columns and {@link #targets}, most loaded first; all tasks for a vacancy. */
+    /** Returns copies on a task's columns and {@link #targets}, most loaded first, or all tasks if it is a vacancy. */
     @Override
     public int[] listPartners(int seeker) {
         int here = client(seeker);
@@ -192,7 +193,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
                 .toArray();
     }
 
-    /** Returns the weight to move: the excess here, up to the room there or, with overfilling, to equal loads. */
+    /** Returns the weight to move: the excess here, at most the room there; overfilling may go up to equal loads. */
     private double measureTransfer(int here, int there) {
         double toEqual = (sums[here] * loads.size[there] - sums[there] * loads.size[here])
                 / (loads.size[here] + loads.size[there]);
@@ -208,6 +209,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return IntStream.concat(IntStream.of(active.length + c), near.stream().mapToInt(t -> t));
     }
 
+    /** Returns the number of tasks below a weight in a list with the lightest first. */
     private int countLighter(List<Integer> sorted, double weight) {
         int low = 0;
         int high = sorted.size();
@@ -241,10 +243,12 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return measureExcess(c, sum) - measureExcess(c, sums[c]) + penalty * idle + price(copy, c) - price(place, c);
     }
 
+    /** Returns the weight of a task, or 0 for a vacancy. */
     private double weigh(int copy) {
         return isVacancy(copy) ? 0 : loads.weight[copy];
     }
 
+    /** Returns the price of a task on a client, or 0 for a vacancy. */
     private double price(int copy, int c) {
         return isVacancy(copy) ? 0 : placer.price(copy, c);
     }
@@ -255,12 +259,14 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return penalty * loads.size[c] * (excess + excess * excess);
     }
 
+    /** Returns half a move's price or, if more, a share {@link LoadPolicy#LEAST_GAIN} of the client's excess cost. */
     @Override
     public double leastGain(int seeker) {
         int here = client(seeker);
         return Math.max(LoadPolicy.MOVE_OFFSETS / 2, LoadPolicy.LEAST_GAIN * measureExcess(here, sums[here]));
     }
 
+    /** Returns {@link LoadPolicy#PARTNERS} if clients may be overfilled, or 0 if not. */
     @Override
     public int threeWayPartners() {
         return allowed != Allowed.OVERFILL ? 0 : LoadPolicy.PARTNERS;
@@ -276,7 +282,7 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
         return true;
     }
 
-    /** Moves the lightest task of the most loaded client to a less loaded client. Returns false if none may move. */
+    /** Moves the most loaded client's lightest task to the first fitting target. Returns false if no task moves. */
     private boolean perturb() {
         int giver = findMostLoaded();
         if (load(giver) < bestLoad) {

@@ -17,24 +17,24 @@ import java.util.stream.IntStream;
  */
 public final class Loads {
 
-    /** The weight of each task in even spreads times capacity; {@link #oversizedCapacity} if it is oversized. */
+    /** The weight of each task: the capacity that it fills at load 1; {@link #oversizedCapacity} if oversized. */
     final double[] weight;
-
+    /** Whether each task is oversized. */
     final boolean[] oversized;
-    /** The capacity of the slowest thread if oversized tasks have the fastest threads; 0 if no task is oversized. */
+    /** The least capacity among the fastest threads, one for each oversized task; 0 if no task is oversized. */
     final double oversizedCapacity;
     /** The size of each client: threads times capacity; 0 if it drains. */
     final double[] size;
-    /** The capacity of one thread of each client. */
+    /** The relative capacity of one thread of each client, 1 by default. */
     final double[] capacity;
     /** The number of threads of each client; 0 if it drains. */
     final int[] threads;
-    /** The number of tasks that keep each client's threads busy; 0 if there are fewer tasks than threads in total. */
+    /** The tasks that each client needs to keep its threads busy; 0 if there are fewer tasks than threads in total. */
     final int[] leastNumber;
 
     /** All tasks: oversized tasks first, then the others, the heaviest first. */
     final int[] heaviestFirst;
-
+    /** The number of threads of all clients that do not drain. */
     private final int totalThreads;
 
     /** Computes the loads of a snapshot for the given weights of its tasks. */
@@ -93,7 +93,7 @@ public final class Loads {
         return size[c] > 0;
     }
 
-    /** Returns the weight that a task adds to a client: its own, or at least a whole thread if it is oversized. */
+    /** Returns the weight that a task adds to a client: its own, but at least a thread's capacity if oversized. */
     public double weightOn(int t, int c) {
         return oversized[t] ? Math.max(weight[t], capacity[c]) : weight[t];
     }
@@ -109,7 +109,7 @@ public final class Loads {
         return sums;
     }
 
-    /** Returns whether one thread of the client can run the task at a load of at most {@code level}. */
+    /** Returns whether a task's {@link #weight} is a load of at most {@code level} for one thread of the client. */
     boolean fitsThread(int t, int c, double level) {
         return weight[t] <= level * capacity[c] * (1 + LoadPolicy.ROUNDING);
     }
@@ -137,7 +137,7 @@ public final class Loads {
         return number;
     }
 
-    /** Returns the number of idle threads, except for those that are idle because there are too few tasks. */
+    /** Returns how many threads of all clients are idle, less the threads for which there are no tasks. */
     public int countIdleThreads(int[] active) {
         int[] number = countTasks(active);
         int without = IntStream.range(0, number.length)

@@ -29,7 +29,7 @@ final class PairChooser {
     private final PairNetwork network;
     /** The clients chosen for each task so far, sorted. */
     private final int[][] chosen;
-    /** The number of tasks that two clients share: a client that had the task, and a client that it was dealt to. */
+    /** The number of tasks that {@link #deal} gave to the second client while the first client already had them. */
     private final int[][] together;
 
     private PairChooser(Snapshot snapshot, PairProblem problem, ClientKinds kinds, PairNetwork network) {
@@ -85,7 +85,7 @@ final class PairChooser {
         return chosen;
     }
 
-    /** Deals a subtopology's places on clients of a kind. Returns false if a task found too few clients with places. */
+    /** Deals a subtopology's places on clients of a kind to its tasks. Returns false if a task got too few clients. */
     private boolean deal(int g, int kind) {
         int[] places = new int[snapshot.clientCount()];
         long[] dealt = new long[places.length];
@@ -122,10 +122,10 @@ final class PairChooser {
     }
 
     /**
-     * Returns the client to deal to a task, or -1 if no client may have it. Candidates have the most places or one
-     * fewer. The client is taken that shares the fewest tasks with the task's others, so that many take over when it
-     * dies. For a task that starts at once, all are candidates and the least crowded is taken. Ties are broken by the
-     * least load of dealt tasks.
+     * Returns the client to deal to a task, or -1 if no client may have it. Clients with the most places left, or one
+     * place fewer, are candidates. The client is taken that shares the fewest tasks with the task's others, so that
+     * many clients take over when another dies. A task without clients that starts at once gets the least crowded
+     * client of all {@code open}. Ties are broken by the least load of dealt tasks.
      */
     private int findClient(int t, int[] places, long[] dealt, List<Integer> open) {
         int most = 0;
@@ -153,11 +153,12 @@ final class PairChooser {
         return best;
     }
 
+    /** Returns whether a task may get a client through the pool, and does not have it yet. */
     private boolean mayDeal(int t, int c) {
         return network.isReachedByPool(t, c) && Arrays.binarySearch(chosen[t], c) < 0;
     }
 
-    /** Chooses all clients of a subtopology again at the least cost, with as many tasks on each client if possible. */
+    /** Chooses a subtopology's clients again at least cost, with as many tasks on each as in the flow if possible. */
     private void dealExactly(int g) {
         int[] need = new int[chosen.length];
         int[][] columns = new int[need.length][0];

@@ -23,11 +23,13 @@ final class PairNetwork {
     private final ClientKinds kinds;
     private final Bounds bounds;
     private final MinCostFlow flow = new MinCostFlow();
+    /** The number of clients. */
     private final int clients;
+    /** The part of the network that makes clients of a task differ in values of tags. */
     private final TagValues values;
-    /** Whether tasks with columns have an arc to each client, so that {@link PairChooser} deals no client to them. */
+    /** Whether pairs are so few that each task with columns has an arc to all its clients, and uses no pool. */
     private final boolean isSmall;
-    /** The clients that each task has an arc of its own to, sorted. */
+    /** The clients that each task has an arc of its own to, sorted; {@link PairProblem#columns} may be others. */
     private final int[][] columns;
     /** The arcs to these clients. */
     private final int[][] toColumns;
@@ -141,16 +143,17 @@ final class PairNetwork {
         return isBarred ? PairProblem.NEVER : problem.costs().of(t, c);
     }
 
-    /** Returns whether a task gets clients other than columns through pools. */
+    /** Returns whether a task gets clients through pools: it may, and {@link #hasArcToEachClient} is false. */
     private boolean usesPools(int t) {
         return problem.mayPool()[t] && !hasArcToEachClient(t);
     }
 
-    /** Returns whether a task has arcs of its own to all clients that it may get, and so no use for pools. */
+    /** Returns whether a task has arcs of its own to all its clients: the network is small, and it has columns. */
     private boolean hasArcToEachClient(int t) {
         return isSmall && problem.columns()[t].length > 0;
     }
 
+    /** Returns the cost of a pair, or {@link PairProblem#NEVER} if the problem's costs exclude it. */
     private long cost(int t, int c) {
         return problem.costs().of(t, c);
     }
@@ -168,7 +171,7 @@ final class PairNetwork {
         return -1;
     }
 
-    /** Stores the clients that get an arc of their own: allowed, and unlike the pool's clients of their kind. */
+    /** Stores the allowed clients that differ in cost from the pool of their kind, and counts pairs by cell. */
     private void storeColumns(int t) {
         int g = snapshot.subtopology(t);
         for (int c : problem.fixed()[t]) {
@@ -198,7 +201,7 @@ final class PairNetwork {
         }
     }
 
-    /** Returns a key that is equal for interchangeable tasks, whose costs differ by a constant. */
+    /** Returns a key of a task. Tasks with equal keys are interchangeable: their costs differ by a constant only. */
     private List<Long> describe(int t) {
         if (columns[t].length > 0 || !usesPools(t)) {
             return List.of((long) t);
@@ -244,8 +247,8 @@ final class PairNetwork {
     }
 
     /**
-     * Returns the {@code i}-th kind in a task's order, which begins after its first fixed client's kind and is rotated
-     * by its subtopology. The first of equal arcs is filled first, so this spreads tasks over kinds.
+     * Returns the {@code i}-th kind to try for a task. The order depends on its subtopology and its first fixed client:
+     * the first of equal arcs is filled first, so different orders spread tasks over kinds.
      */
     private int kindInOrder(int t, int i) {
         int[] fixed = problem.fixed()[t];
@@ -262,7 +265,7 @@ final class PairNetwork {
         return count;
     }
 
-    /** Divides the flow among interchangeable tasks in turn, by values of tags, as these should differ. */
+    /** Divides each kind's flow among interchangeable tasks in turn, so that each gets different values of tags. */
     private void divide(Interchangeable group, List<Integer> kindsInTurn) {
         int next = 0;
         for (int kind : kindsInTurn) {
@@ -286,7 +289,7 @@ final class PairNetwork {
         }
     }
 
-    /** Adds a cell with its bounds, less fixed pairs; a single arc if only the pool leads to the client. */
+    /** Adds a cell with bounds less fixed pairs; it is a single arc if strict and if only the pool leads to it. */
     private void addCell(int g, int c) {
         long least = problem.cells()[g].low()[c] - given[g][c];
         long most = problem.cells()[g].high()[c] - given[g][c];

@@ -11,9 +11,8 @@ import java.util.function.IntPredicate;
  *
  * @param need the number of clients to choose for each task
  * @param columns the columns of each task, sorted: the clients whose cost may differ from that of others of their kind
- * @param mayPool whether clients other than its columns may be chosen for each task
- * @param fixed the clients that each task has already, sorted: these pairs count within bounds, and are not chosen
- *     again
+ * @param mayPool whether clients of its pool, which are not among its columns, may be chosen for each task
+ * @param fixed the clients that each task has already, sorted, which count within bounds and are not chosen again
  * @param costs the costs of the pairs
  * @param cells the bounds of each subtopology's pairs on each client
  * @param scopes bounds of the pairs of several subtopologies on each client, innermost first; the last includes all
@@ -34,7 +33,7 @@ record PairProblem(
     /** The cost of one restore step, greater than the sum of the costs of a pair that only break ties. */
     static final long RESTORE_STEP = 1L << 16;
 
-    /** The greatest restore cost in steps, such that the potentials of a large network have at most 62 bits. */
+    /** The bound that restore costs in steps stay below, so that potentials of a large network have at most 62 bits. */
     static final long MOST_RESTORE_STEPS = 1L << 24;
 
     /** The greatest {@link Costs#crowding}, below any other difference in cost, so that it breaks ties only. */
@@ -50,17 +49,17 @@ record PairProblem(
         /** Returns the cost of a pair, below 2<sup>40</sup>, or {@link #NEVER} if it may not be chosen. */
         long of(int t, int c);
 
-        /** Returns how crowded a client is now, from 0 to {@link #MOST_CROWDED}; it breaks ties between clients. */
+        /** Returns how crowded a client is, 0 (default) to {@link #MOST_CROWDED}; it breaks ties between clients. */
         default int crowding(int c) {
             return 0;
         }
 
-        /** Returns whether the task starts on the chosen client at once, so that crowded clients are avoided for it. */
+        /** Returns whether the task starts at once, so that it avoids crowded clients; false by default. */
         default boolean isAtOnce(int t) {
             return false;
         }
     }
 
-    /** Bounds of the pairs of several subtopologies on each client; these include the ones of the scope before. */
+    /** Bounds of each client's pairs of the subtopologies that {@code includes} accepts; the next scope has more. */
     record Scope(Shares bounds, IntPredicate includes) {}
 }

@@ -35,7 +35,7 @@ public final class PlanChooser extends PlanningStep {
         spread = new TagSpread(snapshot);
     }
 
-    /** Returns the plan for at least one client, given restore rates in offsets per second, or null if unknown. */
+    /** Returns the plan; {@code perSecond} is each client's restore rate in offsets per second, null if unknown. */
     public static Placement plan(PlanningStep step, RackTraffic traffic, double[] perSecond) {
         return new PlanChooser(step, traffic).plan(perSecond);
     }
@@ -77,7 +77,7 @@ public final class PlanChooser extends PlanningStep {
                 && IntStream.range(0, snapshot.taskCount()).allMatch(t -> keepsRules(before, t));
     }
 
-    /** Returns whether the previous assignment has a task's copies on its most caught up clients (R3, R5). */
+    /** Returns whether a task's owner is most caught up (R3), and its standbys are on the next best clients (R5). */
     private boolean keepsRules(Placement before, int t) {
         int[] standbys = before.standby()[t];
         long worst =
@@ -89,14 +89,15 @@ public final class PlanChooser extends PlanningStep {
                                 .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));
     }
 
-    /** Returns whether the remembered plan is the planner's own, for the same clients with as many threads. */
+    /** Returns whether the planner, not the service, made the remembered plan for the same clients and sizes. */
     private boolean isOwnPlan() {
         return previous.isSameGroup() && !previous.isPlanBinding();
     }
 
     /**
-     * Returns whether the previous assignment is the planner's own plan for the same group. With tags, such a plan is
-     * not replaced: a search from another start may find a slightly better plan by chance, and tasks would move again.
+     * Returns whether the previous assignment has the copies of the planner's {@link #isOwnPlan own plan}. The plan is
+     * then not replaced if clients have tags: a search from another start may find a slightly better plan by chance,
+     * and tasks would move again.
      */
     private boolean isReached(Placement before) {
         return isOwnPlan() && previous.plan() != null && previous.plan().hasSameCopies(before);
@@ -137,7 +138,7 @@ public final class PlanChooser extends PlanningStep {
         return ofFirst.imbalance() < order.imbalance() || ofFirst.isBetterThan(order) ? first : plan;
     }
 
-    /** Returns whether a plan is as balanced as the service's plans are, so that no unbalanced plan is kept. */
+    /** Returns whether a plan is balanced or, with loose balance, at least not {@link Balance#isLopsided lopsided}. */
     private boolean isSound(Placement plan) {
         return Balance.imbalance(snapshot, plan) == 0
                 || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
@@ -161,7 +162,7 @@ public final class PlanChooser extends PlanningStep {
                         .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), migrations, ranks.meanChangelog());
     }
 
-    /** Returns how many tasks run elsewhere than planned, or have no owner and are planned where not caught up. */
+    /** Returns the number of tasks that move to the planned client, or start there while it is not caught up. */
     private int countMigrations(Placement plan) {
         return (int) IntStream.range(0, snapshot.taskCount())
                 .filter(t -> snapshot.isMove(t, plan.active()[t])

@@ -5,19 +5,19 @@ import io.github.optassign.model.Snapshot;
 import java.util.Arrays;
 
 /**
- * Restore costs of planned copies, in units of which {@link PairProblem#RESTORE_STEP} make a restore step. R3 to R5
- * make the most caught up clients restore under any plan, so planned copies on these cost no step. Clients of
- * {@link Ranks#lastRank} are tied: only some get a copy now.
+ * Restore costs of planned copies; a restore step costs {@link PairProblem#RESTORE_STEP}. R3 to R5 give a copy to the
+ * most caught up clients whatever the plan is, so planned copies on these cost no steps. The clients of rank
+ * {@link Ranks#lastRank}, which get the last of these copies, are tied: only some of them may get a copy now.
  */
 final class RestoreCosts {
-    /** The cost of a copy on a client that is not caught up, in addition to restore steps. */
+    /** The cost, half a restore step, of a copy on a client that is not caught up, in addition to its restore steps. */
     static final int NOT_CAUGHT_UP = 1 << 15;
 
     private final Snapshot snapshot;
     private final Ranks ranks;
     /** A restore step is 2<sup>shift</sup> offsets: the least power that keeps costs below 2<sup>24</sup> steps. */
     private final int shift;
-    /** Whether each task has more tied clients than R3 to R5 give a copy to. */
+    /** Whether each task has more clients up to {@link Ranks#lastRank} than copies: some tied clients get none. */
     private final boolean[] hasSpareTied;
 
     RestoreCosts(Snapshot snapshot, Ranks ranks) {
@@ -54,6 +54,7 @@ final class RestoreCosts {
         return cost(t, c, rank > ranks.lastRank(t) || (rank == ranks.lastRank(t) && hasSpareTied[t]));
     }
 
+    /** Returns the cost of a copy; {@code withSteps} is whether its restore steps count. */
     private long cost(int t, int c, boolean withSteps) {
         long steps = withSteps ? ranks.cost(t, c) >> shift : 0;
         return steps * PairProblem.RESTORE_STEP + (ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0);

@@ -24,7 +24,7 @@ final class TagValues {
     private final MinCostFlow flow;
     /** Whether clients of a task should differ in values of tags. */
     private final boolean tagsMatter;
-    /** The next node on a path, by the present node and the value of the next tag. */
+    /** The next node on a path, by the present node (upper 32 bits) and the next tag's value + 1 (lower 32 bits). */
     private final Map<Long, Integer> nodes = new HashMap<>();
     /** The arcs with a reward for a unit. */
     private final List<Integer> rewards = new ArrayList<>();
@@ -57,7 +57,7 @@ final class TagValues {
         mostRewards += tagsMatter ? countMostNew(t) : 0;
     }
 
-    /** Returns the end of a path from {@code node} by a client's values of tags, for units of {@code tasks} tasks. */
+    /** Adds a path by a client's values of tags, for {@code tasks} interchangeable tasks. Returns its last node. */
     int addPath(int t, int node, int c, int tasks) {
         int from = node;
         for (int tag : tagsMatter && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
@@ -75,7 +75,7 @@ final class TagValues {
         return from;
     }
 
-    /** Returns the kinds of clients, sorted by their values of tags. */
+    /** Returns the kinds sorted by values of tags: {@link PairNetwork} deals kinds of equal value to tasks in turn. */
     List<Integer> sortKinds() {
         Comparator<Integer> byValues = Comparator.comparingInt(kind -> 0);
         for (int tag : kinds.tags()) {

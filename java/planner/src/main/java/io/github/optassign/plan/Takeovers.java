@@ -17,13 +17,13 @@ import java.util.stream.IntStream;
  */
 final class Takeovers extends PlanningStep implements Trades.Objective {
     private final Placement plan;
-    /** The mean size of clients divided by the size of each client. */
+    /** The weight of each client in the objective: the mean size of clients divided by its size. */
     private final double[] perUnit;
     /** The number of tasks that are active on one client with a standby on another, by these clients. */
     private final int[][] count;
-    /** The number of standbys of each client's tasks, per unit of size of all other clients. */
+    /** The number of standbys of each client's tasks, divided by the total size of all other clients. */
     private final double[] fairShare;
-    /** The number of standbys of each task. Standbys are numbered by task. */
+    /** The number of standbys of each task; standby k of task t has the number t * perTask + k. */
     private final int perTask;
 
     private Takeovers(PlanningStep step, Placement plan) {
@@ -45,7 +45,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         Arrays.setAll(fairShare, c -> Arrays.stream(count[c]).sum() / Math.max(1, total - snapshot.sizes()[c]));
     }
 
-    /** Spreads the standbys of a plan, which it changes, if it is balanced: improving the balance would undo it. */
+    /** Spreads the standbys of {@code plan} in place if it is balanced. Balancing it later would undo the spread. */
     static void spread(PlanningStep step, Placement plan) {
         Snapshot snapshot = step.snapshot;
         int clients = snapshot.clientCount();
@@ -68,6 +68,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         return standby / perTask;
     }
 
+    /** Returns the client of the planned active of a standby's task. */
     private int owner(int standby) {
         return plan.active()[task(standby)];
     }
@@ -77,6 +78,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         return Arrays.binarySearch(snapshot.columns(t), c) < 0 && !previous.hadAnyCopy(t, c);
     }
 
+    /** Returns all standbys that may move. */
     @Override
     public int[] listSeekers() {
         return IntStream.range(0, snapshot.taskCount() * perTask)

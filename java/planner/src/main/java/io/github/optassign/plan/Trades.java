@@ -27,7 +27,7 @@ final class Trades {
         /** Returns the reduction of the objective that a trade of a seeker has to exceed. */
         double leastGain(int seeker);
 
-        /** Moves a copy to another client. The other copies of a trade move one after another. */
+        /** Moves a copy to another client; a trade calls this once for each of its copies. */
         void move(int copy, int to);
 
         /** Returns how many partners of a seeker, from the first, are tried in three-way trades; 0 by default. */
@@ -35,18 +35,16 @@ final class Trades {
             return 0;
         }
 
-        /** Changes the state or the allowed trades after a round without trades. Returns false to end the search. */
+        /** Changes the state or the allowed trades after a round without trades. Returns false, the default, to end. */
         default boolean escape() {
             return false;
         }
     }
 
     private final Objective objective;
-    /** The reduction of the objective that the present seeker's trade has to exceed, or that its best trade brings. */
+    /** The reduction that a trade must exceed: the best trade's or, without a trade so far, the least gain. */
     private double gain;
-    /**
-     * The copies of the present seeker's best trade; each takes the place of the next. Null if no trade gains enough.
-     */
+    /** The present seeker's best trade: each copy takes the place of the next. Null if no trade gains enough. */
     private int[] best;
 
     private Trades(Objective objective) {
@@ -87,7 +85,7 @@ final class Trades {
         return true;
     }
 
-    /** Finds the best trade whose first copies are given, with the rise in cost so far, and stores a better one. */
+    /** Extends the first {@code given} copies to trades with partners, and stores the best trade in {@link #best}. */
     private void findBest(int[] copies, int given, double riseSoFar, int[] partners) {
         for (int partner : partners) {
             double rise = riseSoFar + measureRise(copies[given - 1], partner);
