@@ -47,8 +47,8 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Returns whether follow-ups come soon after copies are restored. They must not be bound to the probing interval,
-     * and a restore rate is known or the next look is due within {@link FollowupPolicy#SOON_MS}.
+     * Returns whether follow-ups come soon after copies are restored. Timing must not prescribe the probing interval,
+     * and a restore rate is known or the next follow-up is due within {@link FollowupPolicy#SOON_MS}.
      */
     public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
         return !timing.waitsForInterval()
@@ -56,7 +56,7 @@ public final class FollowupTime extends PlanningStep {
                         || backOff(FollowupPolicy.FIRST_LOOK_MS, snapshot, rates) <= FollowupPolicy.SOON_MS);
     }
 
-    /** Returns a delay doubled with each look in a row that found no progress, up to the probing interval. */
+    /** Returns a delay, ms, doubled for each follow-up in a row without progress, and at most the probing interval. */
     private static long backOff(long delayMs, Snapshot snapshot, Rates rates) {
         long doubled = delayMs << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS);
         return Math.min(snapshot.configs().followupIntervalMs(), doubled);
@@ -66,7 +66,7 @@ public final class FollowupTime extends PlanningStep {
      * Returns the delay of the follow-up, at most the probing interval, in milliseconds.
      *
      * @param queue the planned copies that the answer lacks or that are not caught up
-     * @param areOwnersHeldBack whether owners keep tasks in this rebalance that R3 would let move to planned clients
+     * @param areOwnersHeldBack whether owners keep tasks; the follow-up is then soon if a planned client is ready
      */
     public long chooseMs(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
         long interval = snapshot.configs().followupIntervalMs();
@@ -111,13 +111,13 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Returns the longest wait, in ms, that uncertain rates allow. A client with a trusted rate sets no limit. Any
-     * other sets {@link FollowupPolicy#LOOK_AGAIN} times the longest time for which an awaited copy there has been
-     * under way. Such follow-ups form a geometric series, so at most a fixed share of the time is lost, whatever the
-     * rate is.
+     * Returns the longest wait, in ms, that uncertain rates allow, by limits of the awaited copies. The limit is
+     * infinite on a client with a trusted rate. Otherwise it is {@link FollowupPolicy#LOOK_AGAIN} times the longest
+     * time for which an awaited copy there has been under way. Such follow-ups form a geometric series, so at most a
+     * fixed share of the time is lost, whatever the rate is.
      *
-     * <p>The wait may exceed the limits of a share {@link FollowupPolicy#OUTWAITED} of the awaited copies. In a large
-     * group some client's rate is nearly always uncertain, and a follow-up makes the whole group rebalance.
+     * <p>The wait may exceed the limits of a share {@link FollowupPolicy#OUTWAITED} of the awaited copies. Some
+     * client's rate is nearly always uncertain in a large group, and a follow-up makes the whole group rebalance.
      */
     private double boundWaitMs(List<RestoringCopy> copies) {
         List<RestoringCopy> awaited =
@@ -159,10 +159,7 @@ public final class FollowupTime extends PlanningStep {
         return copies;
     }
 
-    /**
-     * Returns when each copy will be restored, in ms from now, assuming that the copies of a client share its rate
-     * equally.
-     */
+    /** Returns when each copy will be restored, ms from now, if the copies of a client share its rate equally. */
     private double[] estimate(List<RestoringCopy> copies, double[] perSecond) {
         int[] left = new int[snapshot.clientCount()];
         copies.forEach(copy -> left[copy.client]++);
@@ -188,9 +185,9 @@ public final class FollowupTime extends PlanningStep {
     }
 
     /**
-     * Returns the latest of the restore times {@code ends} by which slots have been idle for little time. On average
-     * that is at most the given share of the time, or {@link FollowupPolicy#REBALANCE_MS} if that is more. A slot is
-     * idle once its copy is restored.
+     * Returns the latest of the restore times {@code ends} until which slots idle little, or the first if there is no
+     * such time. A slot idles once its copy is restored: on average for at most {@code share} of the wait, or for
+     * {@link FollowupPolicy#REBALANCE_MS} if that is more.
      *
      * @param slots the restore times of the copies with a slot, ms
      */

@@ -25,9 +25,9 @@ import java.util.stream.IntStream;
  *       role.
  * </ol>
  *
- * <p>The choice of the active takes no copy from a planned client. If at most s + 1 clients are most caught up (s is
- * the number of standbys), each gets a copy in any case. If all planned clients are among more of them, the planned
- * client becomes active. Otherwise at least one copy is on a client off the plan anyway.
+ * <p>The choice of the active takes no copy from a planned client. The planned client itself becomes active if it is
+ * most caught up. Otherwise copies go to the most caught-up clients first, s + 1 in all (s is the number of standbys).
+ * Either each of these clients gets a copy, or at least one copy is off the plan anyway.
  */
 public final class InterimAssigner extends PlanningStep {
     private final Placement plan;
@@ -75,7 +75,7 @@ public final class InterimAssigner extends PlanningStep {
         }
     }
 
-    /** Makes each undecided task active on its least loaded candidate, heaviest tasks first. */
+    /** Makes each undecided task active on its least loaded candidate, the heaviest first. Tasks must have weights. */
     private void chooseLeastLoaded(int[][] candidates) {
         double[] weight = snapshot.weights().ofTask();
         double[] sums = new double[snapshot.clientCount()];
@@ -101,7 +101,7 @@ public final class InterimAssigner extends PlanningStep {
         }
     }
 
-    /** Returns the clients among which balance decides, or null for all most caught-up clients. */
+    /** Returns the candidates for a task, owners before the plan if told, or null for all most caught-up clients. */
     private int[] findCandidates(int t, boolean ownersFirst) {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
@@ -128,7 +128,7 @@ public final class InterimAssigner extends PlanningStep {
         return ranks.rank(t, c) == ranks.leastRank(t);
     }
 
-    /** Returns whether the task is in transit to a client that is hardly worse than the best one (R10). */
+    /** Returns whether a task is in transit to a client with hardly more to replay than the best client (R10). */
     private boolean isConfirmed(int t) {
         return previous.isInTransit(t) && ranks.isHardlyWorse(t, previous.owner(t), findLeastOffsets(t, c -> true));
     }
@@ -143,9 +143,9 @@ public final class InterimAssigner extends PlanningStep {
     }
 
     /**
-     * Returns whether this may be the second pass of a move whose first pass this JVM does not remember. That is
-     * assumed if some tasks have no owner but all of these have a caught-up client, and other tasks have owners. Owners
-     * should then keep their tasks until the follow-up, because further moves could undo that move.
+     * Returns whether this may be the second pass of a move, which assigns revoked tasks, although this JVM remembers
+     * no first pass. This is assumed if some but not all tasks have no owner, and all of these have a caught-up client.
+     * Owners should then keep their tasks until the follow-up, because further moves could undo that move.
      */
     public static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
@@ -203,7 +203,7 @@ public final class InterimAssigner extends PlanningStep {
         load[c]++;
     }
 
-    /** Assigns standbys that the first pass chose and that are hardly worse than others (R10), unless too many. */
+    /** Assigns the standbys of the first pass that are hardly worse than others (R10); none if over {@code wanted}. */
     private void confirmStandbys(int t, int wanted) {
         int[] fromFirstPass = previous.remembered().standby()[t];
         if (fromFirstPass.length > wanted) {

@@ -26,10 +26,11 @@ import java.util.stream.IntStream;
 public final class Offload extends PlanningStep {
     /** The cost of a second, greater than the sum of all costs that only break ties. */
     private static final long SECOND = 1L << 20;
-    /** More seconds than an excess active can cost, so no move is made at this price. */
+    /** The price, in seconds, of a move that is never made: more than an excess active can cost. */
     private static final long PROHIBITIVE_SECONDS = 1L << 21;
-
+    /** The cost of a task off its planned client, to break ties. */
     private static final long OFF_TARGET = 1L << 10;
+    /** The cost of a move in this rebalance, to break further ties. */
     private static final long MOVE = 1L << 4;
 
     /** A client that may run a task, or -1 for any client of the pool, and its arc. */
@@ -37,6 +38,7 @@ public final class Offload extends PlanningStep {
 
     private final Placement plan;
     private final Placement answer;
+    /** The prices of extra moves, in seconds of an excess active. */
     private final Timing.Prices prices;
 
     /** Creates the offload of an answer that has its warm-ups; {@link #offload} changes the answer. */
@@ -113,7 +115,7 @@ public final class Offload extends PlanningStep {
         }
     }
 
-    /** Adds arcs for a client's room, in layers of rising cost so that clients fill evenly, and for excess actives. */
+    /** Adds arcs from a client to the sink: room in parts of rising cost, to fill evenly, then excess actives. */
     private static void addRoom(MinCostFlow flow, int client, int sink, long room, long price) {
         long below = 0;
         for (int layer = 0; layer < GreedyPolicy.OFFLOAD_LAYERS && room > 0; layer++) {
@@ -124,7 +126,7 @@ public final class Offload extends PlanningStep {
         flow.addArc(client, sink, 0, Integer.MAX_VALUE, price);
     }
 
-    /** Returns the clients, sorted, to which the task has an arc of its own, or an empty array if it stays. */
+    /** Returns the clients, sorted, that a task has an arc of its own to, or an empty array if it may not move. */
     private int[] findOptions(int t) {
         int here = answer.active()[t];
         int owner = previous.owner(t);
@@ -152,7 +154,7 @@ public final class Offload extends PlanningStep {
         return !snapshot.isStateful(t) && !previous.isInTransit(t);
     }
 
-    /** Returns the cost of moves if client c runs the task; -1 is any client neither owning nor planned. */
+    /** Returns the cost of moves if client {@code c} runs the task; -1 is any client neither owner nor planned. */
     private long cost(int t, int c) {
         boolean movesNow = previous.owner(t) >= 0 && previous.owner(t) != c;
         boolean movesAgain = plan.active()[t] != c;

@@ -15,19 +15,20 @@ final class SlotOrder {
     interface Candidate {
         int client();
 
-        /** Returns the seconds for which the copy restores alone, or its offsets if no client's rate is known. */
+        /** Returns the seconds that the copy takes to restore alone, or its offsets if no rate is known. */
         double restoreTime();
 
         /** Returns the precedence of the copy among clients whose turns are equal; the greatest comes first. */
         int priority();
     }
 
+    /** The number of slots for the whole queue, including slots of copies served before. */
     private final int slots;
     /** Whether clients take turns by the restore time of their copies with slots, instead of by the number. */
     private final boolean isTimed;
     /** Per client the restore time of all its copies in the queue. */
     private final double[] queued;
-    /** The restore time of all queued copies divided by the number of slots. */
+    /** The even share of a slot: the restore time of all queued copies divided by the number of slots. */
     private final double share;
     /** Per client the restore time of its copies with slots, or their number if not timed. */
     private final double[] used;
@@ -66,9 +67,9 @@ final class SlotOrder {
     }
 
     /**
-     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. Among several, the client
-     * with the most {@code rest} comes first if that is an even share of the slots or no copy has a slot. Of the copies
-     * left, one that restores about as long as the longest with a slot is chosen, so that one follow-up serves both.
+     * Returns the copy for the next slot: on a client whose turn it is, of greatest priority. Ties go to the client
+     * with the most {@code rest} if that is at least a {@link #share}, or if no copy has a slot. Other ties go to a
+     * copy that restores for about as long as the longest copy with a slot, so that one follow-up serves both.
      *
      * @param rest per client the restore time of its copies that this order has given no slot
      */

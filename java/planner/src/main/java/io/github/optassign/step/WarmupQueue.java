@@ -22,8 +22,9 @@ import java.util.stream.Stream;
  * A queue of planned copies for the warm-up slots (R6, number of warm-ups). It also tells whether the group still makes
  * progress towards the plan (R11, progress).
  *
- * <p>The queue has the planned copies on clients that hold no copy of the task in this answer. Its order is by these
- * criteria, most important first:
+ * <p>The queue has the planned copies on clients that hold no copy of the task in this answer. Planned copies in the
+ * answer that are not caught up are pending too, outside the queue. Its order is by these criteria, most important
+ * first:
  *
  * <ol>
  *   <li>copies that are not caught up before caught-up copies, which need not restore;
@@ -48,7 +49,7 @@ public final class WarmupQueue extends PlanningStep {
         private final int idleAnswers;
         /** The offsets that the client has on disk, which Kafka's clean-up would delete without a copy. */
         private final long stateAtRisk;
-        /** The actives per thread by which the task's client in the answer exceeds its share; -1 for a standby. */
+        /** The excess, in actives per thread, of the task's client in the answer; -1 for a planned standby. */
         private final double overload;
         /** Whether a draining client has a copy of the task in the answer. */
         private final boolean isOnDraining;
@@ -72,7 +73,7 @@ public final class WarmupQueue extends PlanningStep {
             return client;
         }
 
-        /** Returns the seconds for which the copy restores alone, or its offsets if no client's rate is known. */
+        /** Returns the seconds that the copy takes to restore alone, or its offsets if no rate is known. */
         @Override
         public double restoreTime() {
             return offsets / (perSecond == null ? 1 : perSecond[client]);
@@ -94,11 +95,12 @@ public final class WarmupQueue extends PlanningStep {
             return idleAnswers >= WarmupPolicy.PATIENCE;
         }
 
-        /** Returns whether {@link SlotOrder} decides on the copy; the first three criteria settle all others. */
+        /** Returns whether {@link SlotOrder} decides on the copy: it is not caught up, is not stuck and had no slot. */
         boolean mayBeReordered() {
             return !hadSlot() && !isStuck() && !isCaughtUp;
         }
 
+        /** Returns the copy's progress for the next answer to compare with; the lag is -1 if unknown. */
         Answer.Progress toProgress() {
             return new Answer.Progress(
                     snapshot.taskName(task),
@@ -111,7 +113,7 @@ public final class WarmupQueue extends PlanningStep {
 
     private final Placement plan;
     private final Placement answer;
-    /** Whether this answer is counted if a copy has made no progress. */
+    /** Whether R11 counts this answer: no task is in transit, and the last counted answer is not too recent. */
     private final boolean countsAsIdle;
 
     private final Rates rates;
@@ -127,7 +129,7 @@ public final class WarmupQueue extends PlanningStep {
     /** The number of copies, at the head of the queue, that have a slot. */
     private int served;
 
-    /** Creates the queue of an answer with actives and standbys, {@code isTimed} by {@link FollowupTime#isTimed}. */
+    /** Creates an answer's queue, given whether follow-ups come {@link FollowupTime#isTimed soon after restores}. */
     public WarmupQueue(PlanningStep step, Placement plan, Placement answer, Rates rates, boolean isTimed) {
         super(step);
         this.plan = plan;
@@ -171,6 +173,7 @@ public final class WarmupQueue extends PlanningStep {
         }
     }
 
+    /** Adds a planned copy to the queue if the answer lacks it, or to the restoring copies if it is not caught up. */
     private void add(int t, int c) {
         if (!answer.hasCopy(t, c)) {
             queue.add(new PendingCopy(t, c));
@@ -179,7 +182,7 @@ public final class WarmupQueue extends PlanningStep {
         }
     }
 
-    /** Reorders copies that are equal up to criterion 5, so that the slots go to different clients. */
+    /** Reorders copies that are equal by {@code upToRisk}, criteria 1 to 5, so that slots go to different clients. */
     private void spreadOverClients(Comparator<PendingCopy> upToRisk, SlotOrder order) {
         queue.subList(0, served).stream().filter(copy -> !copy.mayBeReordered()).forEach(order::addServed);
         for (int first = 0, end = 0; first < served; first = end) {
@@ -194,7 +197,7 @@ public final class WarmupQueue extends PlanningStep {
         }
     }
 
-    /** Returns over how many answers the lag has not fallen, not counting answers soon after another one. */
+    /** Returns over how many counted answers the lag has not fallen; 0 if it fell, or the copy is new or caught up. */
     private int countIdleAnswers(int t, int c) {
         Previous.Progress before = previous.progress(t, c);
         boolean hasFallen = before != null && before.lag() >= 0 && ranks.offsets(t, c) < before.lag();
@@ -281,8 +284,8 @@ public final class WarmupQueue extends PlanningStep {
     }
 
     /**
-     * Returns whether the group is stalled (R11): all pending copies are stuck, or one is and no copy has made progress
-     * at the last {@link WarmupPolicy#PATIENCE} looks. Copies that have had no slot yet may still wait.
+     * Returns whether the group is stalled (R11): it {@link #isGivenUp is given up}, or a copy is stuck and no copy has
+     * made progress at the last {@link WarmupPolicy#PATIENCE} looks. Copies that have had no slot yet may still wait.
      */
     public boolean isStalled() {
         boolean isAnyStuck = listPending().anyMatch(PendingCopy::isStuck);
