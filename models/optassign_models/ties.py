@@ -162,9 +162,10 @@ def spread_failover(problem: Problem, placed: Placement) -> Placement:
     The sum over pairs of clients (a, b) of n² ÷ size of b falls; n is the number of tasks active on a with a standby on b.
     """
     C = problem.C
-    if C < 3 or (problem.T + 8 * C) * C > FAILOVER_MOST_BYTES or np.any(placed.active < 0):
+    slots = np.flatnonzero(problem.find(placed.standby_keys(C)) < 0)
+    if C < 3 or len(slots) < 2 or (problem.T + 8 * C) * C > FAILOVER_MOST_BYTES or np.any(placed.active < 0):
         return placed
-    trades = _StandbyTrades(problem, placed)
+    trades = _StandbyTrades(problem, placed, slots)
     for _ in range(ROUNDS):
         if not trades.turn():
             break
@@ -172,9 +173,9 @@ def spread_failover(problem: Problem, placed: Placement) -> Placement:
 
 
 class _StandbyTrades:
-    """Exchanges of standbys, one after the other; `client` (S,) is where each standby of `task` (S,) is."""
+    """Exchanges of the standbys `slots` (n,), one after the other; `client` (S,) is where each standby of `task` (S,) is."""
 
-    def __init__(self, problem: Problem, placed: Placement) -> None:
+    def __init__(self, problem: Problem, placed: Placement, slots: IntArray) -> None:
         C = problem.C
         self.task, self.client = placed.standby_task, placed.standby_client.copy()
         self.active = placed.active[self.task]
@@ -191,7 +192,6 @@ class _StandbyTrades:
         share = np.bincount(self.active, minlength=C) / np.maximum(1, total - problem.units)
         self.fair: FloatArray = np.maximum(1, share[:, None] * problem.units)
         """(C, C) what `count` need not be below."""
-        slots = np.flatnonzero(problem.find(placed.standby_keys(C)) < 0)
         group = problem.group[self.task[slots]]
         order = np.argsort(group, kind="stable")
         self.groups = np.split(slots[order], np.flatnonzero(np.diff(group[order])) + 1)

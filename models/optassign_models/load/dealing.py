@@ -31,9 +31,6 @@ from optassign_models.policy.constants import (
 )
 from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 
-_LAST = 10.0**12
-"""Added to the loads of draining clients, in even spreads: greater than any load."""
-
 
 def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -> IntArray:
     """Return (n,) the clients after copies without one (−1) were dealt, each to a client without another copy of its task.
@@ -45,7 +42,7 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
     """
     client, task, weights, is_active = client.copy(), loads.copy_task, loads.copy_weight, loads.is_active
     sums, is_oversized = loads.sum_up(client), loads.is_oversized[task] & is_active
-    size, drains = np.where(loads.size > 0, loads.size, 1.0), np.where(loads.size > 0, 0.0, _LAST)
+    drains, size = loads.size <= 0, np.where(loads.size > 0, loads.size, 1.0)
     missing = np.maximum(loads.least_number - loads.count_actives(client), 0)
     left = int(np.sum(client[: loads.T] < 0))
     held = loads.list_held(client) if barred is None else loads.list_held(client) | barred
@@ -54,13 +51,15 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
     for at in waiting[order].tolist():
         weight = float(weights[at])
         added = np.maximum(weight, loads.capacity) if is_oversized[at] else np.full(loads.C, weight)
-        ends = (sums + added) / size + drains
+        ends = (sums + added) / size
         ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends  # a task uses one thread
         ends[held[task[at]]] = np.inf
         if is_active[at]:
             if left <= missing.sum() and np.isfinite(ends[missing > 0]).any():
                 ends[missing == 0] = np.inf  # the remaining ones are needed for threads without any
             left -= 1
+        if drains.any() and np.isfinite(ends[~drains]).any():
+            ends[drains] = np.inf
         there = int(np.argmin(ends))
         client[at] = there
         sums[there] += added[there]

@@ -105,7 +105,7 @@ class LoadArrays:
         return np.concatenate([self.weight, self.standby[self.standby_task]])
 
     def locate(self, placed: Placement) -> IntArray:
-        """Return (n,) the client of each copy in a placement."""
+        """Return (n,) the client of each copy in a placement, which has all standbys of each logged task."""
         return np.concatenate([placed.active, placed.standby_client])[: len(self.copy_task)]
 
     def read(self, client: IntArray) -> Placement:
@@ -140,7 +140,7 @@ class LoadArrays:
         """Return the greatest load of any client, in even spreads, for copies on clients (n,), −1 for none; 0 without copies.
 
         It is what copies weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity. It is infinite
-        if a draining client has an active task.
+        if a draining client has a task with weight.
         """
         carried, heaviest = self.sum_up(client), np.zeros(self.C)
         np.maximum.at(heaviest, client, self.weigh_copies(client))

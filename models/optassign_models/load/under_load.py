@@ -162,7 +162,7 @@ def _require_load(
         weight = weigh_standby(start.standby_task, start.standby_client)
         has += np.bincount(start.standby_client, weights=weight, minlength=p.C)
         room = np.maximum(room, has).astype(np.int64)
-        least = np.minimum(np.bincount(active, minlength=p.C), least)
+        least = np.minimum(loads.count_actives(active), least)
     rows = program.add_rows(-FAR, room)
     order = np.argsort(-loads.weight, kind="stable")
     of_task = np.empty(p.T, dtype=np.int64)

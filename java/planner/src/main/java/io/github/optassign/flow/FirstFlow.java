@@ -27,6 +27,8 @@ final class FirstFlow {
 
     /** The arcs, or complements of arcs, of the current path. */
     private final int[] path;
+    /** The number of arcs examined so far. */
+    private long work;
 
     /** Creates a heuristic that adds to {@code flow}; at each node, arcs are tried in the given order. */
     FirstFlow(
@@ -84,13 +86,12 @@ final class FirstFlow {
      *
      * @param missing each node's remaining supply (above 0) or demand (below 0)
      * @param mostWork the greatest number of arcs to examine; beyond it, supply with a route may remain
-     * @return an upper bound of the number of examined arcs
+     * @return the number of examined arcs
      */
     long send(long[] missing, long mostWork) {
-        long work = start[missing.length];
-        boolean isSent = sendInOneRound(missing, false);
-        for (; isSent && work < mostWork; work += start[missing.length]) {
-            isSent = sendInOneRound(missing, true);
+        boolean isOpen = sendInOneRound(missing, false, mostWork);
+        while (isOpen) {
+            isOpen = sendInOneRound(missing, true, mostWork);
         }
         return work;
     }
@@ -116,26 +117,35 @@ final class FirstFlow {
                     int child = head(order[j]);
                     if (!isReached[child] && room(~order[j]) > 0) {
                         isReached[child] = true;
-                        tree.join(child, node, order[j] < 0 ? ~order[j] : order[j]);
+                        tree.attach(child, node, order[j] < 0 ? ~order[j] : order[j]);
                         queue[length++] = child;
                     }
                 }
+            }
+            for (int i = length - 1; i > 0; i--) {
+                tree.size[tree.parent[queue[i]]] += tree.size[queue[i]];
             }
         }
         return tree;
     }
 
-    /** Augments along paths, trying each arc at most once. Returns whether any supply was sent. */
-    private boolean sendInOneRound(long[] missing, boolean mayTakeBack) {
+    /**
+     * Augments along paths, giving up each arc at most once. Returns whether another round may send supply: some was
+     * sent, some is left, and so is work.
+     */
+    private boolean sendInOneRound(long[] missing, boolean mayTakeBack, long mostWork) {
         next = Arrays.copyOf(start, missing.length);
         isClosed = new boolean[missing.length];
         boolean isSent = false;
-        for (int node = 0; node < missing.length; node++) {
-            while (missing[node] > 0 && augment(node, missing, mayTakeBack)) {
+        boolean isLeft = false;
+        work += order.length;
+        for (int node = 0; node < missing.length && work < mostWork; node++) {
+            while (missing[node] > 0 && work < mostWork && augment(node, missing, mayTakeBack)) {
                 isSent = true;
             }
+            isLeft |= missing[node] > 0;
         }
-        return isSent;
+        return isSent && isLeft && work < mostWork;
     }
 
     /** Augments the flow along one path from a node. Returns false if the node has no path to a demand. */
@@ -156,6 +166,7 @@ final class FirstFlow {
                 node = length == 0 ? from : head(path[length - 1]);
             }
         }
+        work += length;
         long units = Math.min(missing[from], -missing[node]);
         for (int i = 0; i < length; i++) {
             units = Math.min(units, room(path[i]));

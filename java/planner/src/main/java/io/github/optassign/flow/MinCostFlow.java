@@ -191,11 +191,13 @@ public final class MinCostFlow {
         potential = new long[nodes];
         state = new byte[arcs];
         updatePotentials(0);
+        work += arcs;
+        int[] root = tree.listRoots(); // pivots never change which nodes form a tree
         for (int arc = 0; arc < arcs; arc++) {
             int from = source[arc];
             int to = target[arc];
             boolean isInTree = tree.arc[from] == arc || tree.arc[to] == arc;
-            if (!isInTree && tree.findRoot(from) == tree.findRoot(to)) {
+            if (!isInTree && root[from] == root[to]) {
                 boolean isBetween = flow[arc] > 0 && flow[arc] < capacity[arc];
                 state[arc] = flow[arc] > 0 && (!isBetween || reducedCost(arc) > 0) ? AT_UPPER : AT_LOWER;
                 if (isBetween) {

@@ -33,6 +33,17 @@ final class Tree {
         Arrays.fill(firstChild, NONE);
     }
 
+    /** Returns the root of each node's tree. */
+    int[] listRoots() {
+        int[] root = new int[parent.length];
+        for (int top = 0; top < parent.length; top++) {
+            for (int node = parent[top] == NONE ? top : NONE; node != NONE; node = findNext(node, top)) {
+                root[node] = top;
+            }
+        }
+        return root;
+    }
+
     /** Returns the root of a node's tree. */
     int findRoot(int node) {
         int root = node;
@@ -91,7 +102,7 @@ final class Tree {
     }
 
     /** Makes a root a child of a node; sizes stay as they are. */
-    private void attach(int node, int to, int itsArc) {
+    void attach(int node, int to, int itsArc) {
         int first = firstChild[to];
         arc[node] = itsArc;
         parent[node] = to;

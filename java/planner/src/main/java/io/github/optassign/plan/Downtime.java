@@ -94,11 +94,13 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         int here = plan.active()[t];
         IntStream others = Arrays.stream(tradable[snapshot.subtopology(t)])
                 .filter(other -> plan.active()[other] != here && size[other] != size[t]);
-        Comparator<Integer> soonestEnd = Comparator.comparingDouble(other -> {
-            double more = size[t] - size[other];
-            return Math.max(disks[plan.active()[other]].measureEnd(more), disks[here].measureEnd(-more));
-        });
-        return Arrays.stream(sort(others, soonestEnd))
+        double[] ends = new double[size.length];
+        int[] found = others.peek(other -> {
+                    double more = size[t] - size[other];
+                    ends[other] = Math.max(disks[plan.active()[other]].measureEnd(more), disks[here].measureEnd(-more));
+                })
+                .toArray();
+        return Arrays.stream(sort(Arrays.stream(found), Comparator.comparingDouble(other -> ends[other])))
                 .limit(TiePolicy.LOST_CANDIDATES)
                 .toArray();
     }

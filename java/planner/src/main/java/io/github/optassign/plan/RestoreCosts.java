@@ -7,7 +7,8 @@ import java.util.Arrays;
 /**
  * Restore costs of planned copies; a restore step costs {@link PairProblem#RESTORE_STEP}. R3 to R5 give a copy to the
  * most caught up clients whatever the plan is, so planned copies on these cost no steps. The clients of rank
- * {@link Ranks#lastRank}, which get the last of these copies, are tied: only some of them may get a copy now.
+ * {@link Ranks#lastRank}, which get the last of these copies, are tied: only some of them may get a copy now. A cost
+ * for each tied copy is exact if all planned copies of the task are tied, and approximate otherwise.
  */
 final class RestoreCosts {
     /** The cost, half a restore step, of a copy on a client that is not caught up, in addition to its restore steps. */

@@ -134,6 +134,8 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
     public void move(int standby, int to) {
         count[owner(standby)][client(standby)]--;
         count[owner(standby)][to]++;
-        plan.standby()[task(standby)][standby % perTask] = to;
+        int[] clients = plan.standby()[task(standby)].clone(); // plans may share the clients of a task
+        clients[standby % perTask] = to;
+        plan.standby()[task(standby)] = clients;
     }
 }

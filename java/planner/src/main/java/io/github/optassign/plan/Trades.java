@@ -93,11 +93,17 @@ final class Trades {
                 copies[given] = partner;
                 if (given + 1 < copies.length) {
                     findBest(copies, given + 1, rise, partners);
-                } else if (rise + measureRise(partner, copies[0]) < -gain) {
-                    gain = -(rise + measureRise(partner, copies[0]));
-                    best = copies.clone();
+                } else {
+                    keepIfBest(copies, -rise - measureRise(partner, copies[0]));
                 }
             }
+        }
+    }
+
+    private void keepIfBest(int[] copies, double gained) {
+        if (gained > gain) {
+            gain = gained;
+            best = copies.clone();
         }
     }
 
