@@ -164,7 +164,6 @@ def _write_comment(text: str) -> list[str]:
 
 def _write_class(section: Section, name: str) -> str:
     about = section.about.replace("&", "&amp;").replace("<", "&lt;")
-    about += " Made from policy.toml, which has the reasons."
     lines = ["package io.github.optassign.policy;", "", *_write_javadoc(about, "")]
     lines.append(f"public final class {name} {{")
     for tunable in section.tunables:

@@ -1,17 +1,10 @@
 """The constants of Python, made from policy.toml by `make policy`."""
 
 
-# When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The follow-up").
+# When a follow-up is due, and what the time between two snapshots teaches (rules.md, "The follow-up").
 
-IDLE_FOLLOWUP_MS = 600_000
-"""The default time until a group at rest with a service rebalances: for its operator's requests, and for a service that had no
-answer. A rebalance stops each task for a moment, so a group at rest has six in an hour at most; an operator waits ten minutes
-at most. [ms]"""
 REBALANCE_MS = 1_000
 """The time that a rebalance takes, about. A follow-up sooner than this would be merged with the previous rebalance. [ms]"""
-LEAST_AFTER_PASS_MS = 100
-"""The least time until a follow-up of the service after a confirmed second pass (KIP-429). The pass has taken a rebalance's
-time already; another second was waited for nothing. [ms]"""
 LAG_AGE_MS = 3_000
 """The age that the lags of a snapshot may have: a member reports them when it joins the rebalance. Members learn of a rebalance
 with their heartbeat, by default each 3 s; a second pass comes sooner and teaches nothing. [ms]"""
@@ -22,11 +15,11 @@ MARGIN = 1.05
 """The factor on an estimate of restore time, before the moment is added. A look a moment too early costs one more follow-up.
 [times]"""
 START_MS = 3_000
-"""The time for which a client must have restored before a measurement counts as a rate, and not as a lower bound. On a real
-broker the first seconds of a copy have a tenth to a third of the later rate. [ms]"""
+"""The time that a client must have restored for a measurement to be a rate, not a lower bound. On a real broker the first
+seconds of a copy have a tenth to a third of the later rate. [ms]"""
 BATCH_MS = 3_000
-"""The time that each batch of copies costs in addition to its restore, in the estimate of the time to balance. Slots wait for
-half a heartbeat until a rebalance has taken effect, and a copy starts slowly. [ms]"""
+"""The time that each batch of copies adds to its restore time, in estimates of the time to balance. Slots wait for half a
+heartbeat until a rebalance has taken effect, and a copy starts slowly. [ms]"""
 BELIEVED_FIRST = 3.0
 """The factor on a rate that is only a lower bound, if nothing was known of the client. All copies were caught up, so the disk
 is faster. One prior in place of the factors: 1.28 of the limit, not 1.05. [times]"""
@@ -52,44 +45,51 @@ AGREES = 1.5
 """The factor by which two measurements of a client's rate differ at most for the rate to be steady. Lags as old as a heartbeat
 and changes of load differ by more; measurements of one disk at rest differ by less. [times]"""
 RATE_WINDOW_MS = 25_000
-"""The time over which agreeing measurements of a client's rate count. Waits trust a steady rate that was measured for that
-long. Slow starts agree, and a busy machine's rate changes within 10 s. From 40 s on, two slots and copies of a minute take a
-fifth more rebalances. [ms]"""
+"""The time over which agreeing measurements of a rate count, and from which a rate is trusted. Slow starts agree, and a busy
+machine's rate changes within 10 s. From 40 s on, two slots and copies of a minute take a fifth more rebalances. [ms]"""
 LOOK_AGAIN = 0.7
-"""The share of the time for which the copies of a client have been under way that a wait takes at most, unless the rate is
-trusted. A wrong rate loses less than half of the time then. At 1.0 a look falls just after a heartbeat, and a busy group's
-copies begin 3 s late. [share]"""
+"""The longest wait for a client without a trusted rate, as a share of the time that it has restored. A wrong rate loses less
+than half of the time then. At 1.0 a look falls just after a heartbeat, and a busy group's copies begin 3 s late. [share]"""
 OUTWAITED = 0.125
 """The share of awaited copies that a wait may exceed the time under way of. One unsure client of 25 had a group of 1,000 tasks
 look every 7 s: 232 rebalances in a scale-out, 40 with this. Groups of 100 tasks keep theirs. [share]"""
-ASKED_BY_ALL_MS = 30_000
-"""The longest delay of a follow-up that every client asks for; one client asks for a later one. Who does not ask joins at a
-heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later ones too early. [ms]"""
 IDLE_SHARE = 0.2
-"""The share of the time that free slots may wait, all taken together, until a follow-up fills them together. Each follow-up is
-a rebalance of the whole group. [share]"""
+"""The share of the time that warm-up slots may stay empty, on average, until a follow-up. Each follow-up is a rebalance of the
+whole group. [share]"""
 LONG_IDLE_SHARE = 0.3
 """The same share while more than two batches of copies wait. A long queue has many follow-ups, and each is a rebalance.
 [share]"""
 HALF_SOONER = 0.7
-"""The share of the time of all active tasks on target within which half of them must be caught up to be moved first. Half of
-them end half of the imbalance; if the rest follows at once, one rebalance moves all. [share]"""
+"""Half of the planned actives move first if they restore within this share of the time of all. Half of them end half of the
+imbalance; if the rest follows at once, one rebalance moves all. [share]"""
 LEAST_INTERVAL_MS = 60_000
-"""The least time between two answers without progress that R11 counts, and between two questions of a group at rest. It is
-Kafka's least probing interval, so that frequent looks do not use up the patience of a copy. [ms]"""
+"""The least time between two answers that R11 counts, and between two questions of a group at rest. It is Kafka's least probing
+interval, so that frequent looks do not use up the patience of a copy. [ms]"""
 
-# Which copies on target get the warm-up slots (docs/reference/rules.md, "Warm-ups").
+# Follow-ups that a service or the plug-in adds, delays or lets every client ask for (rules.md, R8).
+
+IDLE_FOLLOWUP_MS = 600_000
+"""The default time until a group at rest with a service rebalances, so that requests take effect. A rebalance stops each task
+for a moment, so a group at rest has six in an hour at most; an operator waits ten minutes at most. [ms]"""
+LEAST_AFTER_PASS_MS = 100
+"""The least time until a follow-up of the service after a confirmed second pass (KIP-429). The pass has taken a rebalance's
+time already; another second was waited for nothing. [ms]"""
+ASKED_BY_ALL_MS = 30_000
+"""The longest delay of a follow-up that every client asks for; one client asks for a later one. Who does not ask joins at a
+heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later ones too early. [ms]"""
+
+# Which planned copies get the warm-up slots (rules.md, "Warm-ups").
 
 PATIENCE = 3
-"""The number of answers over which the lag of a copy may stay before the copy goes to the end of the queue (R11). One answer
-may come between two fetches of the restore consumer; a copy that never restores must not block a slot. [answers]"""
+"""The number of answers without progress after which a copy goes to the end of the queue (R11). One answer may come between two
+fetches of the restore consumer; a copy that never restores must not block a slot. [answers]"""
 SOON_S = 300.0
 """The restore time up to which no state at risk goes before the rest. Kafka deletes state without a role after ten minutes by
 default; half of that is safe. [s]"""
 TOGETHER = 0.1
 """The share of the time within which copies end together. Copies that end together need one follow-up. [share]"""
 
-# The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload").
+# The temporary offload of active tasks while copies restore (rules.md, "Temporary offload").
 
 STATELESS_S = 60
 """The default price of an extra move of a stateless task. A stateless task moves within a rebalance, but its records wait until
@@ -97,16 +97,15 @@ then. [s]"""
 LOGGED_S = 300
 """The default price of an extra move of a logged task to its caught-up standby. The move is paid twice: there and back. [s]"""
 OFF_S = 1_000_000_000
-"""The price at which no task is offloaded, and none stays where it was offloaded to; the greatest that is allowed. No imbalance
-lasts for thirty years. [s]"""
+"""The price that switches offload off; the greatest that is allowed. No imbalance lasts for thirty years. [s]"""
 
-# Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
+# Lost tasks and standbys, spread where every goal is the same (rules.md, "Lost tasks" and "Failover").
 
 ROUNDS = 4
 """The number of turns over all lost tasks, and over all standbys. The first turn does nearly all. [rounds]"""
 LOST_CANDIDATES = 32
-"""The number of exchanges of a lost task that are examined closely: the ones after which both clients finish soonest. Each
-examines whole disks. [copies]"""
+"""The number of exchanges of a lost task that are examined closely, those that finish soonest. Each examines whole disks.
+[copies]"""
 LOST_TURNS = 1_000
 """The number of lost tasks that get a turn, in all rounds together, the largest first. A group that starts from nothing has as
 many lost tasks as tasks, and its members wait for the answer. [copies]"""
@@ -217,8 +216,8 @@ WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024)
 """The steps in which upper bounds give way if greedy cannot keep them. All counts then exceed their bounds by about the same.
 After the last step they have no bound. [copies]"""
 SECOND_TRY = 400
-"""The number of pairs of task and client up to which a second plan is made, though the first is balanced. It may move less. A
-JVM makes plans of small groups in a millisecond, so it tries more. [pairs]"""
+"""The number of pairs of task and client up to which a second plan is made in any case. It may move less. A JVM makes plans of
+small groups in a millisecond, so it tries more. [pairs]"""
 DISK_STEPS = 4_000
 """The greatest number of trades for even disks. The limit does not depend on the machine (R9). [steps]"""
 DISK_PARTNERS = 16
@@ -296,26 +295,13 @@ EVEN_LOAD = 1.0003
 ROUNDING = 1e-09
 """The tolerance of loads and weights. Sums of the same weights in another order differ by less. [share]"""
 
-# Input: what a snapshot may hold, and how it weighs tasks and estimates times.
+# Input: the values that a snapshot may hold.
 
-HALF_LIFE_MS = 28_800_000
-"""The age at which a measurement of a rate counts half. A day's curve moves weights a little, an hour's peak hardly. [ms]"""
-LEAST_MEASURED_MS = 1_000
-"""The least time between two snapshots that tells a rate of input. Two passes of one rebalance come sooner. [ms]"""
-COUNTS_AFTER_MS = 60_000
-"""The time that a rate has to be measured until it weighs tasks. A few seconds of any input are mostly chance. [ms]"""
 LEAST_WEIGHT = 0.05
 """The least weight of a task, as a share of the mean. A thread at least polls for it. [share]"""
 MOST_WEIGHT = 1000000000.0
 """The greatest weight of a task, a change or a limit. It is far above any ratio of rates, and sums of it are exact enough.
 [times]"""
-EARLY_MS = 100
-"""The time by which a date in a snapshot or a report may be early. Kafka and reports round instants. [ms]"""
-LOAD_TOLERANCE = 0.05
-"""The default tolerance of the greatest load. Rates differ by more from one hour to the next. [share]"""
-LEAST_LOAD_GAIN = 0.05
-"""The default of the least fall of the greatest load, in even spreads, for which tasks move. A smaller gain does not pay for
-restoring. [share]"""
 MOST_STANDBYS = 20
 """The greatest number of standbys per task in a what-if question. An answer takes time in proportion to it. [copies]"""
 MOST_WARMUPS = 100_000
@@ -337,6 +323,22 @@ LEAST_CAPACITY = 1e-06
 """The least capacity of a thread. A smaller one is a mistake of units. [times]"""
 MOST_CAPACITY = 1000000.0
 """The greatest capacity of a thread. A greater one is a mistake of units. [times]"""
+
+# How rates of input and lags are measured, and when loads differ by enough to move tasks.
+
+HALF_LIFE_MS = 28_800_000
+"""The age at which a measurement of a rate counts half. A day's curve moves weights a little, an hour's peak hardly. [ms]"""
+LEAST_MEASURED_MS = 1_000
+"""The least time between two snapshots that tells a rate of input. Two passes of one rebalance come sooner. [ms]"""
+COUNTS_AFTER_MS = 60_000
+"""The time that a rate has to be measured until it weighs tasks. A few seconds of any input are mostly chance. [ms]"""
+EARLY_MS = 100
+"""The time by which a date in a snapshot or a report may be early. Kafka and reports round instants. [ms]"""
+LOAD_TOLERANCE = 0.05
+"""The default tolerance of the greatest load. Rates differ by more from one hour to the next. [share]"""
+LEAST_LOAD_GAIN = 0.05
+"""The default of the least fall of the greatest load, in even spreads, for which tasks move. A smaller gain does not pay for
+restoring. [share]"""
 
 # Simulation: generated groups, histories and the passing of time (docs/reference/simulator.md).
 

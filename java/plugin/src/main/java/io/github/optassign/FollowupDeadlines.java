@@ -2,7 +2,7 @@ package io.github.optassign;
 
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.FollowupPolicy;
+import io.github.optassign.policy.WaitPolicy;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.stream.IntStream;
@@ -34,7 +34,7 @@ final class FollowupDeadlines {
             // Tasks that move are down until the second pass (KIP-429), which asks for the answer's follow-up again.
             return repeat(AT_ONCE, snapshot.clientCount());
         }
-        return first >= 0 && first <= FollowupPolicy.ASKED_BY_ALL_MS && !isEarly
+        return first >= 0 && first <= WaitPolicy.ASKED_BY_ALL_MS && !isEarly
                 ? repeat(now.plusMillis(first), snapshot.clientCount())
                 : keep(answer, now);
     }

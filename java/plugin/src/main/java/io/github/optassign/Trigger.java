@@ -3,7 +3,7 @@ package io.github.optassign;
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
@@ -45,7 +45,7 @@ final class Trigger {
         return last.answer().clients().stream()
                         .map(Answer.Client::followupMs)
                         .filter(Objects::nonNull)
-                        .anyMatch(asked -> elapsedMs + InputPolicy.EARLY_MS >= asked)
+                        .anyMatch(asked -> elapsedMs + MeasuringPolicy.EARLY_MS >= asked)
                 ? "followup"
                 : OTHER;
     }

@@ -4,6 +4,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
 import io.github.optassign.policy.BrokerPolicy;
 import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -67,7 +68,8 @@ record BrokerConfig(
             known[t] = snapshot.endOffset(t);
         }
         double[] weights = Weights.relativeToMean(known, new double[known.length]);
-        return snapshot.withWeights(new Weights(weights, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN));
+        return snapshot.withWeights(
+                new Weights(weights, MeasuringPolicy.LOAD_TOLERANCE, MeasuringPolicy.LEAST_LOAD_GAIN));
     }
 
     /** Reads a word in any case, by default the first of the allowed ones. Adds a remark if the value is invalid. */

@@ -1,6 +1,6 @@
 package io.github.optassign.policy;
 
-/** The assignor in the broker (docs/how-to/broker.md). Made from policy.toml, which has the reasons. */
+/** The assignor in the broker (docs/how-to/broker.md). */
 public final class BrokerPolicy {
     /** The default time-out of a request for a second opinion. [ms] */
     public static final long TIMEOUT_MS = 10_000;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.broker.dealing.LoadDealer;
 import io.github.optassign.model.Weights;
-import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Loads of threads are balanced, without changes that gain little. */
 class LoadDealerTest {
     private static int[] deal(double[] weight, int[] before, int threads) {
-        Weights weights = new Weights(weight, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN);
+        Weights weights = new Weights(weight, MeasuringPolicy.LOAD_TOLERANCE, MeasuringPolicy.LEAST_LOAD_GAIN);
         return LoadDealer.deal(weight, before, new boolean[weight.length], threads, weights);
     }
 
@@ -58,7 +58,7 @@ class LoadDealerTest {
     @Test
     void aWarmUpStaysWithItsThread() {
         double[] weight = {1, 1, 1, 1};
-        Weights weights = new Weights(weight, InputPolicy.LOAD_TOLERANCE, InputPolicy.LEAST_LOAD_GAIN);
+        Weights weights = new Weights(weight, MeasuringPolicy.LOAD_TOLERANCE, MeasuringPolicy.LEAST_LOAD_GAIN);
         int[] dealt =
                 LoadDealer.deal(weight, new int[] {0, 0, 0, 0}, new boolean[] {true, true, false, false}, 2, weights);
         assertArrayEquals(new int[] {0, 0, 1, 1}, dealt);

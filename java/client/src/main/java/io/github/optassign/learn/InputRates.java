@@ -1,7 +1,7 @@
 package io.github.optassign.learn;
 
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -27,33 +27,33 @@ public final class InputRates {
     private record Row(long end, double perSecond, double measured) {
         double missingMs() {
             double measuredMs = measured < 1
-                    ? -InputPolicy.HALF_LIFE_MS * Math.log(1 - measured) / Math.log(2)
-                    : InputPolicy.COUNTS_AFTER_MS;
-            return Math.max(0, InputPolicy.COUNTS_AFTER_MS - measuredMs);
+                    ? -MeasuringPolicy.HALF_LIFE_MS * Math.log(1 - measured) / Math.log(2)
+                    : MeasuringPolicy.COUNTS_AFTER_MS;
+            return Math.max(0, MeasuringPolicy.COUNTS_AFTER_MS - measuredMs);
         }
     }
 
     /**
      * Updates the rates by the present end offsets. A clock that goes back changes no rate, and a task whose offsets
-     * have fallen begins again. A call within {@link InputPolicy#LEAST_MEASURED_MS} of the last one is ignored. Rates
-     * are averages, in which a measurement counts half after {@link InputPolicy#HALF_LIFE_MS}. Tasks that are not in
-     * the snapshot are forgotten.
+     * have fallen begins again. A call within {@link MeasuringPolicy#LEAST_MEASURED_MS} of the last one is ignored.
+     * Rates are averages, in which a measurement counts half after {@link MeasuringPolicy#HALF_LIFE_MS}. Tasks that are
+     * not in the snapshot are forgotten.
      *
      * @param ends per task the end offsets of its source partitions, summed
      * @param nowMs milliseconds since 1970
      */
     public synchronized void measure(Snapshot snapshot, long[] ends, long nowMs) {
         long elapsedMs = takenAtMs < 0 ? 0 : nowMs - takenAtMs;
-        if (takenAtMs >= 0 && elapsedMs >= 0 && elapsedMs < InputPolicy.LEAST_MEASURED_MS) {
+        if (takenAtMs >= 0 && elapsedMs >= 0 && elapsedMs < MeasuringPolicy.LEAST_MEASURED_MS) {
             return;
         }
-        double kept = Math.pow(0.5, Math.max(0, elapsedMs) / (double) InputPolicy.HALF_LIFE_MS);
+        double kept = Math.pow(0.5, Math.max(0, elapsedMs) / (double) MeasuringPolicy.HALF_LIFE_MS);
         Map<String, Row> now = new HashMap<>();
         for (int t = 0; t < ends.length; t++) {
             Row row = rows.get(snapshot.taskName(t));
             double rate = row == null ? -1 : row.perSecond;
             double measured = row == null || rate < 0 ? 0 : row.measured;
-            boolean isMeasured = row != null && elapsedMs >= InputPolicy.LEAST_MEASURED_MS && ends[t] >= row.end;
+            boolean isMeasured = row != null && elapsedMs >= MeasuringPolicy.LEAST_MEASURED_MS && ends[t] >= row.end;
             if (isMeasured) {
                 double latest = (ends[t] - row.end) * 1_000.0 / elapsedMs;
                 double old = measured * kept;
@@ -88,7 +88,7 @@ public final class InputRates {
     public synchronized long findWaitMs(long nowMs) {
         double missing =
                 rows.values().stream().mapToDouble(Row::missingMs).max().orElse(0);
-        long at = takenAtMs + Math.max((long) Math.ceil(missing), InputPolicy.LEAST_MEASURED_MS);
+        long at = takenAtMs + Math.max((long) Math.ceil(missing), MeasuringPolicy.LEAST_MEASURED_MS);
         return missing > 0 ? Math.max(0, at - nowMs) : 0;
     }
 }

@@ -1,6 +1,7 @@
 package io.github.optassign.model;
 
 import io.github.optassign.policy.FollowupPolicy;
+import io.github.optassign.policy.WaitPolicy;
 import java.util.Arrays;
 
 /**
@@ -20,18 +21,18 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
 
     /** Returns the delay that a service asks for, ms, or the nearest one that is allowed. */
     public static long clampOfService(long delayMs) {
-        return Math.max(FollowupPolicy.LEAST_AFTER_PASS_MS, Math.min(delayMs, FollowupPolicy.LONGEST_MS));
+        return Math.max(WaitPolicy.LEAST_AFTER_PASS_MS, Math.min(delayMs, FollowupPolicy.LONGEST_MS));
     }
 
     /**
      * Returns this answer with each follow-up delayed to at least a third of the time without progress, up to
-     * {@link FollowupPolicy#LONGEST_BACKOFF_MS}. It adds no follow-up. So follow-ups at a fixed interval are delayed
-     * only once three of them have brought nothing.
+     * {@link WaitPolicy#LONGEST_BACKOFF_MS}. It adds no follow-up. So follow-ups at a fixed interval are delayed only
+     * once three of them have brought nothing.
      *
      * @param withoutProgressMs the time without progress by follow-ups
      */
     public CheckedAnswer backOff(long withoutProgressMs) {
-        long leastMs = Math.min(withoutProgressMs / FollowupPolicy.BACKOFF_PARTS, FollowupPolicy.LONGEST_BACKOFF_MS);
+        long leastMs = Math.min(withoutProgressMs / WaitPolicy.BACKOFF_PARTS, WaitPolicy.LONGEST_BACKOFF_MS);
         long[] putOff = Arrays.stream(followupMs)
                 .map(delay -> delay < 0 ? delay : Math.max(delay, leastMs))
                 .toArray();

@@ -1,9 +1,6 @@
 package io.github.optassign.policy;
 
-/**
- * The plug-in and its client of the service (docs/reference/configuration.md). Made from policy.toml, which has the
- * reasons.
- */
+/** The plug-in and its client of the service (docs/reference/configuration.md). */
 public final class ClientPolicy {
     /** The default time-out of the plug-in. [ms] */
     public static final long PLUGIN_TIMEOUT_MS = 2_000;

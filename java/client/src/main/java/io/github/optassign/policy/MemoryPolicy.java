@@ -1,9 +1,6 @@
 package io.github.optassign.policy;
 
-/**
- * The memory of a JVM: the last answers of groups, and wrong answers of services. Made from policy.toml, which has the
- * reasons.
- */
+/** The memory of a JVM: the last answers of groups, and wrong answers of services. */
 public final class MemoryPolicy {
     /** The first pause after a service whose answer was refused, or did not come in time. [ms] */
     public static final long BREAKER_FIRST_PAUSE_MS = 5_000;

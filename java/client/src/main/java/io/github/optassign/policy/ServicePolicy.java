@@ -1,9 +1,6 @@
 package io.github.optassign.policy;
 
-/**
- * The service and its recordings: how much it keeps, how long it waits (docs/reference/configuration.md). Made from
- * policy.toml, which has the reasons.
- */
+/** The service and its recordings: how much it keeps, how long it waits (docs/reference/configuration.md). */
 public final class ServicePolicy {
     /** The longest time-out of a plug-in. [ms] */
     public static final long LONGEST_TIMEOUT_MS = 60_000;

@@ -14,7 +14,7 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.policy.FollowupPolicy;
+import io.github.optassign.policy.WaitPolicy;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
 import java.io.IOException;
@@ -163,7 +163,7 @@ class AnswerFuzzTest {
             return;
         }
         for (long delay : checked.followupMs()) {
-            assertTrue(delay == -1 || delay >= FollowupPolicy.LEAST_AFTER_PASS_MS, text);
+            assertTrue(delay == -1 || delay >= WaitPolicy.LEAST_AFTER_PASS_MS, text);
         }
         assertTrue(answer.progress().size() <= text.length() / 20, "more than was written");
         List<String> broken = new ArrayList<>(Rules.broken(group, answer));

@@ -1,33 +1,18 @@
 package io.github.optassign.policy;
 
-/**
- * When a follow-up rebalance is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The
- * follow-up"). Made from policy.toml, which has the reasons.
- */
+/** When a follow-up is due, and what the time between two snapshots teaches (rules.md, "The follow-up"). */
 public final class FollowupPolicy {
-    /**
-     * The default time until a group at rest with a service rebalances: for its operator's requests, and for a service
-     * that had no answer. [ms]
-     */
-    public static final long IDLE_FOLLOWUP_MS = 600_000;
     /** The time that a rebalance takes, about. [ms] */
     public static final long REBALANCE_MS = 1_000;
-    /** The least time until a follow-up of the service after a confirmed second pass (KIP-429). [ms] */
-    public static final long LEAST_AFTER_PASS_MS = 100;
     /** The age that the lags of a snapshot may have: a member reports them when it joins the rebalance. [ms] */
     public static final long LAG_AGE_MS = 3_000;
     /** The time by which a follow-up is late at least; it is also added to each estimate. [ms] */
     public static final long MOMENT_MS = 100;
     /** The factor on an estimate of restore time, before the moment is added. [times] */
     public static final double MARGIN = 1.05;
-    /**
-     * The time for which a client must have restored before a measurement counts as a rate, and not as a lower bound.
-     * [ms]
-     */
+    /** The time that a client must have restored for a measurement to be a rate, not a lower bound. [ms] */
     public static final long START_MS = 3_000;
-    /**
-     * The time that each batch of copies costs in addition to its restore, in the estimate of the time to balance. [ms]
-     */
+    /** The time that each batch of copies adds to its restore time, in estimates of the time to balance. [ms] */
     public static final long BATCH_MS = 3_000;
     /** The factor on a rate that is only a lower bound, if nothing was known of the client. [times] */
     public static final double BELIEVED_FIRST = 3.0;
@@ -45,43 +30,22 @@ public final class FollowupPolicy {
     public static final long SOON_MS = 60_000;
     /** The factor by which two measurements of a client's rate differ at most for the rate to be steady. [times] */
     public static final double AGREES = 1.5;
-    /**
-     * The time over which agreeing measurements of a client's rate count. Waits trust a steady rate that was measured
-     * for that long. [ms]
-     */
+    /** The time over which agreeing measurements of a rate count, and from which a rate is trusted. [ms] */
     public static final long RATE_WINDOW_MS = 25_000;
-    /**
-     * The share of the time for which the copies of a client have been under way that a wait takes at most, unless the
-     * rate is trusted. [share]
-     */
+    /** The longest wait for a client without a trusted rate, as a share of the time that it has restored. [share] */
     public static final double LOOK_AGAIN = 0.7;
     /** The share of awaited copies that a wait may exceed the time under way of. [share] */
     public static final double OUTWAITED = 0.125;
-    /** The longest delay of a follow-up that every client asks for; one client asks for a later one. [ms] */
-    public static final long ASKED_BY_ALL_MS = 30_000;
-    /**
-     * The share of the time that free slots may wait, all taken together, until a follow-up fills them together.
-     * [share]
-     */
+    /** The share of the time that warm-up slots may stay empty, on average, until a follow-up. [share] */
     public static final double IDLE_SHARE = 0.2;
     /** The same share while more than two batches of copies wait. [share] */
     public static final double LONG_IDLE_SHARE = 0.3;
-    /**
-     * The share of the time of all active tasks on target within which half of them must be caught up to be moved
-     * first. [share]
-     */
+    /** Half of the planned actives move first if they restore within this share of the time of all. [share] */
     public static final double HALF_SOONER = 0.7;
-    /**
-     * The least time between two answers without progress that R11 counts, and between two questions of a group at
-     * rest. [ms]
-     */
+    /** The least time between two answers that R11 counts, and between two questions of a group at rest. [ms] */
     public static final long LEAST_INTERVAL_MS = 60_000;
     /** The longest time until a follow-up: ten years. [ms] */
     public static final long LONGEST_MS = 315_360_000_000L;
-    /** The longest time by which a follow-up is put off after others brought nothing: six hours. [ms] */
-    public static final long LONGEST_BACKOFF_MS = 21_600_000;
-    /** While follow-ups bring nothing, the next waits for the time without progress divided by this. [times] */
-    public static final int BACKOFF_PARTS = 3;
 
     private FollowupPolicy() {}
 }

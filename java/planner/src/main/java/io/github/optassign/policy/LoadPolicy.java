@@ -1,9 +1,6 @@
 package io.github.optassign.policy;
 
-/**
- * Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md). Made from policy.toml,
- * which has the reasons.
- */
+/** Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md). */
 public final class LoadPolicy {
     /** The number of least loaded clients, and of as many others, that the most loaded one trades with. [clients] */
     public static final int PARTNERS = 12;

@@ -1,16 +1,10 @@
 package io.github.optassign.policy;
 
-/**
- * Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
- * Made from policy.toml, which has the reasons.
- */
+/** Lost tasks and standbys, spread where every goal is the same (rules.md, "Lost tasks" and "Failover"). */
 public final class TiePolicy {
     /** The number of turns over all lost tasks, and over all standbys. [rounds] */
     public static final int ROUNDS = 4;
-    /**
-     * The number of exchanges of a lost task that are examined closely: the ones after which both clients finish
-     * soonest. [copies]
-     */
+    /** The number of exchanges of a lost task that are examined closely, those that finish soonest. [copies] */
     public static final int LOST_CANDIDATES = 32;
     /** The number of lost tasks that get a turn, in all rounds together, the largest first. [copies] */
     public static final int LOST_TURNS = 1_000;

@@ -1,14 +1,8 @@
 package io.github.optassign.policy;
 
-/**
- * Which copies on target get the warm-up slots (docs/reference/rules.md, "Warm-ups"). Made from policy.toml, which has
- * the reasons.
- */
+/** Which planned copies get the warm-up slots (rules.md, "Warm-ups"). */
 public final class WarmupPolicy {
-    /**
-     * The number of answers over which the lag of a copy may stay before the copy goes to the end of the queue (R11).
-     * [answers]
-     */
+    /** The number of answers without progress after which a copy goes to the end of the queue (R11). [answers] */
     public static final int PATIENCE = 3;
     /** The restore time up to which no state at risk goes before the rest. [s] */
     public static final double SOON_S = 300.0;

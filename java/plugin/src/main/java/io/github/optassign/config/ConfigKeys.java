@@ -5,6 +5,7 @@ import io.github.optassign.endpoint.TokenSource;
 import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.ServicePolicy;
+import io.github.optassign.policy.WaitPolicy;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.apache.kafka.common.config.ConfigDef;
@@ -117,7 +118,7 @@ final class ConfigKeys {
                     Importance.LOW,
                     "Milliseconds after which a group at rest rebalances, so that its operator's requests take effect and a "
                             + "failed service is asked again; 0: never; default: the service's "
-                            + "--idle-followup, and " + FollowupPolicy.IDLE_FOLLOWUP_MS
+                            + "--idle-followup, and " + WaitPolicy.IDLE_FOLLOWUP_MS
                             + " after an answer of the fallback.")
             .define(
                     OFFLOAD,

@@ -4,9 +4,10 @@ import io.github.optassign.learn.InputRates;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
-import io.github.optassign.policy.FollowupPolicy;
 import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import io.github.optassign.policy.OffloadPolicy;
+import io.github.optassign.policy.WaitPolicy;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -91,8 +92,8 @@ public record ServiceOptions(
         }
         return new Weights(
                 Weights.relativeToMean(known, fixed),
-                loadOptions.getOrDefault(LOAD_TOLERANCE, InputPolicy.LOAD_TOLERANCE),
-                loadOptions.getOrDefault(MIN_GAIN, InputPolicy.LEAST_LOAD_GAIN));
+                loadOptions.getOrDefault(LOAD_TOLERANCE, MeasuringPolicy.LOAD_TOLERANCE),
+                loadOptions.getOrDefault(MIN_GAIN, MeasuringPolicy.LEAST_LOAD_GAIN));
     }
 
     /** Returns whether goals, a preset or standby loads decide on load, which only the service supports. */
@@ -120,7 +121,7 @@ public record ServiceOptions(
 
     /** Returns the time after which a failed service is asked again by a group at rest, ms; 0 means never. */
     public long askAgainMs() {
-        return idleFollowupMs == null ? FollowupPolicy.IDLE_FOLLOWUP_MS : idleFollowupMs;
+        return idleFollowupMs == null ? WaitPolicy.IDLE_FOLLOWUP_MS : idleFollowupMs;
     }
 
     /** Returns the seconds that a move for offload has to save. */

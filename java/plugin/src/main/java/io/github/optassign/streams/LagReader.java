@@ -2,7 +2,7 @@ package io.github.optassign.streams;
 
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TaskLags;
-import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
@@ -43,7 +43,7 @@ final class LagReader {
     record Lags(TaskLags ofTasks, boolean[] logged) {}
 
     Lags read() {
-        boolean isLarge = (long) tasks.length * states.length > InputPolicy.LAGS_READ_WHOLE;
+        boolean isLarge = (long) tasks.length * states.length > MeasuringPolicy.LAGS_READ_WHOLE;
         Lags lags = isLarge ? readListed() : null;
         return lags != null ? lags : readAll();
     }
@@ -118,8 +118,8 @@ final class LagReader {
 
     /** Returns whether samples of a client's lags of tasks that it does not list are the common ones. */
     private boolean isConfirmed(int c, long[] common, boolean[] logged) {
-        for (int i = 0; i < InputPolicy.LAGS_SAMPLED; i++) {
-            int t = (int) ((c + (long) i * tasks.length / InputPolicy.LAGS_SAMPLED) % tasks.length);
+        for (int i = 0; i < MeasuringPolicy.LAGS_SAMPLED; i++) {
+            int t = (int) ((c + (long) i * tasks.length / MeasuringPolicy.LAGS_SAMPLED) % tasks.length);
             if (logged[t] && !listed[c].get(t) && toLag(states[c].lagFor(tasks[t])) != common[t]) {
                 return false;
             }

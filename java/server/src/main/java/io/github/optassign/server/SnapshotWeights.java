@@ -6,7 +6,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.model.Weights;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.policy.InputPolicy;
+import io.github.optassign.policy.MeasuringPolicy;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -41,8 +41,8 @@ final class SnapshotWeights {
         }
         return snapshot.withWeights(new Weights(
                 Weights.relativeToMean(known, fixed),
-                options.path("load_tolerance").asDouble(InputPolicy.LOAD_TOLERANCE),
-                options.path("min_gain").asDouble(InputPolicy.LEAST_LOAD_GAIN)));
+                options.path("load_tolerance").asDouble(MeasuringPolicy.LOAD_TOLERANCE),
+                options.path("min_gain").asDouble(MeasuringPolicy.LEAST_LOAD_GAIN)));
     }
 
     /** Adds a follow-up for the time at which input rates are known, if no other follow-up is due. */

@@ -1,9 +1,6 @@
 package io.github.optassign.policy;
 
-/**
- * The watcher outside the broker (docs/explanation/decisions/0019-a-watcher-outside-the-broker.md). Made from
- * policy.toml, which has the reasons.
- */
+/** The watcher outside the broker (docs/explanation/decisions/0019-a-watcher-outside-the-broker.md). */
 public final class WatchPolicy {
     /** The default time between two looks at a group. [ms] */
     public static final long INTERVAL_MS = 10_000;
