@@ -1,7 +1,7 @@
 """The constants of Python, made from policy.toml by `make policy`."""
 
 
-# When a follow-up is due, and what the time between two snapshots teaches (rules.md, "The follow-up").
+# When a follow-up is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The follow-up").
 
 REBALANCE_MS = 1_000
 """The time that a rebalance takes, about. A follow-up sooner than this would be merged with the previous rebalance. [ms]"""
@@ -66,7 +66,7 @@ LEAST_INTERVAL_MS = 60_000
 """The least time between two answers that R11 counts, and between two questions of a group at rest. It is Kafka's least probing
 interval, so that frequent looks do not use up the patience of a copy. [ms]"""
 
-# Follow-ups that a service or the plug-in adds, delays or lets every client ask for (rules.md, R8).
+# Follow-ups that a service or the plug-in adds, delays or lets every client ask for (docs/reference/rules.md, R8).
 
 IDLE_FOLLOWUP_MS = 600_000
 """The default time until a group at rest with a service rebalances, so that requests take effect. A rebalance stops each task
@@ -78,7 +78,7 @@ ASKED_BY_ALL_MS = 30_000
 """The longest delay of a follow-up that every client asks for; one client asks for a later one. Who does not ask joins at a
 heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later ones too early. [ms]"""
 
-# Which planned copies get the warm-up slots (rules.md, "Warm-ups").
+# Which planned copies get the warm-up slots (docs/reference/rules.md, "Warm-ups").
 
 PATIENCE = 3
 """The number of answers without progress after which a copy goes to the end of the queue (R11). One answer may come between two
@@ -89,7 +89,7 @@ default; half of that is safe. [s]"""
 TOGETHER = 0.1
 """The share of the time within which copies end together. Copies that end together need one follow-up. [share]"""
 
-# The temporary offload of active tasks while copies restore (rules.md, "Temporary offload").
+# The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload").
 
 STATELESS_S = 60
 """The default price of an extra move of a stateless task. A stateless task moves within a rebalance, but its records wait until
@@ -99,7 +99,7 @@ LOGGED_S = 300
 OFF_S = 1_000_000_000
 """The price that switches offload off; the greatest that is allowed. No imbalance lasts for thirty years. [s]"""
 
-# Lost tasks and standbys, spread where every goal is the same (rules.md, "Lost tasks" and "Failover").
+# Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
 
 ROUNDS = 4
 """The number of turns over all lost tasks, and over all standbys. The first turn does nearly all. [rounds]"""

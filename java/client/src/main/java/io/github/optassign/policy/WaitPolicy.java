@@ -1,6 +1,6 @@
 package io.github.optassign.policy;
 
-/** Follow-ups that a service or the plug-in adds, delays or lets every client ask for (rules.md, R8). */
+/** Follow-ups that a service or the plug-in adds, delays or lets every client ask for (docs/reference/rules.md, R8). */
 public final class WaitPolicy {
     /** The default time until a group at rest with a service rebalances, so that requests take effect. [ms] */
     public static final long IDLE_FOLLOWUP_MS = 600_000;

@@ -1,6 +1,8 @@
 package io.github.optassign.policy;
 
-/** When a follow-up is due, and what the time between two snapshots teaches (rules.md, "The follow-up"). */
+/**
+ * When a follow-up is due, and what the time between two snapshots teaches (docs/reference/rules.md, "The follow-up").
+ */
 public final class FollowupPolicy {
     /** The time that a rebalance takes, about. [ms] */
     public static final long REBALANCE_MS = 1_000;

@@ -1,6 +1,6 @@
 package io.github.optassign.policy;
 
-/** The temporary offload of active tasks while copies restore (rules.md, "Temporary offload"). */
+/** The temporary offload of active tasks while copies restore (docs/reference/rules.md, "Temporary offload"). */
 public final class OffloadPolicy {
     /** The default price of an extra move of a stateless task. [s] */
     public static final long STATELESS_S = 60;

@@ -1,6 +1,8 @@
 package io.github.optassign.policy;
 
-/** Lost tasks and standbys, spread where every goal is the same (rules.md, "Lost tasks" and "Failover"). */
+/**
+ * Lost tasks and standbys, spread where every goal is the same (docs/reference/rules.md, "Lost tasks" and "Failover").
+ */
 public final class TiePolicy {
     /** The number of turns over all lost tasks, and over all standbys. [rounds] */
     public static final int ROUNDS = 4;

@@ -1,6 +1,6 @@
 package io.github.optassign.policy;
 
-/** Which planned copies get the warm-up slots (rules.md, "Warm-ups"). */
+/** Which planned copies get the warm-up slots (docs/reference/rules.md, "Warm-ups"). */
 public final class WarmupPolicy {
     /** The number of answers without progress after which a copy goes to the end of the queue (R11). [answers] */
     public static final int PATIENCE = 3;
