@@ -20,8 +20,8 @@ from ortools.graph.python import min_cost_flow
 from optassign_models.forced import exact_sum
 from optassign_models.goals.default_order import price_active_moves
 from optassign_models.goals.goal import PairCosts
-from optassign_models.offload import OffloadOptions
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, rank_within
+from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
 from optassign_models.target.deal import deal_pool
 

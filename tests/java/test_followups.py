@@ -17,8 +17,8 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.answer import report_pace
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_offload
-from optassign_models.offload import count_too_many, find_offload_options
 from optassign_models.problem import IntArray, Placement
+from optassign_models.rebalance import count_too_many, find_offload_options
 from optassign_models.results import Note, Reason, Step, Warmups
 from optassign_models.shares import compute_shares
 from optassign_models.solving.followups import choose_delay, estimate_to_balance

@@ -15,10 +15,9 @@ from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.load.dealing import LoadTarget
 from optassign_models.load.placing import choose_least_loaded
-from optassign_models.offload import OffloadOptions
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem
-from optassign_models.rebalance import ChooseActives, rebalance
+from optassign_models.rebalance import ChooseActives, OffloadOptions, rebalance
 from optassign_models.results import Effort, Found, FoundBy
 from optassign_models.shares import ShareFamilies, compute_imbalance, compute_shares, count_copies
 from optassign_models.solving.inputs import RequestedLimits, RequestedOrder

@@ -16,10 +16,16 @@ from optassign_models.goals.default_order import RESTORE_WORK, count_active_move
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.limits import PlacementLimit, list_broken
-from optassign_models.offload import OFFLOAD, count_too_many, find_offload_options, restrict_offload, swap_roles
 from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
-from optassign_models.rebalance import COPIES_ON_TARGET
+from optassign_models.rebalance import (
+    COPIES_ON_TARGET,
+    OFFLOAD,
+    count_too_many,
+    find_offload_options,
+    restrict_offload,
+    swap_roles,
+)
 from optassign_models.results import Clock, Found, FoundBy, Note, Reason, Step, Warmups
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance

@@ -7,7 +7,6 @@ import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
-import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -133,10 +132,7 @@ public final class Rates {
     private static double perSecond(Pace.Restored rate) {
         return rate.ms() <= 0 || rate.offsets() <= 0
                 ? -1
-                : BigInteger.valueOf(rate.offsets())
-                        .multiply(BigInteger.valueOf(1_000))
-                        .divide(BigInteger.valueOf(rate.ms()))
-                        .doubleValue();
+                : rate.offsets() * 1_000 / rate.ms(); // Measurement bounds the offsets, so the product fits a long
     }
 
     /** Returns whether agreeing measurements of the client span {@link FollowupPolicy#RATE_WINDOW_MS}. */

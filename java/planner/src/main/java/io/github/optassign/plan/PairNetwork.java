@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
  * The minimum-cost flow of a {@link PairProblem}; a unit of flow is a pair.
  *
  * <p>Units go from a task to a cell, which is a subtopology on a client, through the client's scopes, innermost first,
- * to a sink. The clients of one kind that are no columns of a task cost the same, so their units go through a pool.
- * Each subtopology has a pool for each kind. {@link TagValues} makes the clients of a task differ in values of tags.
+ * to a sink. Clients of one kind without an arc of their own cost a task the same; their units go through a pool. Each
+ * subtopology has a pool for each kind. {@link TagValues} makes the clients of a task differ in values of tags.
  */
 final class PairNetwork {
     private final Snapshot snapshot;
@@ -30,9 +30,9 @@ final class PairNetwork {
     /** Whether pairs are so few that each task with columns has an arc to all its clients, and uses no pool. */
     private final boolean isSmall;
     /** The clients that each task has an arc of its own to, sorted; {@link PairProblem#columns} may be others. */
-    private final int[][] columns;
+    private final int[][] directClients;
     /** The arcs to these clients. */
-    private final int[][] toColumns;
+    private final int[][] directArcs;
     /** How many clients of each kind each task gets through the pool. */
     private final int[][] pooled;
     /** The node of the pool of each subtopology and kind. */
@@ -68,8 +68,8 @@ final class PairNetwork {
         int subtopologies = snapshot.subtopologyCount();
         values = new TagValues(snapshot, problem, kinds, flow);
         isSmall = (long) tasks * clients <= GreedyPolicy.EXPLICIT_PAIRS;
-        columns = new int[tasks][0];
-        toColumns = new int[tasks][];
+        directClients = new int[tasks][0];
+        directArcs = new int[tasks][];
         pooled = new int[tasks][kinds.kindCount()];
         pool = new int[subtopologies][kinds.kindCount()];
         listed = new int[subtopologies][clients];
@@ -115,9 +115,9 @@ final class PairNetwork {
 
     /** Returns the clients that a task gets by arcs of its own, sorted. */
     int[] listChosen(int t) {
-        return IntStream.range(0, columns[t].length)
-                .filter(i -> flow.flow(toColumns[t][i]) > 0)
-                .map(i -> columns[t][i])
+        return IntStream.range(0, directClients[t].length)
+                .filter(i -> flow.flow(directArcs[t][i]) > 0)
+                .map(i -> directClients[t][i])
                 .toArray();
     }
 
@@ -133,7 +133,9 @@ final class PairNetwork {
 
     /** Returns whether a task may get a client through the pool: neither by an arc of its own nor as a fixed client. */
     boolean isReachedByPool(int t, int c) {
-        return usesPools(t) && Arrays.binarySearch(problem.fixed()[t], c) < 0 && Arrays.binarySearch(columns[t], c) < 0;
+        return usesPools(t)
+                && Arrays.binarySearch(problem.fixed()[t], c) < 0
+                && Arrays.binarySearch(directClients[t], c) < 0;
     }
 
     /** Returns the cost of a pair; {@link PairProblem#NEVER} if the client is fixed or may not be chosen. */
@@ -192,7 +194,7 @@ final class PairNetwork {
                 listed[g][c]++;
             }
         }
-        columns[t] = Arrays.copyOf(found, count);
+        directClients[t] = Arrays.copyOf(found, count);
         for (int c = 0; c < clients && usesPools(t); c++) {
             takers[g][c]++;
         }
@@ -203,7 +205,7 @@ final class PairNetwork {
 
     /** Returns a key of a task. Tasks with equal keys are interchangeable: their costs differ by a constant only. */
     private List<Long> describe(int t) {
-        if (columns[t].length > 0 || !usesPools(t)) {
+        if (directClients[t].length > 0 || !usesPools(t)) {
             return List.of((long) t);
         }
         List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) problem.need()[t]));
@@ -223,14 +225,14 @@ final class PairNetwork {
         int g = snapshot.subtopology(t);
         int need = problem.need()[t];
         int node = flow.addNode((long) need * tasks.size());
-        toColumns[t] = new int[columns[t].length];
-        for (int i = 0; i < columns[t].length; i++) {
-            int c = columns[t][i];
+        directArcs[t] = new int[directClients[t].length];
+        for (int i = 0; i < directClients[t].length; i++) {
+            int c = directClients[t][i];
             int from = values.addPath(t, node, c, 1);
             boolean isCrowdingCost = Arrays.binarySearch(problem.columns()[t], c) < 0
                     && problem.costs().isAtOnce(t);
             long cost = cost(t, c) + (isCrowdingCost ? problem.costs().crowding(c) : 0);
-            toColumns[t][i] = flow.addArc(from, cell[g][c], 0, 1, Bounds.COSTS, cost);
+            directArcs[t][i] = flow.addArc(from, cell[g][c], 0, 1, Bounds.COSTS, cost);
         }
         int[] toPool = new int[kinds.kindCount()];
         for (int i = 0; i < toPool.length; i++) {

@@ -17,8 +17,8 @@ import java.util.stream.IntStream;
  */
 final class Takeovers extends PlanningStep implements Trades.Objective {
     private final Placement plan;
-    /** The weight of each client in the objective: the mean size of clients divided by its size. */
-    private final double[] perUnit;
+    /** The factor of each client in the objective: the mean size of clients divided by its size. */
+    private final double[] costFactor;
     /** The number of tasks that are active on one client with a standby on another, by these clients. */
     private final int[][] count;
     /** The number of standbys of each client's tasks, divided by the total size of all other clients. */
@@ -32,7 +32,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         perTask = snapshot.standbysPerTask();
         int clients = snapshot.clientCount();
         double total = Arrays.stream(snapshot.sizes()).sum();
-        perUnit = Arrays.stream(snapshot.sizes())
+        costFactor = Arrays.stream(snapshot.sizes())
                 .mapToDouble(size -> total / clients / size)
                 .toArray();
         count = new int[clients][clients];
@@ -117,7 +117,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         }
         int owner = owner(standby);
         int other = owner(place);
-        return owner == other ? 0 : perUnit[c] * (count[owner][c] + 1 - count[other][c]);
+        return owner == other ? 0 : costFactor[c] * (count[owner][c] + 1 - count[other][c]);
     }
 
     @Override

@@ -43,7 +43,7 @@ final class Trades {
 
     private final Objective objective;
     /** The reduction that a trade must exceed: the best trade's or, without a trade so far, the least gain. */
-    private double gain;
+    private double gainToExceed;
     /** The present seeker's best trade: each copy takes the place of the next. Null if no trade gains enough. */
     private int[] best;
 
@@ -67,7 +67,7 @@ final class Trades {
     /** Makes the best trade of a seeker. Returns false if no trade gains enough. */
     private boolean trade(int seeker) {
         int[] partners = objective.listPartners(seeker);
-        gain = objective.leastGain(seeker);
+        gainToExceed = objective.leastGain(seeker);
         best = null;
         findBest(new int[] {seeker, -1}, 1, 0, partners);
         if (best == null) {
@@ -101,8 +101,8 @@ final class Trades {
     }
 
     private void keepIfBest(int[] copies, double gained) {
-        if (gained > gain) {
-            gain = gained;
+        if (gained > gainToExceed) {
+            gainToExceed = gained;
             best = copies.clone();
         }
     }

@@ -16,8 +16,8 @@ import java.util.stream.IntStream;
 
 /**
  * The temporary offload of clients with too many actives until the plan is reached (docs/reference/rules.md, "Temporary
- * offload"; {@code optassign_models/offload.py} does the same in the service). A stateless task may go to any client. A
- * logged task exchanges roles with a caught-up standby. No copy is added or removed.
+ * offload"; {@code optassign_models/rebalance.py} does the same in the service). A stateless task may go to any client.
+ * A logged task exchanges roles with a caught-up standby. No copy is added or removed.
  *
  * <p>The offload is a minimum-cost flow from tasks to clients. Each active beyond a client's share costs the seconds
  * until the plan is reached, and each move its price in seconds. Ties are broken by the number of tasks off the plan,
