@@ -1,7 +1,7 @@
 """Active copies as a min-cost flow: task → (subtopology, client) → stateful tasks → all tasks of a client → sink.
 
 The shares of the actives are laminar: all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology. So the flow is exact,
-and its optimum proven. Standbys are left out: as a part of the whole problem this is a relaxation, and its optimum a bound.
+and its optimum proven. Without standbys it is a relaxation of the whole problem, and its optimum a bound.
 
 OR-Tools' SimpleMinCostFlow takes one int64 cost per arc, so `Network` optimises one goal after the other. The optimum of a goal
 yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary slackness: Ahuja,
@@ -48,7 +48,7 @@ class Network:
     def add_arcs(
         self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] = MappingProxyType({})
     ) -> slice:
-        """Add arcs (n,) from nodes `tail` to nodes `head` for `high` units at most; return their place among all arcs.
+        """Add arcs (n,) from nodes `tail` to nodes `head` of capacity `high`, in units; return their slice of all arcs.
 
         `cost`: of one unit (n,), by goal; 0 for goals that are left out.
         """
@@ -61,7 +61,7 @@ class Network:
         return slice(self._arcs - len(tail), self._arcs)
 
     def solve(self) -> tuple[IntArray, list[int]] | None:
-        """Return (arcs,) units on each arc in the lexicographic optimum; None if no flow keeps the bounds.
+        """Return (arcs,) units on each arc in the lexicographic optimum; None if no flow meets supplies and capacities.
 
         The second value has a lower bound of each goal's cost: the optimum, unless its costs were rounded.
         """
@@ -91,7 +91,7 @@ class Network:
 
 
 def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, supply: IntArray) -> IntArray | None:
-    """Return (arcs,) the flow of least cost up to `high` that meets the supplies (nodes,) exactly; None if there is none.
+    """Return (arcs,) the flow of least cost up to `high` that meets the supplies (nodes,) exactly, or None if infeasible.
 
     RuntimeError if the solver ends in any other way.
     """
@@ -136,21 +136,20 @@ def _reduce_costs(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray
 
 
 def find_least_imbalance_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, int]:
-    """Find actives (T,) of least imbalance, summed over the three families of active shares, and among these of fewest moves;
-    with the least imbalance.
+    """Return the actives (T,) of least imbalance, summed over the three families of active shares, and a bound of this sum.
 
-    `columns`: (A,) columns that may be used; each task has one.
+    Ties go to fewest moves. `columns`: (A,) columns that may be used; each task has one.
     """
     no_pools = np.zeros(problem.T, dtype=np.bool_)
     active, bound = _find_actives(problem, shares, columns, no_pools, (None, price_active_moves(problem)))
-    # The costs of soft shares are relative to the imbalance of no actives at all.
+    # Costs of soft shares are relative to the imbalance without any active.
     return active, bound + sum(each.imbalance(0 * each.low) for each in (shares.active, shares.stateful, shares.group_active))
 
 
 def find_offload(options: OffloadOptions) -> tuple[IntArray, int]:
-    """Return the actives (T,) of least value, and a bound of the value.
+    """Return the actives (T,) of least cost (`OffloadOptions.evaluate`), and a lower bound of the cost.
 
-    Ties go to most actives where the plan has them, then to fewest moves, then to least imbalance.
+    Ties go to most actives on their planned clients, then to fewest moves, then to least imbalance.
     """
     problem = options.problem
     off_target = (options.planned[problem.col_task] != problem.col_client).astype(np.int64)
@@ -226,7 +225,7 @@ def _add_soft_share(
     """Add parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
     Args:
-        most: (n,) units that can come at each tail, so that no more arcs are needed.
+        most: (n,) units that can reach each tail; no more arcs are needed.
         excess_cost: the cost in the first goal of each unit beyond the share.
     """
     below = np.minimum(share.low, most)

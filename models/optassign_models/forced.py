@@ -1,8 +1,8 @@
 """The copies that R3 to R5 leave open in this rebalance, task by task.
 
 The s + 1 copies of a logged task go to its clients of least rank. Clients below the last rank that is needed (the threshold)
-are mandatory; among those at the threshold any `choices` may be taken. So the ranks of the copies, and with them the restore
-work that this answer forces, are fixed; only which of the clients at the threshold are taken is open.
+are mandatory; of the *tied* clients at the threshold any `choices` may be taken. So the ranks of the copies are fixed, and
+with them the restore work that this answer forces. Only the choice among tied clients is open.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem
 
 @dataclass(frozen=True, eq=False)
 class Forced:
-    """Shapes: (T,) per task, (A,) per column. For tasks without changelog nothing is mandatory and all clients are tied."""
+    """The copies that R3 to R5 force, and the clients to choose from. Tasks without changelog have no tied clients."""
 
     choices: IntArray
-    """(T,) copies to be chosen among the tied clients; 0 for tasks without changelog."""
+    """(T,) number of copies to be chosen among the tied clients; 0 for tasks without changelog."""
     tie_cost: IntArray
-    """(T,) restore cost of one tied client's copy."""
+    """(T,) restore cost of a copy on a tied client, the least if they differ; 0 if tied clients are caught up."""
     tie_not_caught_up: BoolArray
     """(T,) whether tied clients have a rank above 0: their first `choices` copies are forced, further ones cost."""
     mandatory: BoolArray
-    """(A,) the client must hold a copy now."""
+    """(A,) whether the client must hold a copy now."""
     tied: BoolArray
-    """(A,) the client is one of those to choose from."""
+    """(A,) whether the client is tied."""
     leading: BoolArray
-    """(A,) the client may hold the active copy now."""
+    """(A,) whether the client may hold the active copy now."""
     pool_tied: BoolArray
-    """(T,) the pool's clients are tied."""
+    """(T,) whether the pool's clients are tied."""
     pool_leading: BoolArray
-    """(T,) the pool's clients may hold the active copy now."""
+    """(T,) whether the pool's clients may hold the active copy now."""
     forced_work: int
-    """Restore work of this answer, offsets, whatever is chosen."""
+    """Restore work of this answer, offsets, for any choice."""
     forced_not_caught_up: int
-    """Copies of rank above 0 in this answer, whatever is chosen."""
+    """Number of copies of rank above 0 in this answer, for any choice."""
 
 
 def prepare(problem: Problem) -> tuple[Problem, Forced]:
-    """Return the problem with pools written out where single clients of them matter, and its `Forced`.
+    """Return the problem with pools written out as columns if their clients are not interchangeable, and its `Forced`.
 
-    A pool is written out where all its clients must hold copies, or where it ranks below a column that is needed: both are
-    rare (few clients, or a tiny changelog and a longer lag).
+    A pool is written out if all its clients must hold copies, or if it has the least rank and some column a greater one. Both
+    are rare: few clients, or a tiny changelog and a longer lag.
     """
     rank, least = _threshold(problem), _least_rank(problem)
     has_pool = problem.logged & (problem.pool_size > 0)
@@ -59,7 +59,7 @@ def prepare(problem: Problem) -> tuple[Problem, Forced]:
 
 
 def find_forced(problem: Problem) -> Forced:
-    """Return what R3 to R5 force. No pool may be mandatory, which `prepare` ensures."""
+    """Return the copies that R3 to R5 force. No pool may be mandatory, which `prepare` ensures."""
     logged, task = problem.logged, problem.col_task
     threshold, least = _threshold(problem), _least_rank(problem)
     column_logged, has_pool = logged[task], problem.pool_size > 0
@@ -74,8 +74,8 @@ def find_forced(problem: Problem) -> Forced:
     choices = np.where(all_taken, 0, choices)
     pool_tied &= ~all_taken
 
-    # Clients of one rank cost the same, except for a lag of 1 or 2 next to an unknown one (ranks 1 and 2) where nothing above 0
-    # is acceptable: the least cost then keeps the bound a bound.
+    # Clients of one rank cost the same, except for a lag of 1 or 2 next to an unknown lag (ranks 1 and 2), if the acceptable
+    # lag is less. With the least cost the forced work is a lower bound then.
     tie_cost = np.where(pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
     np.minimum.at(tie_cost, task[tied], problem.col_cost[tied])
     tie_rank = np.where(pool_tied, problem.pool_rank, 0)

@@ -1,7 +1,7 @@
-"""Limits on where copies are: which of them a placement keeps, which contradict, and a placement brought to keep them.
+"""Limits on the places of copies: check them, find conflicts among them, and repair a placement towards them.
 
-No solver is needed to bring a placement to keep them: copies go where they may be, few of them, cheap ones first. A limit may
-stay broken that another order of moves had kept; the caller asks `list_broken`.
+The repair (`mend`) needs no solver: it moves few copies to allowed clients, the cheapest first. It may leave a limit broken
+that another order of moves would keep, so the caller checks the result with `list_broken`.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Item = TypeVar("Item")
 
 
 class Kind(Enum):
-    """A limit's statement on its tasks and clients."""
+    """The condition of a limit on its tasks and clients."""
 
     PIN = auto()
-    """The tasks are active on one of the clients."""
+    """Each of the tasks is active on one of the clients."""
     FORBID = auto()
     """No copy of the tasks is on any of the clients."""
     MOST = auto()
-    """The copies on each of the clients weigh at most so much in all."""
+    """The total weight of the copies on each of the clients is at most `most`."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlacementLimit:
-    """A limit that a plan keeps, or an answer that is its own plan."""
+    """A limit on a plan, or on an answer that is its own plan."""
 
     name: str
     kind: Kind
     tasks: BoolArray
-    """(T,) the tasks that it is about."""
+    """(T,) whether the limit concerns the task; for MOST, the weights decide."""
     clients: BoolArray
     """(C,) whether the limit concerns the client."""
     most: int
     """The greatest weight of MOST."""
     weight: IntArray
-    """(T,) of MOST: what a copy of each task weighs; 1 for a number of copies, offsets for state."""
+    """(T,) weight of a copy of each task, for MOST: 1 to limit the number of copies, offsets to limit state."""
     counts_warmups: bool = False
     """Whether warm-ups count in an answer, since they fill the disk like other copies. Only for MOST."""
 
@@ -57,7 +57,7 @@ class PlacementLimit:
         return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
 
     def is_kept(self, placed: Placement) -> bool:
-        """Return whether a placement of all tasks keeps it."""
+        """Return whether a placement of all tasks keeps the limit."""
         if self.kind is Kind.PIN:
             return bool(self.clients[placed.active[self.tasks]].all())
         if self.kind is Kind.FORBID:
@@ -67,7 +67,7 @@ class PlacementLimit:
         return bool(np.all(self.weigh(placed)[self.clients] <= self.most))
 
     def weigh(self, placed: Placement) -> IntArray:
-        """Return (C,) what the copies on each client weigh in all; of MOST. A sum beyond int64 counts as the most there is."""
+        """Return (C,) the total weight of the copies on each client; sums beyond 2⁶² become the greatest int64."""
         held = np.zeros(len(self.clients))
         exact = np.zeros(len(self.clients), dtype=np.int64)
         pairs = ((np.arange(len(placed.active)), placed.active), (placed.standby_task, placed.standby_client))
@@ -83,7 +83,7 @@ def list_broken(limits: Sequence[PlacementLimit], placed: Placement) -> list[Pla
 
 
 def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool | None]) -> list[Item]:
-    """Return items that can hold together, as far as is known. Each in its turn is kept if the items kept before allow it."""
+    """Return items that can hold together: in order, each item is kept if `is_possible` with those kept before it."""
     if is_possible(items):
         return list(items)
     kept: list[Item] = []
@@ -94,9 +94,9 @@ def choose_compatible(items: Sequence[Item], is_possible: Callable[[Sequence[Ite
 
 
 def find_conflict(items: Sequence[Item], is_possible: Callable[[Sequence[Item]], bool | None]) -> list[Item]:
-    """Find among items that cannot hold together some that cannot either, though they could without any one of them.
+    """Return a minimal conflicting subset of `items`: infeasible together, feasible without any one of them.
 
-    Each item is left out for good where the others still contradict. As many questions as items.
+    A deletion filter drops each item, the last first, if the others still conflict. It calls `is_possible` once per item.
     """
     left = list(items)
     for item in reversed(items):
@@ -120,7 +120,7 @@ def mend(problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimi
 
 
 class _Mending:
-    """The copies of each task, the active one first, as they change."""
+    """A placement under repair, changed in place: the copies of each task, the active one first."""
 
     def __init__(self, problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimit], placed: Placement) -> None:
         self._problem, self._shares = problem, shares
@@ -141,9 +141,9 @@ class _Mending:
         return make_placement(np.array([copies[0] for copies in self._copies]), np.array(keys, dtype=np.int64), C)
 
     def replace_misplaced(self, task: int) -> None:
-        """Put the copies of a task on allowed clients: one that may lead leads, and the cheapest stay.
+        """Put the copies of a task on allowed clients. A holder that may lead is preferred as active; cheap copies stay.
 
-        A copy without an allowed client stays, too, and the limit is not kept.
+        A copy for which no client is allowed stays, and the limit remains broken.
         """
         before, (may, leads) = self._copies[task], self._list_allowed(task)
         if leads[before[0]] and may[before].all():
@@ -165,7 +165,7 @@ class _Mending:
         self._count(task, 1)
 
     def lighten(self, number: int, client: int) -> None:
-        """Move copies off a client that has too much by a limit: standbys first, the heaviest of each role first."""
+        """Move copies off a client until it keeps limit `number` of MOST: standbys first, the heaviest of each role first."""
         limit = self.most[number]
         on = [task for task, copies in enumerate(self._copies) if client in copies]
         held = [(self._copies[task][0] == client, -int(limit.weight[task]), task) for task in on]
@@ -175,7 +175,7 @@ class _Mending:
             self._move(task, client)
 
     def _move(self, task: int, client: int) -> None:
-        """Give a copy to a client that has room; or let a standby that may lead take over, whose place such a client gets."""
+        """Move a copy to a client with room. If no such client may lead, a standby takes over, and its place moves instead."""
         before, (may, leads) = self._copies[task], self._list_allowed(task)
         is_active = before[0] == client
         taking = self._choose(task, leads if is_active else may, before, lead=is_active, only_with_room=True)
@@ -201,9 +201,9 @@ class _Mending:
         return may, leads & may
 
     def _choose(self, task: int, may: BoolArray, without: list[int], *, lead: bool, only_with_room: bool = False) -> int | None:
-        """Return the client that suits a copy best, None if no client may have the copy.
+        """Return the best client for a copy of the task, or None if no client may have one.
 
-        The criteria: room in the limits, not draining, room in the shares, restore cost, number of copies for its size.
+        The criteria in order: room in the limits, not draining, room in the shares, restore cost, copies per unit, least id.
         """
         problem, may = self._problem, may.copy()
         may[without] = False

@@ -1,8 +1,8 @@
 """The problem as arrays: the only data that models read.
 
-Shapes: T tasks, C clients, G subtopologies, A columns. A *column* is a pair (task, client) that differs from the rest: the
-client has state of the task, held it before, or was told to by the remembered answer. All other clients of a task are alike
-and form its *pool*: one rank and one restore cost for all of them. 10,000 tasks on 1,000 clients thus need some 20,000
+Shapes: T tasks, C clients, G subtopologies, A columns. A *column* is a candidate of docs/explanation/model.md: a pair (task,
+client) whose client has state of the task, had a copy of it, or has one in the remembered answer. All other clients of a task
+are interchangeable and form its *pool*, with one rank and one restore cost. 10,000 tasks on 1,000 clients need some 20,000
 columns instead of ten million.
 
 Tasks are sorted, so that the tasks of one subtopology stand together; clients are sorted; columns by (task, client).
@@ -57,7 +57,7 @@ class Placement:
 
 
 def sort_unique(keys: IntArray) -> IntArray:
-    """Return (m,) the keys (n,) sorted, each once: as `np.unique`, which hashes integers and takes ten times as long."""
+    """Return (m,) the distinct keys of `keys` (n,), ascending. `np.unique` hashes integers and takes ten times as long."""
     ordered = np.sort(keys)
     is_first = np.ones(len(ordered), dtype=np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -65,7 +65,7 @@ def sort_unique(keys: IntArray) -> IntArray:
 
 
 def find_sorted(ordered: IntArray, keys: IntArray) -> IntArray:
-    """Return (n,) the position of each key (n,) in an ascending array, or −1."""
+    """Return (n,) the position of each key (n,) in an ascending array, or −1 if absent."""
     if not len(ordered):
         return np.full(len(keys), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
@@ -106,13 +106,13 @@ class Problem:
     threads: IntArray
     """(C,) stream threads."""
     draining: BoolArray
-    """(C,) about to leave."""
+    """(C,) whether the client is about to leave."""
     end: IntArray
-    """(T,) offsets in the task's changelogs; 0 for tasks without."""
+    """(T,) offsets of the task's whole changelog; 0 without one."""
     pool_rank: IntArray
     """(T,) rank of the clients that have no column of the task."""
     pool_cost: IntArray
-    """(T,) restore cost, offsets, of a copy on one of those."""
+    """(T,) restore cost, offsets, of a copy on such a client."""
     col_task: IntArray
     """(A,) task of each column; columns are sorted by (task, client)."""
     col_client: IntArray
@@ -120,26 +120,26 @@ class Problem:
     col_rank: IntArray
     """(A,) rank, 0 is caught up (docs/reference/rules.md, "Rank")."""
     col_cost: IntArray
-    """(A,) restore cost of a copy here, offsets; 0 at rank 0."""
+    """(A,) restore cost of a copy, offsets; 0 at rank 0."""
     col_lag: IntArray
-    """(A,) lag for telling clients of one rank apart: 0 where running, the whole changelog where unknown or absent."""
+    """(A,) offsets to replay (docs/reference/rules.md, "Lag"), for tie-breaking within a rank."""
     col_rank_now: IntArray
     """(A,) rank that decides this rebalance: `col_rank`, but −2 (active) and −1 (standby) where R10 lets the remembered
     answer decide."""
     col_owner: BoolArray
-    """(A,) the client lists the task as previously active."""
+    """(A,) whether the client lists the task as previously active."""
     col_standby: BoolArray
-    """(A,) the client had the task as a standby: remembered, otherwise listed."""
+    """(A,) whether the client had a standby of the task: a remembered one or, without memory, a listed one."""
     col_state: BoolArray
-    """(A,) the client has state of the task on its disk, or holds the task."""
+    """(A,) whether the client has state of the task on its disk, or holds the task."""
     has_history: BoolArray
-    """(T,) some client listed the task before, or the remembered answer has it: its standbys can be said to move."""
+    """(T,) whether the task is not new: it has a holder, or the remembered answer names it. Only its standbys can migrate."""
     lag_unknown: bool = False
-    """Some lag was not known (−3): a later rebalance will know more (R8)."""
+    """Whether a lag is unknown (−3), so that a follow-up is due (R8)."""
     remembered_plan: Placement | None = None
-    """The plan of the remembered answer, where it still names present tasks and clients for every copy."""
+    """The plan of the remembered answer; None unless it places every copy on a present client."""
     goal_data: Mapping[str, object] = field(default_factory=dict)
-    """Further data of single goals, by the goal's name: see `data_of`."""
+    """Goal → further data of its model (`data_of`)."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -187,12 +187,12 @@ class Problem:
         return np.bincount(self.col_task[self.col_owner], minlength=self.T) > 0
 
     def data_of(self, goal: str, kind: type[_Data]) -> _Data | None:
-        """Return the snapshot's data for one goal; None where the goal is not asked for, or the snapshot does not say it."""
+        """Return the snapshot's data for a goal, or None if the goal is not requested or the snapshot lacks its data."""
         data = self.goal_data.get(goal)
         return data if isinstance(data, kind) else None
 
     def classify(self, labels: Iterable[IntArray]) -> IntArray:
-        """Return (C,) the class of each client, 0 to K − 1: clients are alike that no label (C,) tells apart."""
+        """Return (C,) the class of each client, 0 to K − 1. Clients with equal `labels` (C,) are in one class."""
         rows = np.stack([np.zeros(self.C, dtype=np.int64), *labels])
         return np.unique(rows, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -201,12 +201,12 @@ class Problem:
         return find_sorted(self.col_keys, keys)
 
     def look_up(self, keys: IntArray, of_columns: npt.NDArray[Any], of_pool: npt.NDArray[Any] | bool | int) -> npt.NDArray[Any]:
-        """Return (n,) what is known of each pair `keys` (n,): `of_columns` (A,) or, for clients of the pool, `of_pool` (n,)."""
+        """Return (n,) a value for each pair `keys` (n,): from `of_columns` (A,), or `of_pool` (n,) for clients of the pool."""
         at = self.find(keys)
         return np.where(at >= 0, of_columns[at] if len(of_columns) else of_pool, of_pool)
 
     def rank_of(self, keys: IntArray) -> IntArray:
-        """Return (n,) the rank of each pair `keys` (n,), of columns and pool alike."""
+        """Return (n,) the rank of each pair `keys` (n,)."""
         return self.look_up(keys, self.col_rank, self.pool_rank[keys // self.C])
 
     def cost_of(self, keys: IntArray) -> IntArray:
@@ -218,7 +218,7 @@ class Problem:
         return self.look_up(keys, self.col_lag, self.end[keys // self.C])
 
     def flag_of(self, keys: IntArray, flag: BoolArray) -> BoolArray:
-        """Return (n,) one of the columns' flags (A,) for each pair `keys` (n,); False in the pool."""
+        """Return (n,) the value of `flag` (A,) for each pair `keys` (n,); False for clients of the pool."""
         return self.look_up(keys, flag, False)
 
     def with_columns(self, keys: IntArray) -> Problem:
@@ -248,7 +248,7 @@ class Problem:
         )
 
     def as_restored(self, placed: Placement) -> Problem:
-        """Return the problem of the next rebalance, once all copies of a placement are restored and all other state is gone."""
+        """Return the problem of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
         keys = np.union1d(np.arange(self.T) * self.C + placed.active, placed.standby_keys(self.C))
         task, client = keys // self.C, keys % self.C
         nothing = np.zeros_like(keys)
@@ -267,6 +267,6 @@ class Problem:
         )
 
     def with_all_columns(self, tasks: IntArray | None = None) -> Problem:
-        """Return the same problem with every client of the given tasks (all, if None) as a column: no pool is left for them."""
+        """Return the same problem with every client as a column of the given tasks (all, if None); their pools are empty."""
         chosen = np.arange(self.T) if tasks is None else np.asarray(tasks, dtype=np.int64)
         return self.with_columns((chosen[:, None] * self.C + np.arange(self.C)[None, :]).ravel())

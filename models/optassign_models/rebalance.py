@@ -1,15 +1,15 @@
 """This rebalance, given the plan: goals (i) to (iv) task by task, then one flow for (v).
 
-R3 to R5 speak of one task at a time, and so do all goals but the imbalance. For one task the optimum is plain to see:
+R3 to R5 and goals (i) to (iv) concern each task alone, so the optimum of one task has a closed form:
 
-* tied places go to clients of the plan first, whatever their role there: as many copies are then where the plan wants one
-  as can be, and as little is restored elsewhere;
-* which of the most-caught-up clients is active makes no difference to that. The planned active is, if it is one of them;
-  otherwise an owner, if one of them is; otherwise any.
+* tied places go to clients of the plan first, in any role there: this maximises the copies on target (i) and minimises the
+  restore work off target (ii);
+* the choice of the active among the most caught-up clients does not affect (i) and (ii). It is the planned active if
+  possible, otherwise an owner, otherwise any of these clients.
 
-Every active that this leaves open is equal in (i) to (iv), so the imbalance is one flow over them.
+All actives that this leaves open are equal in (i) to (iv), so one flow over them minimises (v).
 
-Before that, temporary offload lets tasks be active elsewhere for a while, where load is missing (docs/reference/rules.md,
+Temporary offload, which precedes these goals, has tasks active on clients with room for a while (docs/reference/rules.md,
 "Temporary offload").
 """
 
@@ -36,7 +36,7 @@ COPIES_ON_TARGET, RESTORE_WORK_OFF_TARGET, ACTIVES_ON_TARGET, ACTIVE_MOVES, ACTI
 OFFLOAD = "offload"
 
 ChooseActives = Callable[[Problem, ShareFamilies, BoolArray], tuple[IntArray, int | None]]
-"""Returns the actives (T,), each on one of the columns (A,), and a bound of their imbalance; None: then no goal has a bound."""
+"""Returns the actives (T,), each on one of the columns (A,), and a bound of their imbalance; with None no goal has a bound."""
 
 
 def rebalance(
@@ -44,7 +44,7 @@ def rebalance(
 ) -> Found:
     """Return the answer that keeps R1–R5 and is best in goals (i) to (v).
 
-    `choose` picks among the actives left open. `hold`: owners that may keep their tasks do, of all or of these tasks (T,).
+    `choose` picks among the actives left open. `hold`: whether owners keep their tasks where R3 permits; (T,) or one for all.
     """
     C, T = problem.C, problem.T
     standby_keys = plan.standby_keys(C)
@@ -52,9 +52,8 @@ def rebalance(
     planned_active = plan.active[problem.col_task] == problem.col_client
     planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
 
-    # Goals (i) to (iv) do not tell among these: under any leader (i) and (ii) can be the same. Either all leaders must hold
-    # copies anyway, or all copies are on tied clients. Then a leader that the plan does not want takes a place that no client
-    # of the plan could fill.
+    # (i) and (ii) do not depend on the active. Either all leading clients must hold copies anyway, or all copies are on tied
+    # clients. Then at most s of these are of the plan, unless its active is one, so an active off target takes a free place.
     open_actives = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
     open_actives = _narrow(problem, open_actives, forced.leading & planned_active)
     if np.any(hold):
@@ -76,13 +75,13 @@ def rebalance(
         return Found(answer)
     bounds = {**rebalance_values(problem, answer, plan), ACTIVE_IMBALANCE: least_imbalance}
     if not _ties_cost_alike(problem, forced):
-        # Which of them leads then matters to (ii), and the actives were left open without regard to that.
+        # (ii) then depends on the choice of the active, which the open actives ignore.
         bounds = {COPIES_ON_TARGET: bounds[COPIES_ON_TARGET]}
     return Found(answer, bounds=bounds)
 
 
 def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> dict[str, int]:
-    """Return goals (i) to (iv) of an answer → value."""
+    """Return goal → value of an answer, for goals (i) to (iv)."""
     C, unlogged = problem.C, ~problem.logged
     mine, planned = answer.copy_keys(C, problem.logged), plan.copy_keys(C, problem.logged)
     led_by_plan = answer.active == plan.active
@@ -95,7 +94,7 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
 
 
 def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArray:
-    """Return (A,) the better ones of each task, if it has any; otherwise its present ones."""
+    """Return (A,) the columns of `better` for tasks that have any there, and those of `actives` for other tasks."""
     has_better = np.bincount(problem.col_task[better], minlength=problem.T) > 0
     return better | (actives & ~has_better[problem.col_task])
 
@@ -103,7 +102,7 @@ def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArra
 def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
     """Return whether all tied clients of each task cost the same.
 
-    They do, except for lags of 1 or 2 next to unknown ones (forced.py).
+    They do, except for lags of 1 or 2 next to unknown lags (forced.py).
     """
     task, cost = problem.col_task[forced.tied], problem.col_cost[forced.tied]
     least = np.where(forced.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
@@ -116,10 +115,10 @@ def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
 def _best_tied(
     problem: Problem, tied: BoolArray, slots: IntArray, planned_active: BoolArray, planned_standby: BoolArray
 ) -> BoolArray:
-    """Return (A,) the tied columns that get the slots of their tasks, those of the plan first."""
+    """Return (A,) whether a tied column gets one of its task's `slots` (T,); columns of the plan come first."""
     at = np.flatnonzero(tied)
     wanted = np.where(planned_standby[at], 0, np.where(planned_active[at], 1, 2))
-    # A client that drains takes nothing that it did not have.
+    # Of equally wanted clients, a draining one comes last for a copy that it did not have.
     is_new = problem.draining[problem.col_client[at]] & ~problem.col_standby[at] & ~problem.col_owner[at]
     ties = (each[at] for each in (problem.col_client, problem.col_lag, ~problem.col_standby, problem.col_cost))
     order = at[np.lexsort((*ties, is_new, wanted, problem.col_task[at]))]
@@ -130,7 +129,7 @@ def _best_tied(
 
 
 def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntArray) -> IntArray:
-    """Return keys of copies for slots (T,) that no column fills, on the clients with fewest copies.
+    """Return keys of copies for slots (T,) that no column fills, on clients of the pool, those with fewest copies first.
 
     Such slots are rare, since plans fill their ties first.
     """
@@ -147,7 +146,7 @@ def _from_pools(problem: Problem, slots: IntArray, active: IntArray, keys: IntAr
 
 @dataclass(frozen=True, eq=False)
 class OffloadOptions:
-    """The clients where each task may be active, and the costs in seconds."""
+    """The clients on which each task may be active during offload, and the costs in seconds."""
 
     problem: Problem
     """With a column for each pair that differs from its pool."""
@@ -155,27 +154,27 @@ class OffloadOptions:
     excess_cost: int
     """The cost of an active task beyond its client's share: the time to balance, for which it is likely to stay."""
     columns: BoolArray
-    """(A,) columns that may be used."""
+    """(A,) whether the task may be active on the column's client."""
     pools: BoolArray
-    """(T,) stateless tasks: any client will do."""
+    """(T,) whether the task may be active on any client of its pool; only for stateless tasks."""
     cost: PairCosts
-    """Prices of the moves that the plan does not need."""
+    """Prices of extra moves, which the plan does not need."""
     start: IntArray
     """(T,) actives without offload."""
     planned: IntArray
     """(T,) actives of the plan."""
 
     def evaluate(self, active: IntArray) -> int:
-        """Return the cost of actives (T,): of each beyond a share, and the price of each move that the plan does not need."""
+        """Return the cost of actives (T,), seconds: of each active beyond a share, and of each extra move."""
         count = np.bincount(active, minlength=self.problem.C)
         return self.excess_cost * count_too_many(self.shares, count) + int(self.price(active).sum())
 
     def price(self, active: IntArray) -> IntArray:
-        """Return (T,) the prices of the moves of actives (T,) that the plan does not need."""
+        """Return (T,) the prices of the extra moves of actives (T,), seconds."""
         return self.problem.look_up(np.arange(self.problem.T) * self.problem.C + active, self.cost.columns, self.cost.pools)
 
     def bound_moves(self) -> int:
-        """Return a lower bound of the moves' cost."""
+        """Return the least total price of moves of any permitted actives, seconds."""
         least = np.where(self.pools, self.cost.pools, np.iinfo(np.int64).max)
         column = np.flatnonzero(self.columns)
         np.minimum.at(least, self.problem.col_task[column], self.cost.columns[column])
@@ -183,7 +182,7 @@ class OffloadOptions:
 
 
 def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
-    """Return how many active tasks clients have beyond their shares, of the counts (C,) of all."""
+    """Return the number of active tasks beyond clients' shares, from the counts (C,) of active tasks."""
     return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
 
@@ -192,11 +191,11 @@ def find_offload_options(
 ) -> OffloadOptions:
     """Return the options of offload for an answer without offload.
 
-    If moves are not too dear, actives that the answer returns to their planned clients may stay where they are.
+    If offload of logged tasks is on and a client has too many, actives that return to their target clients may stay.
 
     Args:
-        excess_cost: the cost of an active task beyond its client's share.
-        prices: of a move beyond the plan's, of a stateless and of a logged task.
+        excess_cost: the cost of an active task beyond its client's share, seconds.
+        prices: the prices of an extra move of a stateless and of a logged task, seconds.
     """
     T, C = problem.T, problem.C
     task = np.arange(T)
@@ -220,10 +219,10 @@ def find_offload_options(
 
 
 def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
-    """Return (A,) which caught-up standbys may become active.
+    """Return (A,) whether the column is a caught-up standby that may become active.
 
-    They may if the task's owner is active in the answer and caught up. The owner of a task that `goes_home` (T,), which was
-    offloaded before, may stay active.
+    It may if the task's owner is active in the answer and caught up. An owner may stay active if its task is on its way to a
+    caught-up target client (`goes_home`, (T,)).
     """
     ready = forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
@@ -233,17 +232,17 @@ def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: 
 
 
 def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: int) -> Placement:
-    """Return the answer with other actives (T,): who was active before becomes a standby where a standby takes over."""
+    """Return the answer with other actives (T,). The former active of a logged task becomes a standby in exchange."""
     tasks = np.flatnonzero(logged & (active != answer.active))
     others = np.setdiff1d(answer.standby_keys(clients), tasks * clients + active[tasks], assume_unique=True)
     return make_placement(active, np.append(others, tasks * clients + answer.active[tasks]), clients)
 
 
 def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) -> OffloadOptions:
-    """Return the options without places where a limit does not want the task.
+    """Return the options without places that a limit excludes.
 
-    Logged tasks change roles, so only pins speak of them. A stateless task that a limit speaks of stays where it is, as the
-    flow does not count copies by limit.
+    Logged tasks only exchange roles, so only pins concern them. A stateless task under another limit stays, as the flow does
+    not count copies by limit.
     """
     problem = options.problem
     columns, pools = options.columns.copy(), options.pools.copy()
@@ -261,7 +260,7 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
 
 
 def find_greedy_offload(options: OffloadOptions) -> tuple[IntArray, None]:
-    """Return actives (T,) of no greater value than those without offload, chosen without a solver; no bound is proven.
+    """Return actives (T,) that cost no more than those without offload, chosen without a solver, and None: no bound is proven.
 
     Tasks go from clients with too many to those with room, the cheapest moves first:
 

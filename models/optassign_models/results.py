@@ -1,4 +1,4 @@
-"""Results: what a search found and who proved it; one rebalance in arrays, how it came about, and the time for both."""
+"""Results of a search and of one rebalance, with their bounds and provers; clocks and deadlines for both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optassign_models.warmups import Progress
 
 
 class FoundBy(StrEnum):
-    """The finder of an answer or the prover of bounds; a baseline gives its own name instead."""
+    """The finder of an answer, or the prover of bounds. A baseline has its own name as finder."""
 
     FLOW = "flow"
     """A min-cost flow of actives in this rebalance."""
@@ -25,9 +25,9 @@ class FoundBy(StrEnum):
     """Its bounds are duals of a relaxation, summed in whole numbers."""
     GREEDY = "greedy"
     REMEMBERED = "remembered"
-    """No search was needed: it is the remembered answer or plan, or the assignment before."""
+    """No search: the remembered answer or plan, or the previous assignment."""
     RULES = "rules"
-    """A prover only: R3 to R5 leave no other restore work, and a number that is never below 0 is 0."""
+    """Only a prover: a bound follows from the rules or from plain counts, without a solver."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,47 +35,47 @@ class Found:
     """The result of a search for a plan, for an assignment that is balanced now, or for the answer on the way to a plan."""
 
     placement: Placement | None
-    """None where nothing was found."""
+    """None if no placement was found."""
     impossible: bool = False
-    """Proven that there is nothing to be found."""
+    """Whether it is proven that no such placement exists."""
     bounds: dict[str, int] = field(default_factory=dict)
-    """Goal → a number that its value cannot be below, given the goals before it; not above, where a goal is to be great."""
+    """Goal → bound of its value, given the goals before it: a lower bound, or an upper bound if the goal is maximised."""
     proved_by: FoundBy = FoundBy.FLOW
     found_by: str = FoundBy.FLOW
     limited: bool = False
-    """A limit ended the search."""
+    """Whether a limit of time or work ended the search."""
     default_reason: str | None = None
-    """Why the plan is one of the default order though another one is asked for; None while it is not."""
+    """Why the plan follows the default order although another order is requested; None if it does not."""
 
     @property
     def whole(self) -> Placement:
-        """The placement, where one must have been found."""
+        """The placement, for callers that know that there is one; AssertionError if not."""
         assert self.placement is not None
         return self.placement
 
 
 class Reason(StrEnum):
-    """Why solving ended; what ended it, if it was a limit, is another thing (MathOpt)."""
+    """The reason why solving ended, as in MathOpt; `Step.limited` tells whether a limit ended a search."""
 
     OPTIMAL = "optimal"
     """Every goal is proven."""
     FEASIBLE = "feasible"
     REST = "rest"
-    """The assignment before comes back (R7)."""
+    """The previous assignment comes back (R7)."""
     CONFIRMED = "confirmed"
-    """The remembered answer stands while its moves are under way (R10)."""
+    """The remembered answer comes back while its moves are under way (R10)."""
     HELD = "held"
-    """The group is paused, or its hours are quiet: the assignment before, changed only where R1 to R5 force it."""
+    """The group is paused or in quiet hours: the previous assignment, changed only as far as R1 to R5 force it."""
     LIMIT = "limit"
     """There was no time for the solver."""
     FALLBACK = "fallback"
     """The solver failed, or broke a rule, and greedy answered instead."""
     HEURISTIC = "heuristic"
-    """A baseline answered, which proves nothing."""
+    """A baseline answered; nothing is proven."""
 
 
 class Note(StrEnum):
-    """A report's notes in words. A later rebalance reads it in the remembered answer, so the words are part of the format."""
+    """Fixed notes of a report. A later rebalance looks for HELD in the remembered answer, so its words are of the format."""
 
     HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
     WIDENED = "no balanced assignment was found: the shares are widened by the least imbalance"
@@ -83,32 +83,32 @@ class Note(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Warmups:
-    """The warm-ups of a rebalance, and all that its plan waits for."""
+    """The warm-ups of a rebalance, and all copies that its plan waits for."""
 
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """(n,) task × C + client of the warm-ups, sorted."""
     waiting: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """(n,) task × C + client of the plan's copies not caught up or waiting for their turn; those with a slot first."""
+    """(n,) task × C + client of the plan's copies not caught up or waiting for their turn; copies with a slot come first."""
     is_queue_left: bool = False
-    """Some of them have no slot yet."""
+    """Whether some of these copies have no slot yet."""
     waits_for_room: bool = False
-    """Some of these have none, by a limit on state, until other copies have left their clients."""
+    """Whether a limit on state keeps some copies without a slot until other copies have left their clients."""
     stalled: bool = False
-    """No copy that the plan waits for has come nearer over several answers (R11)."""
+    """Whether the group is stalled: copies that the plan waits for have come no nearer over several answers (R11)."""
     progress: Progress | None = None
-    """The copies to be compared with the next answer."""
+    """The lags and idle answers with which the next answer is compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One rebalance: the answer, the plan that it is on the way to, and what the report says of both."""
+    """One rebalance: the answer, the plan that it is on the way to, and the facts of its report."""
 
     answer: Placement
     plan: Placement | None
     """The plan of the answer; None if the answer is its own plan."""
     reason: Reason
     found_by: str
-    """The stage or the baseline that found it."""
+    """A `FoundBy`, or the name of the baseline."""
     balanced: bool
     warmups: Warmups = field(default_factory=Warmups)
     bounds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -118,38 +118,38 @@ class Step:
     proved_by: Mapping[str, FoundBy] = field(default_factory=dict)
     """Stage → the prover of its bounds."""
     weighs: bool = False
-    """Preset `weighted`: the plan, or the answer that is its own plan, is one of little weighted sum."""
+    """Whether the plan was searched for by its weighted sum (preset `weighted`), which the report then has."""
     weighted_bound: int | None = None
-    """A bound of the sum of all plans, in units of the weights."""
+    """A lower bound of the weighted sum of any plan, in `RequestedOrder.weight_unit`; None if unknown."""
     is_remembered: bool = False
-    """The plan, or the answer that is its own plan, is a remembered one: bounds found for another may not hold for it."""
+    """Whether the plan, or the answer that is its own plan, is remembered; bounds found for another plan may not hold then."""
     followup: bool = False
     probing: bool = False
-    """Confirmed: the follow-up that the remembered answer asked for, if it did, is still wanted (R8)."""
+    """Whether a confirmed answer still wants the follow-up that the remembered answer asked for, if any (R8)."""
     limited: bool = False
-    """A limit ended some search whose outcome decided something."""
+    """Whether a limit of time or work ended a search that this step depends on."""
     to_balance_ms: int | None = None
     """Expected time until the plan is reached; None if nothing is under way, or no rate is known. [ms]"""
     is_over_share: bool = False
-    """On the way to the plan some client has more active tasks than its share allows."""
+    """Whether some client has more active tasks than its share allows, on the way to the plan."""
     notes: tuple[str, ...] = ()
     unserved: Mapping[str, str] = field(default_factory=dict)
-    """Requests of the snapshot beyond the default order that were not served (`RequestedOrder.asked_for`), and why."""
+    """Goal of `RequestedOrder.asked_for` → why it is not served."""
     given_way: Mapping[str, str] | None = None
-    """Limits (`Options.limits`) that cannot hold, and why, by name; None: the assignor knows nothing of limits."""
+    """Name of a limit (`Options.limits`) that gave way → why; None if the assignor does not serve limits, or none is set."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Stage → seconds."""
 
 
 @dataclass
 class Clock:
-    """Adds up the seconds that each stage takes."""
+    """A stopwatch that adds up the seconds of each stage."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the time of the block for a stage; blocks of one stage add up."""
+        """Add the time of the block to a stage."""
         start = time.perf_counter()
         try:
             yield
@@ -159,14 +159,14 @@ class Clock:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A point in time by the monotonic clock, in seconds: a guard for solvers, whatever their limits in work say."""
+    """A point in time by the monotonic clock that ends a search even if its limit of work is not reached."""
 
     at: float
-    """Infinite if there is none."""
+    """Seconds of the monotonic clock; infinite if there is no deadline."""
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """Return a deadline `seconds` seconds from now."""
+        """Return the deadline `seconds` seconds from now; None means no deadline."""
         return cls(math.inf if seconds is None else time.monotonic() + seconds)
 
     @property
@@ -176,7 +176,7 @@ class Deadline:
 
 
 class Solver(StrEnum):
-    """The solver of a target."""
+    """The choices of `options.solver`."""
 
     AUTO = "auto"
     CP_SAT = "cp-sat"
@@ -190,4 +190,4 @@ class Effort:
     solver: Solver
     deadline: Deadline
     is_first_try: bool = True
-    """Under `auto`, CP-SAT may decide small programs; otherwise the relaxation goes first."""
+    """Whether CP-SAT may decide small programs under `auto`; otherwise the relaxation goes first."""

@@ -23,8 +23,8 @@ from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Pla
 def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int]:
     """Return (C,) shares of a task's copies in proportion to `units` (C,), whole numbers > 0, at most one copy each (R2).
 
-    This is water filling: a client whose proportional share would pass one copy holds exactly one, and what that cuts off
-    goes to the others in proportion, until no share passes one. The second value is the number of copies left over.
+    This is water filling: a client whose proportional share would exceed one copy holds exactly one. The surplus goes to the
+    others in proportion, until no share exceeds one. The second value is the number of copies left over.
     """
     shares = [Fraction(0)] * len(units)
     below_one = list(range(len(units)))
@@ -44,10 +44,10 @@ def split_copies(units: Sequence[int], copies: int) -> tuple[list[Fraction], int
 
 
 def narrow_to_nearest(low: IntArray, high: IntArray, fractions: Sequence[int], total: int) -> tuple[IntArray, IntArray]:
-    """Return (C,) floors and ceilings of shares, narrowed to the nearest counts that sum up to `total`, as shares do.
+    """Return `low` and `high` (C,), floors and ceilings of shares, narrowed to the nearest counts that sum up to `total`.
 
-    The greatest `fractions` (C,) above the floors, numerators of one denominator, go up and the least go down until all is
-    shared out. Equal ones may do either if not all of them go up.
+    The greatest fractional parts go up and the least go down. Equal fractions keep both bounds if some, but not all, go up.
+    `fractions`: (C,) these parts, as numerators of one denominator.
     """
     low, high = low.copy(), high.copy()
     left = total - int(low.sum())
@@ -70,7 +70,7 @@ class ShareBounds:
     high: IntArray
 
     def holds(self, count: IntArray) -> bool:
-        """Return whether every count (of the shape of `low`) is inside."""
+        """Return whether every count (of the shape of `low`) is within its bounds."""
         return bool(np.all((count >= self.low) & (count <= self.high)))
 
     def imbalance(self, count: IntArray) -> int:
@@ -94,12 +94,12 @@ class ShareFamilies(NamedTuple):
     """(G, C) copies of a logged subtopology; zero for the others."""
 
     def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
-        """Return all shares widened to the given counts: what is left to demand where no balanced assignment exists."""
+        """Return all shares, widened to include the given counts, for groups without a balanced assignment."""
         pairs = zip(self, counts, strict=True)
         return ShareFamilies(*(ShareBounds(np.minimum(one.low, count), np.maximum(one.high, count)) for one, count in pairs))
 
     def hold(self, counts: FamilyCounts) -> bool:
-        """Return whether the counts are balanced: every one is inside its share."""
+        """Return whether the counts are balanced: each count is inside its share."""
         return all(share.holds(count) for share, count in zip(self, counts, strict=True))
 
     def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ class ShareFamilies(NamedTuple):
 
 
 class FamilyCounts(NamedTuple):
-    """How many copies an assignment puts where, in the shapes of `ShareFamilies`."""
+    """The counts of copies of an assignment by family, in the shapes of `ShareFamilies`."""
 
     active: IntArray
     stateful: IntArray
@@ -118,7 +118,7 @@ class FamilyCounts(NamedTuple):
 
 
 def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
-    """Return counts of an assignment; tasks with active −1 are left out."""
+    """Return the counts of an assignment. A missing active copy (−1) does not count; standbys of its task do."""
     G, C = problem.G, problem.C
     tasks = np.flatnonzero(placed.active >= 0)
     group_active = np.bincount(problem.group[tasks] * C + placed.active[tasks], minlength=G * C).reshape(G, C)
@@ -170,7 +170,7 @@ def compute_shares(problem: Problem) -> ShareFamilies:
 
 
 def _share_copies(units: IntArray, draining: BoolArray, copies: int) -> _Fractions:
-    """Return shares of all copies of a logged task; draining clients get what the others cannot hold."""
+    """Return shares of all copies of a logged task; draining clients get the copies that the others have no room for."""
     numerator, denominator = np.zeros(len(units), dtype=object), np.ones(len(units), dtype=object)
     left = copies
     for clients in (np.flatnonzero(~draining), np.flatnonzero(draining)):
@@ -181,14 +181,14 @@ def _share_copies(units: IntArray, draining: BoolArray, copies: int) -> _Fractio
 
 
 def _round(share: _Fractions, tasks: int | npt.NDArray[np.object_]) -> ShareBounds:
-    """Return floor and ceiling of the shares of that many tasks: (C,) of one number, (n, C) of numbers (n, 1)."""
+    """Return floor and ceiling of the shares of `tasks` tasks: (C,) for one number, (n, C) for numbers (n, 1)."""
     numerator, denominator = share[0] * tasks, share[1]
     return ShareBounds((numerator // denominator).astype(np.int64), (-(-numerator // denominator)).astype(np.int64))
 
 
 def _round_each(share: _Fractions, tasks: IntArray) -> ShareBounds:
-    """Return (G, C) the same for each number of tasks (G,)."""
-    # Subtopologies mostly come in few sizes: exact arithmetic once for each.
+    """Return floors and ceilings (G, C) of the shares of each number of `tasks` (G,)."""
+    # Most subtopologies have one of a few sizes, so exact arithmetic runs once per size.
     sizes, back = np.unique(tasks, return_inverse=True)
     bounds = _round(share, sizes.astype(object)[:, None])
     return ShareBounds(bounds.low[back], bounds.high[back])

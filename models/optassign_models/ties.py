@@ -1,10 +1,10 @@
-"""Differences between plans that are the same to every goal: where lost tasks restore, and where tasks go on after a death.
+"""Exchanges of copies that leave every goal as it is: for less downtime of lost tasks, and for even load after a failover.
 
-Lost tasks exchange places with each other, or with a planned active that is not there yet either (docs/reference/rules.md,
-"Lost tasks"). Clients that differ in no known way from a task's pool are the same to every goal as places of a standby, so two
-such standbys of one subtopology exchange places ("Failover").
+Lost tasks exchange places with each other, or with a planned active that is not restored yet (docs/reference/rules.md,
+"Lost tasks"). To every goal, clients of a task's pool are equal places for its standby, so two such standbys of one
+subtopology exchange places ("Failover").
 
-Each count of each client and every cost stay the same.
+All counts of each client and all costs stay the same.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from optassign_models.problem import (
 
 
 def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Placement:
-    """Return the plan with lost tasks where they are down for less time, long times above all; every goal is as it was.
+    """Return the plan with places of lost tasks exchanged to reduce Σ downtime³; every goal keeps its value.
 
-    `rates`: (C,) offsets per second that clients restore, where they are known.
+    `rates`: (C,) offsets per second that clients restore; None if unknown.
     """
     C, T = problem.C, problem.T
     at = np.arange(T) * C + plan.active
@@ -50,7 +50,7 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
         return plan
     speed = np.ones(C) if rates is None else rates.astype(np.float64)
     number = np.bincount(plan.active[lost], minlength=C)
-    # Lost tasks of one size gain nothing among themselves. Others help only if lost tasks are not spread evenly, by speed too.
+    # Exchanges between lost tasks of one size gain nothing. Other tasks help only if clients differ in lost tasks or speed.
     is_spread = np.ptp(speed) == 0 and np.ptp(number) <= 1
     if np.ptp(problem.end[lost]) == 0 and (is_spread or not (is_cold & ~lost).any()):
         return plan
@@ -67,14 +67,14 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
 
 
 def find_lost(problem: Problem) -> BoolArray:
-    """Return (T,) logged tasks without an owner, on all clients equally far from being caught up."""
+    """Return (T,) whether a task is lost: logged, without an owner, and no client ranks better than its pool."""
     best = np.full(problem.T, np.iinfo(np.int64).max)
     np.minimum.at(best, problem.col_task, problem.col_rank)
     return problem.logged & (problem.pool_rank > 0) & (best >= problem.pool_rank) & ~problem.has_owner
 
 
 class _LostTrades:
-    """Exchanges places, two tasks at a time, while that lessens the sum of the cubes of the times that lost tasks are down."""
+    """A local search that exchanges places of two tasks while the sum of the cubed downtimes of lost tasks falls."""
 
     def __init__(self, problem: Problem, plan: Placement, lost: BoolArray, cold: IntArray, speed: FloatArray) -> None:
         self._problem, self._speed = problem, speed
@@ -83,18 +83,18 @@ class _LostTrades:
         self._cold = [cold[begin:end] for begin, end in pairwise(begins.tolist())]
         """The tasks of each subtopology that may exchange places."""
         self.active = plan.active.copy()
-        """(T,) where each task is planned."""
+        """(T,) client of each planned active."""
         self._size = np.where(lost, problem.end, 0).astype(np.float64)
-        """(T,) offsets for which others on the disk have to wait; none for tasks that run elsewhere."""
+        """(T,) offsets to restore; 0 for a task that is not lost, which runs elsewhere until then."""
         self._load = np.bincount(self.active[lost], weights=self._size[lost], minlength=problem.C)
-        """(C,) of the lost tasks of each client."""
+        """(C,) offsets of the lost tasks of each client."""
         client = self.active[lost]
         self._sizes = np.zeros((problem.C, 1 + int(np.bincount(client).max(initial=0))))
-        """(C, n) of each, and at least one zero, for which nothing waits: there is room."""
+        """(C, n) `_size` of each lost task on a client, padded with at least one 0 as room for another task."""
         self._sizes[client, rank_within(client)] = self._size[lost]
 
     def exchange(self, t: int) -> bool:
-        """Exchange places of lost task t and the task with which that gains most. Return whether one gains."""
+        """Swap lost task t with the task that saves most. Return whether a swap was made."""
         here, size, speed = int(self.active[t]), self._size[t], self._speed
         others = self._cold[self._problem.group[t]]
         others = others[self._find_soonest(others, t)]
@@ -114,7 +114,7 @@ class _LostTrades:
         return True
 
     def _find_soonest(self, others: IntArray, t: int) -> IntArray:
-        """Return positions in `others` of tasks whose exchange with task t leaves both clients done soonest."""
+        """Return positions in `others` of the `LOST_CANDIDATES` tasks whose swap with t leaves both clients done soonest."""
         here, there = self.active[t], self.active[others]
         more = self._size[t] - self._size[others]
         ends = np.maximum((self._load[there] + more) / self._speed[there], (self._load[here] - more) / self._speed[here])
@@ -125,7 +125,7 @@ class _LostTrades:
         return np.flatnonzero((ends <= last) & (ends < np.inf))[:LOST_CANDIDATES]
 
     def _may_exchange(self, t: int, others: IntArray) -> BoolArray:
-        """Return (n,) whether t and each of `others` would have no state and no standby in the other's place."""
+        """Return (n,) whether t and each of `others` have neither a column nor a standby on each other's client."""
         C = self._problem.C
         keys = np.concatenate([t * C + self.active[others], others * C + self.active[t]])
         is_free = (self._problem.find(keys) < 0) & (find_sorted(self._standbys, keys) < 0)
@@ -143,13 +143,13 @@ class _LostTrades:
 
 
 def _replace(rows: FloatArray, old: FloatArray, new: FloatArray | float) -> FloatArray:
-    """Return the (n, k) rows, changed: in each one that is old (n,) is new."""
+    """Return `rows` (n, k), changed in place: in row i the first value `old[i]` becomes `new[i]`."""
     rows[np.arange(len(rows)), np.argmax(rows == old[:, None], axis=1)] = new
     return rows
 
 
 def _sum_cubes(sizes: FloatArray, speed: FloatArray) -> FloatArray:
-    """Return (n,) Σ seconds³ until copies are restored. Copies of (n, k) sizes share the speed (n,) of a disk evenly."""
+    """Return (n,) Σ seconds³ until the copies of each row are restored; copies of `sizes` (n, k) share `speed` (n,) evenly."""
     sizes = np.sort(sizes, axis=1)
     still = np.arange(sizes.shape[1] - 1, -1, -1)
     seconds = (np.cumsum(sizes, axis=1) + still * sizes) / speed[:, None]
@@ -173,31 +173,31 @@ def spread_failover(problem: Problem, placed: Placement) -> Placement:
 
 
 class _StandbyTrades:
-    """Exchanges of the standbys `slots` (n,), one after the other; `client` (S,) is where each standby of `task` (S,) is."""
+    """A local search that exchanges clients of the standbys `slots` (n,); `client` (S,) has the standbys of `task` (S,)."""
 
     def __init__(self, problem: Problem, placed: Placement, slots: IntArray) -> None:
         C = problem.C
         self.task, self.client = placed.standby_task, placed.standby_client.copy()
         self.active = placed.active[self.task]
         self.closed: BoolArray = np.zeros((problem.T, C), dtype=np.bool_)
-        """(T, C) clients that have a copy, or are known to differ from the pool."""
+        """(T, C) whether the client has a copy of the task, or is outside its pool."""
         self.closed[problem.col_task, problem.col_client] = True
         self.closed[np.arange(problem.T), placed.active] = True
         self.closed[self.task, self.client] = True
         self.count = np.zeros((C, C), dtype=np.int64)
-        """(C, C) tasks active on the one with a standby on the other."""
+        """(C, C) number of tasks active on the first client with a standby on the second."""
         np.add.at(self.count, (self.active, self.client), 1)
         self.per_unit: FloatArray = problem.units.mean() / problem.units
         total = int(problem.units.sum())
         share = np.bincount(self.active, minlength=C) / np.maximum(1, total - problem.units)
         self.fair: FloatArray = np.maximum(1, share[:, None] * problem.units)
-        """(C, C) what `count` need not be below."""
+        """(C, C) the even share of each count, at least 1; a count above it is a surplus."""
         group = problem.group[self.task[slots]]
         order = np.argsort(group, kind="stable")
         self.groups = np.split(slots[order], np.flatnonzero(np.diff(group[order])) + 1)
 
     def turn(self) -> bool:
-        """Exchange each surplus standby of its pair of clients. Return whether any was exchanged."""
+        """Try to exchange each standby of a pair of clients with a surplus. Return whether any was exchanged."""
         moved, most = False, FAILOVER_CANDIDATES
         for slots in self.groups:
             for k, slot in enumerate(slots.tolist()):
@@ -207,7 +207,7 @@ class _StandbyTrades:
         return moved
 
     def _exchange(self, slot: int, others: IntArray) -> bool:
-        """Exchange a standby with the one of `others` with which that gains most. Return whether one gains."""
+        """Swap a standby with the one of `others` that gains most. Return whether a swap was made."""
         a, b, t = self.active[slot], self.client[slot], self.task[slot]
         other_a, other_b = self.active[others], self.client[others]
         allowed = ~self.closed[t, other_b] & ~self.closed[self.task[others], b] & (other_a != a)
@@ -219,7 +219,7 @@ class _StandbyTrades:
         return True
 
     def _rotate(self, slot: int, others: IntArray) -> bool:
-        """Have three standbys change places in a circle, where no two can exchange theirs. Return whether a circle gains."""
+        """Rotate a standby and two of `others` along the cycle that gains most. Return whether a rotation was made."""
         a, b, t = self.active[slot], self.client[slot], self.task[slot]
         task, other_a, other_b = self.task[others], self.active[others], self.client[others]
         first = ~self.closed[t, other_b] & (other_a != a)
@@ -239,7 +239,7 @@ class _StandbyTrades:
         return True
 
     def _measure_rise(self, active: IntArray | np.int64, old: IntArray | np.int64, new: IntArray | np.int64) -> FloatArray:
-        """Return by how much half of the sum rises if a standby goes from an old to a new client. The shapes broadcast.
+        """Return the rise of half the sum of `spread_failover` if a standby moves from `old` to `new`. The shapes broadcast.
 
         No two standbys of an exchange belong to the same pair of clients, so rises add up.
         """

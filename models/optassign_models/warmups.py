@@ -27,15 +27,15 @@ class Progress:
     keys: IntArray
     """(n,) task × C + client of each copy."""
     lag: IntArray
-    """(n,) its lag at the last answer, offsets."""
+    """(n,) lag of the copy at the last answer, offsets."""
     idle: IntArray
-    """(n,) answers in a row over which its lag has not fallen."""
+    """(n,) answers in a row over which the lag has not fallen."""
     under_way_ms: IntArray
-    """(n,) milliseconds for which it had been assigned at the last answer."""
+    """(n,) milliseconds for which the copy had been assigned at the last answer."""
 
     def find_idle_answers(self, keys: IntArray) -> IntArray:
-        """Return (n,) `idle` of each key of `keys` (n,); 0 for keys that nothing is known of."""
-        return np.append(self.idle, 0)[find_sorted(self.keys, keys)]  # the 0 is at −1, which stands for unknown keys
+        """Return (n,) `idle` of each key of `keys` (n,); 0 for unknown keys."""
+        return np.append(self.idle, 0)[find_sorted(self.keys, keys)]  # the 0 is at position −1, for unknown keys
 
     def find_under_way(self, keys: IntArray) -> IntArray:
         """Return (n,) `under_way_ms` of each key of `keys` (n,); 0 for copies that are assigned for the first time."""
@@ -59,9 +59,9 @@ class Restoring:
     """(n,) task × C + client of the warm-ups of the remembered answer, sorted."""
     progress: Progress
     rates: IntArray | None = None
-    """(C,) offsets per second that clients restore; None where no rate is known."""
+    """(C,) offsets per second that clients restore; None if no rate is known."""
     is_timed: bool = False
-    """The next answer comes when copies are expected to be done, or, where no rate is known, soon."""
+    """Whether the next answer comes when copies are expected to be done (soon, if no rate is known), not by the interval."""
 
 
 def queue_warmups(
@@ -74,13 +74,12 @@ def queue_warmups(
 ) -> Queue:
     """Return the plan's copies that this answer does not hold, in the order in which they get slots.
 
-    The criteria, most important first: not yet caught up; not stuck for `PATIENCE` answers; under way already; of tasks that a
-    draining client has a copy of; most state to lose if it is not kept (any, if follow-ups come in time, or all of it is soon
-    restored); clients apart, since copies on one disk share its rate; actives before standbys; the client that has most left to
-    restore, if that is more than its share, otherwise a copy that ends with the others; an active that offloads the client
-    furthest above its share; least lag; least key.
+    The criteria, most important first: not caught up; not idle for `PATIENCE` answers; under way already; a copy of the task on
+    a draining client; most state to lose (all alike, if follow-ups are timed or such copies are soon restored); clients apart,
+    since copies on one disk share its rate; actives before standbys; the client with most left to restore, if that exceeds its
+    share, otherwise a copy that ends with the others; most offload; least lag; least key.
 
-    `room`: (C,) offsets; copies that have no room even alone come last, unless they are under way.
+    `room`: (C,) offsets free under limits. Copies larger than the room come last, unless they are under way.
     """
     C, under_way, rates, is_timed = problem.C, restoring.under_way, restoring.rates, restoring.is_timed
     keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
@@ -119,7 +118,7 @@ def queue_warmups(
 
 
 def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
-    """Return (T,) tasks that a draining client has a copy of in this answer, while another client stays."""
+    """Return (T,) whether a draining client has a copy of the task in this answer; False if all clients drain."""
     leaving = np.zeros(problem.T, dtype=np.bool_)
     if problem.draining.any() and not problem.draining.all():
         keys = answer.copy_keys(problem.C, problem.logged)
@@ -133,17 +132,17 @@ def _spread(
     """Return the order in which copies get slots, as positions in `client`, without the copies that have a slot.
 
     First comes the client that is done soonest with its copies in slots, then the copy of most weight. Next is the client with
-    most left, if that is more than its share, otherwise the copy that ends with the last of the others, or nearest to that. The
+    most left, if that exceeds its share, otherwise the copy whose end is nearest to the last end so far (`_find_fitting`). The
     last criterion is the given order.
 
     Args:
-        client: (n,) of each copy.
-        seconds: (n,) that it takes.
-        share: (n,) the same, or 1, where slots are to be counted.
-        weight: (n,) of each copy.
-        left: (C,) seconds that each client has left.
-        with_slot: the number of copies, from the first on, that have a slot.
-        most: as many need to be in this order; the others follow as they came.
+        client: (n,) client of each copy.
+        seconds: (n,) restore time of each copy.
+        share: (n,) time in the slot of each copy: its seconds, or 1 to count slots.
+        weight: (n,) priority of each copy.
+        left: (C,) seconds that each client has left to restore.
+        with_slot: the number of leading copies that have a slot.
+        most: the number of copies to order; the others follow in the given order.
     """
     used = np.bincount(client[:with_slot], weights=share[:with_slot], minlength=len(left)).astype(np.float64)
     ends = seconds[:with_slot].tolist()
@@ -167,10 +166,10 @@ def _spread(
 
 
 def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> int:
-    """Return the index in `seconds` of the copy that takes nearly as long as the longest in `ends`, so that one follow-up does
-    for both; 0 if `ends` is empty.
+    """Return the index in `seconds` of the copy that ends with the last of `ends`, so that one follow-up serves both.
 
-    Nearly is within `TOGETHER` of it, otherwise the nearest; among several the one whose client has most seconds `left`.
+    A copy within the share `TOGETHER` of the last end is near enough; without one, the nearest is taken. Ties go to the copy
+    whose client has most seconds `left`. If `ends` is empty, the index is 0.
     """
     if not ends:
         return 0
@@ -181,7 +180,7 @@ def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> i
 
 
 def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArray:
-    """Return (C,) the offsets that the answer leaves free by the strictest of some limits; less than 0 beyond one of them."""
+    """Return (C,) the offsets that the answer leaves free under the strictest of `limits`; negative if one is exceeded."""
     most = np.iinfo(np.int64).max
     return np.minimum.reduce([np.where(limit.clients, limit.most - limit.weigh(answer), most) for limit in limits])
 
@@ -189,17 +188,17 @@ def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArra
 def admit(
     problem: Problem, queue: Queue, room: IntArray, restoring: Restoring, *, is_restoring: bool
 ) -> tuple[Queue, IntArray, IntArray]:
-    """Return the queue with slots only for copies that there is room for, as many as the queue serves.
+    """Return the queue with slots only for copies that have room, at most as many as the queue serves.
 
-    A warm-up under way keeps its slot, as its state is there. If no copy with a slot can get any further, and no other copy
-    restores either, room will never come: then the copy goes first that exceeds a limit by least.
+    A warm-up under way keeps its slot, as its state is there. If neither a copy with a slot nor another copy makes progress,
+    room would never come: the copy that exceeds a limit by least then gets the first slot.
 
     Args:
-        room: (C,) offsets.
-        is_restoring: copies in their places restore; after that, others may leave.
+        room: (C,) offsets free under limits.
+        is_restoring: whether copies of this answer restore; after that, others may leave.
 
     Returns:
-        The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of those without room yet.
+        The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of copies without room yet.
     """
     keys, served = queue
     size, client = problem.end[keys // problem.C].tolist(), (keys % problem.C).tolist()

@@ -1,9 +1,9 @@
-"""Goals (a) `tag_spread` and `rack_traffic` without a solver: copies move and swap for zones and less traffic across racks.
+"""Goals (a) `tag_spread` and `rack_traffic` without a solver: copies move and swap for more tag values and less rack traffic.
 
 Each copy makes the best of three changes. A standby *moves*. Two copies of one role and subtopology *swap* their clients. Two
 tasks with their actives and standbys on the same two clients *change roles*. Tags come first: losing a zone is worse than
-traffic to another rack. For tags a standby may cost restoring, as in the order of the plan's goals; otherwise no change
-restores more. All counts stay within shares or as they are.
+traffic to another rack. For tags a standby may cost restore work, as in the order of the plan's goals; otherwise no change
+restores more. All counts stay within shares or unchanged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from optassign_models.problem import BoolArray, IntArray, Placement, Problem, ma
 from optassign_models.shares import ShareFamilies, count_copies
 
 _TAG = 1 << 20
-"""Worth of a value of the last tag, in crossings of racks."""
+"""Worth of a value of the last tag, in rack crossings."""
 
 
 def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, now: bool) -> Placement:
-    """Return the placement with copies moved and swapped towards more values of tags and less rack traffic.
+    """Return the placement with copies moved and swapped for more tag values and less rack traffic.
 
     With `now`, copies change places only between clients of one rank, so that R3 and R5 are kept.
     """
@@ -36,7 +36,7 @@ def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, 
 
 
 class _Search:
-    """Copies (n,), changed in place: the actives of all tasks, then the standbys."""
+    """A local search over copies (n,), the actives of all tasks, then the standbys; `client` (n,) changes in place."""
 
     def __init__(self, problem: Problem, shares: ShareFamilies, placed: Placement, *, now: bool) -> None:
         self._problem, self._shares, self._now, self._effort = problem, shares, now, COMPARED_PAIRS
@@ -47,7 +47,7 @@ class _Search:
         self._kind = problem.group[self._task] * 2 + self._is_active
         self._held = np.zeros((problem.T, problem.C), dtype=np.bool_)
         self._held[self._task, self.client] = True
-        self._number = []  # of each tag (T, V + 1): the task's copies on clients with the value; the last column is for none
+        self._number = []  # per tag (T, V + 1): the task's copies by value; the last column is for clients without the tag
         counted = problem.logged[self._task]
         for value in self._values:
             number = np.zeros((problem.T, int(value.max(initial=-1)) + 2), dtype=np.int64)
@@ -57,7 +57,7 @@ class _Search:
         self._copies, self._group_copies = counts.copies.copy(), counts.group_copies.copy()
 
     def improve_all(self) -> bool:
-        """Change each copy once that can gain. Return whether any was changed and effort is left."""
+        """Try one change of each copy that can gain. Return whether any was changed and effort is left."""
         wants = np.zeros(len(self._task), dtype=np.bool_)
         for value, number in zip(self._values, self._number, strict=True):
             alone = (value[self.client] >= 0) & (number[self._task, value[self.client]] < 2)
@@ -72,7 +72,7 @@ class _Search:
         return changed and self._effort > 0
 
     def _improve(self, at: int) -> bool:
-        """Make the best change of a copy; whether it was changed."""
+        """Make the best change of a copy. Return whether a change was made."""
         C, task, here = self._problem.C, int(self._task[at]), int(self.client[at])
         everywhere = np.arange(C)
         ats = np.full(C, at)
@@ -103,7 +103,7 @@ class _Search:
         return bool(change)
 
     def _change_roles(self, at: int, best: int, others: IntArray) -> bool:
-        """Exchange roles of an active and the best of the actives `others`. Return whether that gains more than `best`."""
+        """Exchange roles of active `at` and the best of the actives `others`; return False if that gains at most `best`."""
         assert self._racks is not None
         task, here, rack = int(self._task[at]), int(self.client[at]), self._racks.rack_of
         theirs, there = self._task[others], self.client[others]
@@ -121,7 +121,7 @@ class _Search:
         return True
 
     def _value(self, at: IntArray, new: IntArray) -> IntArray:
-        """Return (n,) gain if the copies `at` (n,) were on the clients `new` (n,)."""
+        """Return (n,) the gain, in rack crossings, of moving the copies `at` (n,) to the clients `new` (n,)."""
         task, old = self._task[at], self.client[at]
         gain = np.zeros(len(at), dtype=np.int64)
         for place, (value, number) in enumerate(zip(self._values, self._number, strict=True)):
@@ -137,18 +137,18 @@ class _Search:
         return gain
 
     def _add_cost(self, at: IntArray, new: IntArray) -> IntArray:
-        """Return (n,) offsets that are restored in addition if the copies `at` were on the clients `new`."""
+        """Return (n,) the additional restore work, offsets, of moving the copies `at` to the clients `new`; may be negative."""
         C, cost_of = self._problem.C, self._problem.cost_of
         return cost_of(self._task[at] * C + new) - cost_of(self._task[at] * C + self.client[at])
 
     def _may_go(self, at: IntArray, new: IntArray) -> BoolArray:
-        """Return (n,) whether ranks allow the copies `at` on the clients `new`."""
+        """Return (n,) whether the copies `at` may move to the clients `new`: with `now`, only between clients of one rank."""
         C, rank_of = self._problem.C, self._problem.rank_of
         same: BoolArray = rank_of(self._task[at] * C + new) == rank_of(self._task[at] * C + self.client[at])
         return same if self._now else np.ones_like(same)
 
     def _have_room(self, task: int, giver: int) -> BoolArray:
-        """Return (C,) whether shares allow a copy of the task there instead of on the giver."""
+        """Return (C,) whether shares allow a copy of the task on the client instead of on `giver`."""
         total, within, group = self._shares.copies, self._shares.group_copies, int(self._problem.group[task])
         room = (self._copies < total.high) & (self._group_copies[group] < within.high[group])
         return room & (self._copies[giver] > total.low[giver]) & (self._group_copies[group, giver] > within.low[group, giver])

@@ -1,6 +1,6 @@
 """The default order, goals (b) to (f) (docs/reference/rules.md, "The target"), and `active_moves`, which counts owned tasks.
 
-A task without owner whose planned active is cold counts as a migration. It starts now on a client that is caught up, and pauses
+A task without owner whose planned active is not caught up counts as a migration: it starts now on a caught-up client, and stops
 once more when its planned active has caught up. Tasks without a previous holder have new standbys, which do not count.
 """
 
@@ -17,30 +17,30 @@ def _price_not_caught_up(problem: Problem) -> PairCosts:
 
 
 def find_active_moves(problem: Problem, active: IntArray) -> BoolArray:
-    """Return (T,) tasks with a previous owner that are active (T,) on a client that does not own them."""
+    """Return (T,) whether an owned task is active on none of its owners; `active`: (T,) client of each active copy."""
     return problem.has_owner & ~problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
 
 
 def count_active_moves(problem: Problem, placement: Placement) -> int:
-    """Return how many tasks with a previous owner are active on a client that does not own them."""
+    """Return the number of owned tasks that are active on none of their owners."""
     return int(find_active_moves(problem, placement.active).sum())
 
 
 def price_active_moves(problem: Problem) -> PairCosts:
-    """Return 1 for an active copy of an owned task that is on none of its owners."""
+    """Return the cost of an active copy: 1 if its task has owners and the client is none of them, otherwise 0."""
     moved = problem.has_owner[problem.col_task] & ~problem.col_owner
     return PairCosts(moved.astype(np.int64), problem.has_owner.astype(np.int64))
 
 
 def price_active_migrations(problem: Problem) -> PairCosts:
-    """Return the same, and 1 for a cold active copy of a task without owner."""
+    """Return the cost of an active copy: as `price_active_moves`; without an owner, 1 if the copy is not caught up."""
     columns = np.where(problem.has_owner[problem.col_task], ~problem.col_owner, problem.col_rank > 0)
     pools = problem.has_owner | (problem.pool_rank > 0)
     return PairCosts(columns.astype(np.int64), pools.astype(np.int64))
 
 
 def price_standby_migrations(problem: Problem) -> PairCosts:
-    """Return 1 for a standby on a client that did not have it, of a task that was somewhere."""
+    """Return the cost of a standby: 1 if the client did not have it and the task is not new, otherwise 0."""
     moved = problem.has_history[problem.col_task] & ~problem.col_standby
     return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
 

@@ -3,9 +3,9 @@
 A copy's state is rounded down to a millionth of an even spread, the greatest sum up to a thousandth.
 
 Before the program of few pairs, the client that keeps most state trades copies with others. Two copies of one role and one
-subtopology change places, a large one of the fullest client for a small one of another, so that all counts stay as they are.
-Among the trades that bring the fullest client down to an even spread the one that restores least is made, without one the trade
-that brings it down most; until no trade of the fullest client helps.
+subtopology change places, a large one of the fullest client for a small one of another, so all counts stay. The best trade
+leaves least state on the fuller of the two clients; among trades that leave at most an even spread, the best restores least.
+The trades end when the fullest client has no trade that helps.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ GOALS = (DISK,)
 
 
 def bound_state(problem: Problem) -> int:
-    """Return a lower bound of every plan: the greatest of an even spread, the largest state and the least state of two copies
-    that have to share a client."""
+    """Return a lower bound of the goal, in its thousandths, for every plan: the greatest of the mean state of a client, the
+    largest copy, and the least state of two copies that have to share a client."""
     sizes = np.sort(np.repeat(list_sizes(problem)[problem.logged], problem.standbys + 1))[::-1]
     if not len(sizes):
         return 0
@@ -54,7 +54,7 @@ def bound_state(problem: Problem) -> int:
 
 
 def even_out_state(problem: Problem, placed: Placement) -> Placement:
-    """Return the placement with copies traded for less state on the fullest client; the same one where no trade helps."""
+    """Return the placement with copies traded for less state on the fullest client; unchanged if no trade helps."""
     if problem.T * problem.C > WRITTEN_OUT_PAIRS or not problem.logged.any():
         return placed
     C, logged = problem.C, np.flatnonzero(problem.logged)
@@ -69,7 +69,7 @@ def even_out_state(problem: Problem, placed: Placement) -> Placement:
     random = np.random.default_rng(DISK_SEED)
 
     def trade(giver: int, partners: IntArray) -> bool:
-        """Make the best trade of the giver with a partner. Return whether there was one."""
+        """Make the best trade of the giver with a partner. Return whether a trade was made."""
         mine, theirs = np.flatnonzero(client == giver), np.flatnonzero(np.isin(client, partners))
         of_giver, of_others, there = task[mine], task[theirs], client[theirs]
         moved = size[mine][:, None] - size[theirs][None, :]

@@ -1,4 +1,4 @@
-"""A goal of the models: what copies cost, which is its linear form in a program and its value for a plan."""
+"""A goal of the models: the costs of copies, which give its linear form in a program and its value for a plan."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class PairCosts:
     """The cost of a copy on each pair of task and client."""
 
     columns: IntArray
-    """(A,) on the client of each column."""
+    """(A,) cost on the client of each column."""
     pools: IntArray
-    """(T,) on any client of the task's pool; (T, K) on one of each class of clients, where the goal tells clients apart."""
+    """(T,) cost on any client of the task's pool; (T, K) by class of clients, if the goal tells clients apart."""
 
 
 Reached = tuple[IntArray, int]
-"""(C,) a value of each client, −1 for none; and each logged task's gain for each value that some copy of it reaches."""
+"""(C,) the value of each client, −1 for none, and the gain for each distinct value that a logged task's copies reach."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,17 @@ class Carried:
     of_task: IntArray
     """(T,) weights of the tasks, for comparing those of one subtopology."""
     by_active: Callable[[IntArray, IntArray], IntArray]
-    """Weights (n,) of active copies of tasks (n,) on clients (n,)."""
+    """Returns the weights (n,) of active copies of tasks (n,) on clients (n,)."""
     by_standby: Callable[[IntArray, IntArray], IntArray]
-    """The same of standbys."""
+    """Returns the weights (n,) of standbys of tasks (n,) on clients (n,)."""
     grain: IntArray | int = 1
-    """The goal counts in grains, rounded up: one, or (B,) one of each bin."""
+    """The unit of the goal, to which sums are rounded up: one for all bins, or (B,)."""
     bin_of: IntArray | None = None
-    """(C,) bin of each client, 0 to B − 1; None if each client is one."""
+    """(C,) bin of each client, 0 to B − 1; None if each client is a bin."""
     find_floor: Callable[[], int] = int
-    """Returns the goal's least value, in grains."""
+    """Returns a lower bound of the goal, in grains."""
     alone: Callable[[IntArray, IntArray], IntArray] | None = None
-    """Weights (n,) below which the goal is not with active copies of tasks (n,) on clients (n,), whatever others weigh."""
+    """Returns (n,) the least sum of a bin in which task (n,) is active on client (n,), whatever other copies weigh."""
 
     def find_greatest(self, plan: Placement, clients: int) -> int:
         """Return the greatest sum in a bin, in grains."""
@@ -64,23 +64,23 @@ class GoalModel:
 
     name: str
     cost_per_copy: Callable[[Problem], PairCosts] | None = None
-    """The cost of an active or standby copy of a logged task; None where the goal is no sum over copies."""
+    """The cost of an active or standby copy of a logged task; None if the goal is no sum over copies."""
     cost_per_active: Callable[[Problem], PairCosts] | None = None
-    """The cost of an active copy; None where the goal is no sum over actives."""
+    """The cost of an active copy; None if the goal is no sum over actives."""
     cost_per_standby: Callable[[Problem], PairCosts] | None = None
-    """The cost of a standby; None where the goal is no sum over standbys."""
+    """The cost of a standby; None if the goal is no sum over standbys."""
     forced_costs: Callable[[Forced], tuple[IntArray, int]] | None = None
-    """The part of the sum that R3 to R5 force in this answer, None with `cost_per_copy`: (T,) the cost of a further copy on one
-    of the task's cold tied clients, and the cost of the answer under any choice."""
+    """The part of the sum that R3 to R5 force in this answer, set with `cost_per_copy`: (T,) the cost of a copy on a cold (not
+    caught up) tied client beyond the forced ones, and the cost of the answer under any choice."""
     tells_apart: Callable[[Problem], IntArray] | None = None
-    """(C,) the class of each client, 0 to K − 1, where what a copy costs in a pool depends on it."""
+    """Returns (C,) the class of each client, 0 to K − 1; None if all clients of a pool cost the same."""
     reaches: Callable[[Problem], tuple[Reached, ...]] | None = None
     """The values that the goal counts, if it counts the distinct values that a task's copies reach."""
     carries: Callable[[Problem], Carried | None] | None = None
-    """The weights of copies, if the goal is a greatest sum; None where the snapshot does not say them."""
+    """The weights of copies, if the goal is a greatest sum; it returns None if the snapshot lacks them."""
 
     def evaluate(self, problem: Problem, forced: Forced, plan: Placement) -> int:
-        """Return the goal's value of a plan, in whole units."""
+        """Return the goal's value for a plan, in whole units."""
         value = 0
         if self.cost_per_copy is not None and self.forced_costs is not None:
             keys, beyond = _find_paid(problem, forced, plan.copy_keys(problem.C, problem.logged))
@@ -107,8 +107,7 @@ class GoalModel:
 
 
 def _find_paid(problem: Problem, forced: Forced, keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return (n,) those of a plan's copies (K,) that cost what they cost on their clients: neither mandatory nor on cold tied
-    clients.
+    """Return (n,) the copies of `keys` (K,) that cost as their clients do: neither mandatory nor on cold tied clients.
 
     The second value has (T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway.
     """

@@ -1,7 +1,7 @@
 """Goal (a), `load`: the greatest load per thread × capacity, in thousandths of an even spread (KAFKA-4969).
 
-A copy's load is rounded down to a millionth of an even spread, so that bounds of the sums bound the loads as well. The peak is
-rounded up to thousandths, so the least peak is above the load that it stands for by less than one. A task loads one thread.
+A copy's load is rounded down to a millionth of an even spread, so bounds of the sums bound the loads as well. The greatest sum
+is rounded up to thousandths, so it exceeds the load by less than one thousandth. A task loads one thread.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from optassign_models.load.loads import LOAD_NAME, TaskWeights, bound_greatest_l
 from optassign_models.problem import FloatArray, IntArray, Problem
 
 _MOST_CARRIED = 1 << 40
-"""Millionths of an even spread that one copy adds at most: with more, as on a client of next to no capacity, sums would
-leave int64."""
+"""The most that one copy adds, in millionths of an even spread: with more, as on a client of tiny capacity, sums would
+overflow int64."""
 
 
 def _carry(p: Problem) -> Carried | None:

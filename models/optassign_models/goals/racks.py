@@ -14,18 +14,18 @@ from optassign_models.problem import IntArray, Problem
 
 @dataclass(frozen=True, eq=False)
 class Racks:
-    """The data of one of the goals from a snapshot; R racks."""
+    """The snapshot's data for one of the two goals; R racks."""
 
     rack_of: IntArray
     """(C,) rack of each client."""
     active: IntArray
     """(T, R) partitions that the task's active copy reads and that have no replica in the rack."""
     standby: IntArray
-    """(T, R) the same of its standbys."""
+    """(T, R) partitions that a standby of the task reads and that have no replica in the rack."""
     traffic: int = 1
     """The cost of a partition that is read across racks."""
     elsewhere: int = 0
-    """The cost of a copy at a new place."""
+    """The cost of an active move or a standby migration."""
 
 
 def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:

@@ -12,13 +12,13 @@ from optassign_models.goals.goal import GoalModel, Reached
 from optassign_models.problem import IntArray, Problem
 
 _LARGEST = 1 << 60
-"""Beyond, sums of a solver would leave int64."""
+"""The greatest value of the goal; beyond it, sums in a solver would overflow int64."""
 
 
 def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
     """Return the weight of a distinct value of each tag, for `copies` copies: all later tags together weigh less.
 
-    If that would leave int64, the last tags weigh the same.
+    If weights would be too large for `_LARGEST`, the last tags weigh the same.
     """
     base, weights = copies + 1, [1] * tags
     for place in range(tags - 2, -1, -1):
@@ -29,12 +29,12 @@ def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
 
 
 def list_tag_values(problem: Problem) -> tuple[IntArray, ...]:
-    """Return (C,) for each tag the client's value, −1 for none, as the snapshot's data for the goal have it."""
+    """Return for each tag the value (C,) of each client, −1 for none; no tags if the goal is not requested."""
     return problem.data_of(TAG_SPREAD.name, tuple) or ()
 
 
 def bound_by_numbers(problem: Problem) -> int:
-    """Return a lower bound of the goal, by the numbers of copies and of values."""
+    """Return a lower bound of the goal (negative, as more values are better), by the numbers of copies and of values."""
     value = 0
     for of_client, gain in _reaches(problem):
         known = len(np.unique(of_client[of_client >= 0]))

@@ -1,8 +1,8 @@
 """Choice of pairs of a task and a client within bounds of counts: keep the most valuable pairs, then fill counts up.
 
 1. *Keep* (`_keep`): take pairs one by one while all counts have room, the greatest loss of a task first.
-2. *Fill* (`_fill`): give each task that lacks pairs places in its pool, the clients without a pair of some worth. Places go
-   where counts are short. Shortest augmenting paths in a network (`Network`) then bring all counts within bounds.
+2. *Fill* (`_fill`): give each task that lacks pairs places in its pool, the clients without a valuable pair. Places go where
+   counts are short. Shortest augmenting paths in a network (`Network`) then bring all counts within bounds.
 3. *Deal* (`_deal`): give the places to tasks. If no task can take a place (R2), two tasks exchange clients.
 
 Small groups start from each task's best pairs, and paths of least cost fill the counts.
@@ -30,7 +30,7 @@ _NONE = 1 << 62
 
 
 class Network:
-    """A network of arcs with bounds and first units, added in blocks."""
+    """A network with bounds and an initial flow on its arcs, to which nodes and arcs are added in blocks."""
 
     def __init__(self) -> None:
         self._supply: list[IntArray] = []
@@ -53,13 +53,13 @@ class Network:
         cost: IntArray | int = 0,
         weight: int = 0,
     ) -> slice:
-        """Add arcs (n,); return their place among all arcs.
+        """Add arcs (n,); return their slice of all arcs.
 
         Args:
-            tail, head: nodes.
-            flow: units to begin with.
-            bounds: least and most units.
-            cost: of one unit; equally short paths take the cheapest arcs first.
+            tail, head: (n,) nodes.
+            flow: (n,) initial units.
+            bounds: (n,) least and most units.
+            cost: cost of a unit; equally short paths take the cheapest arcs first.
             weight: 0 for bounds that always hold. If not all bounds can hold, the least positive weight gives way first.
         """
         block = np.empty((7, len(tail)), dtype=np.int64)
@@ -70,9 +70,9 @@ class Network:
         return slice(self._arcs - len(tail), self._arcs)
 
     def fill(self, *, by_cost: bool) -> tuple[IntArray, bool]:
-        """Return units (arcs,) within the bounds that hold, and whether the whole supply was routed.
+        """Return units (arcs,), and whether the whole supply was routed.
 
-        If it cannot be, bounds become wider, weight by weight.
+        If the supply does not fit within the bounds, they become wider, weight by weight.
         """
         tail, head, self.flow, low, high, cost, weights = np.concatenate(self._blocks, axis=1)
         # The residual network has arc i < m forwards, and arc i + m backwards.
@@ -119,7 +119,7 @@ class Network:
         leads = (at_arc < _NONE) & (at_arc == distance[self.target[self.order]] + length[self.order]) & room[self.order]
         order = self.order[leads]
         starts = np.append(0, np.cumsum(np.bincount(self.source[order], minlength=len(spare))))
-        most = np.where(spare < 0, -spare, np.maximum(np.diff(starts), 1))  # units that can go on from a node
+        most = np.where(spare < 0, -spare, np.maximum(np.diff(starts), 1))  # units that a node can absorb or pass on
         while True:
             some = _list_leaving(order, starts, np.flatnonzero(spare > 0))
             some = some[room[some]]
@@ -175,19 +175,19 @@ class Wanted:
     need: IntArray
     """(T,) pairs of each task."""
     worth: IntArray
-    """(A,) gain of a column over a client of the pool; a column without gain counts as one."""
+    """(A,) gain of a column over a client of the pool; a column without gain counts as such a client."""
     allowed: BoolArray
-    """(A,) columns that may be chosen."""
+    """(A,) whether the column may be chosen."""
     must: BoolArray
-    """(A,) columns that must be chosen."""
+    """(A,) whether the column must be chosen."""
     pools: BoolArray
-    """(T,) tasks that may be on clients of their pool."""
+    """(T,) whether the task may be on clients of its pool."""
     cells: ShareBounds
     """(G, C) bounds of each subtopology's pairs on each client."""
     weight: int
     """Weight of the cells, as in `Network.add_arcs`."""
     levels: tuple[Level, ...]
-    """Innermost first."""
+    """Bounds per client, the innermost level first."""
 
 
 def choose_pairs(problem: Problem, wanted: Wanted) -> tuple[IntArray, IntArray]:
@@ -209,7 +209,7 @@ def choose_pairs(problem: Problem, wanted: Wanted) -> tuple[IntArray, IntArray]:
 
 
 def _order_columns(problem: Problem, wanted: Wanted) -> IntArray:
-    """Return the columns of some worth: first each task's best ones, the greatest loss first; then the others."""
+    """Return the columns with a gain: first the best `need` of each task, the greatest loss first; then the others."""
     column = np.flatnonzero((wanted.allowed & (wanted.worth > 0)) | wanted.must)
     column = column[np.lexsort((-wanted.worth[column], ~wanted.must[column]))]
     task = problem.col_task[column]
@@ -246,7 +246,7 @@ def _keep(problem: Problem, wanted: Wanted, column: IntArray) -> BoolArray:
     task, client = problem.col_task[column], problem.col_client[column]
     group = problem.group[task]
     total = np.bincount(problem.group, wanted.need, G).astype(np.int64)
-    # A subtopology must keep pairs for which clients with few candidates have no room.
+    # The second pass keeps the pairs of a subtopology for which clients with few candidates have no room.
     first = wanted.levels[0]
     listed = np.bincount(client[first.counted[group]], minlength=C)
     elsewhere = np.minimum(wanted.cells.high, np.maximum(first.bounds.high - listed, 0)).sum(axis=1)
@@ -273,7 +273,7 @@ def _choose_places(problem: Problem, wanted: Wanted, count: IntArray, left: IntA
     low, high = (np.array([getattr(level.bounds, side) for level in wanted.levels]) for side in ("low", "high"))
     counted = np.array([level.counted for level in wanted.levels])
     held = counted @ (count + places)
-    for group in np.argsort(np.count_nonzero(open_, axis=1) - left, kind="stable").tolist():  # those with least choice first
+    for group in np.argsort(np.count_nonzero(open_, axis=1) - left, kind="stable").tolist():  # least choice first
         if left[group] > 0:
             mine = counted[:, group]
             room, lack = (high - held)[mine].min(axis=0), np.maximum(low - held, 0)[mine].sum(axis=0)
@@ -337,7 +337,7 @@ def _fill(problem: Problem, wanted: Wanted) -> tuple[IntArray, IntArray, IntArra
 def _deal(
     problem: Problem, wanted: Wanted, group: int, need: IntArray, places: IntArray, keys: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Give client c to `places[c]` of the tasks that `need` (T,) clients. Return all keys, and tasks that still lack one."""
+    """Give client c to `places[c]` of the tasks that `need` (T,) clients. Return all keys, and tasks that still need some."""
     C = problem.C
     first, end = np.searchsorted(problem.group, [group, group + 1]).tolist()
     columns = slice(problem.col_start[first], problem.col_start[end])

@@ -31,7 +31,7 @@ _STRICT, _TOGETHER, _IN_ORDER = 0, 1, 2
 
 
 def find_greedy_plan(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement:
-    """Return a plan that keeps R1, R2 and R4, of little restore work; if no balanced one is found, of little imbalance."""
+    """Return a plan that keeps R1, R2 and R4, with little restore work; with little imbalance if no balanced plan is found."""
     C, everywhere = problem.C, np.ones(problem.T, dtype=np.bool_)
     if not problem.standbys or not problem.T:
         worth = _value_copies(problem, forced, problem.col_owner & False)
@@ -56,7 +56,7 @@ def find_greedy_plan(problem: Problem, forced: Forced, shares: ShareFamilies) ->
 
 
 def _choose_copies(problem: Problem, forced: Forced, shares: ShareFamilies, must: IntArray) -> IntArray:
-    """Return the sorted keys (n,) of the plan's copies of logged tasks; `must`: keys that are among them."""
+    """Return the sorted keys (n,) of the plan's copies of logged tasks, which include the keys `must`."""
     is_must, logged = np.isin(problem.col_keys, must), problem.logged
     worth = _value_copies(problem, forced, is_must)
     wanted = _want_copies(problem, shares, worth, logged[problem.col_task], is_must, logged, _IN_ORDER)
@@ -69,7 +69,7 @@ def _choose_copies(problem: Problem, forced: Forced, shares: ShareFamilies, must
 
 
 def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement | None:
-    """Return an assignment that keeps R1 to R5 and all shares in this rebalance, of few active moves; None if none is found."""
+    """Return an assignment that keeps R1 to R5 and all shares now, with few active moves; None if no assignment is found."""
     C, pools, chosen = problem.C, ~problem.logged | forced.pool_leading, np.zeros(0, dtype=np.int64)
     if not problem.standbys:
         active = _choose_actives(problem, shares, forced.leading, pools, _STRICT, np.zeros_like(problem.col_task))
@@ -99,7 +99,7 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamili
 
 
 def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, None]:
-    """Choose actives (T,) of little imbalance and few moves on these columns (A,); each task has one. There is no bound."""
+    """Return actives (T,) on `columns` (A,) with little imbalance and few moves, and None: no bound. Each task has a column."""
     shares = shares._replace(copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
     return _choose_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), _TOGETHER), None
 
@@ -135,7 +135,7 @@ def _value_copies(problem: Problem, forced: Forced, must: BoolArray) -> IntArray
     dearest = np.zeros(problem.T, dtype=np.int64)
     np.maximum.at(dearest, task, price)
     pool_price = np.where(problem.pool_size > 0, pool_price, dearest)[task]
-    # If the pool is tied, its clients have the free places; otherwise so many of the task's tied columns have them.
+    # The forced copies on tied clients are free: in the pool if it is tied, otherwise on `choices` of the tied columns.
     tied, in_pool = forced.tied & forced.tie_not_caught_up[task], (forced.tie_not_caught_up & forced.pool_tied)[task]
     some = np.flatnonzero(tied & ~in_pool)
     some = some[np.lexsort(((problem.col_client[some] - task[some]) % problem.C, -stays[some], task[some]))]
@@ -152,10 +152,10 @@ def _value_staying(problem: Problem, must: BoolArray) -> IntArray:
 def _choose_actives(
     problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray, gives_way: int, first: IntArray | None = None
 ) -> IntArray:
-    """Return the client (T,) of each active, few of them not caught up or moved; −1 for all tasks if bounds cannot hold.
+    """Return the client (T,) of each active, few of them not caught up or moved; −1 if none is found for the task.
 
     Columns `columns` (A,) are allowed, and pools of the tasks `pools` (T,). `gives_way` is `_STRICT`, `_TOGETHER` or
-    `_IN_ORDER`. `first`: (A,) gain of a column over the pool that decides before moves.
+    `_IN_ORDER`; if `_STRICT` bounds cannot hold, all clients are −1. `first`: (A,) gain of a column that decides before moves.
     """
     task, logged = problem.col_task, problem.logged
     price, pool_price = _MOVED * (problem.has_owner[task] & ~problem.col_owner), _MOVED * problem.has_owner
@@ -180,7 +180,7 @@ def _choose_actives(
 
 
 def _complete(problem: Problem, keys: IntArray, active: IntArray) -> Placement:
-    """Return a placement of the copies with these keys, with these actives (T,)."""
+    """Return the placement with these actives (T,) and the other pairs of `keys` (n,) as standbys."""
     return make_placement(active, np.setdiff1d(keys, np.arange(problem.T) * problem.C + active, assume_unique=True), problem.C)
 
 

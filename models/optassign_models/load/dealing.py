@@ -1,11 +1,11 @@
 """Copies dealt longest first (Graham 1969), then traded until the greatest load falls no more.
 
 1. The heaviest copy left goes to the client that ends up with the least load.
-2. The most loaded client trades at most two copies (of few: three) for as many of another client, until nothing is won. For
-   two clients the transfer that would make their loads equal is known. Sorting the sums of both sides finds the pair of sets
-   that comes nearest to it. Partners are the least loaded clients, then clients at random, by a fixed seed.
+2. The most loaded client trades up to two copies (three if it has few) for up to as many of another client, until no trade
+   helps. The transfer that makes the loads of two clients equal is known, and sorted sums of both sides show the pair of
+   sets nearest to it. Partners are the least loaded clients and clients at random, by a fixed seed.
 
-The load that this reaches, if it is beyond the tolerance of a bound, is the target (`LoadTarget`). Shares demand nothing then.
+If the load that this reaches is beyond the tolerance of a bound, it is the target (`LoadTarget`). Shares do not bind then.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
     An oversized task goes to a thread that is fast enough. Among equals a copy goes to the client of least index. Clients that
     would be left without a task for each thread get the lightest of the active copies dealt. Draining clients come last.
 
-    barred: (T, C) clients that a task may not go to; None: none.
+    barred: (T, C) clients that a task may not go to; None bars none.
     """
     client, task, weights, is_active = client.copy(), loads.copy_task, loads.copy_weight, loads.is_active
     sums, is_oversized = loads.sum_up(client), loads.is_oversized[task] & is_active
@@ -56,7 +56,7 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
         ends[held[task[at]]] = np.inf
         if is_active[at]:
             if left <= missing.sum() and np.isfinite(ends[missing > 0]).any():
-                ends[missing == 0] = np.inf  # the remaining ones are needed for threads without any
+                ends[missing == 0] = np.inf  # idle threads need all remaining tasks
             left -= 1
         if drains.any() and np.isfinite(ends[~drains]).any():
             ends[drains] = np.inf
@@ -69,15 +69,15 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
 
 
 def even_out(loads: LoadArrays, client: IntArray, movable: BoolArray, stop_at: float) -> IntArray:
-    """Return (n,) the clients after trades of movable copies (n,), from `client` (n,), until the greatest load is `stop_at`.
+    """Return (n,) the clients after trades of movable copies (n,), until no load is above `stop_at` or no trade helps.
 
-    The greatest load never rises.
+    `client`: (n,) clients to begin with. The greatest load never rises.
     """
     return _Trades(loads, client, movable).run(stop_at)
 
 
 class _Trades:
-    """Copies on clients, changed in place, with the sums of each client's small subsets."""
+    """A local search by trades of copies, changed in place, with the cached sums of each client's small subsets."""
 
     def __init__(self, loads: LoadArrays, client: IntArray, movable: BoolArray) -> None:
         is_oversized = loads.is_oversized[loads.copy_task] & loads.is_active
@@ -117,9 +117,9 @@ class _Trades:
         return np.union1d(lightest, self._random.choice(others, PARTNERS, replace=False))
 
     def _find_handover(self, giver: int, load: FloatArray, trading: BoolArray) -> tuple[IntArray, int, IntArray] | None:
-        """Return the handing over of the giver's lightest copy to the least loaded client, as a trade; None if it cannot.
+        """Return a trade that hands the giver's lightest copy to the least loaded client; None if no client can take it.
 
-        The giver takes part in no further trade. Many clients together can take what one cannot.
+        The giver takes part in no further trade. Many clients together can absorb a copy that no single client can.
         """
         on = self._list_movable(giver)
         if not trading[giver] or not len(on) or self._number[giver] <= self._loads.least_number[giver]:
@@ -134,9 +134,9 @@ class _Trades:
         return lightest, int(np.argmin(np.where(able, load, np.inf))), lightest[:0]
 
     def _find_trade(self, giver: int, partners: IntArray) -> tuple[IntArray, int, IntArray] | None:
-        """Return the trade after which the more loaded of the two has least; None if no trade helps.
+        """Return the trade after which the greater load of both clients is least; None if no trade helps.
 
-        It is the copies given (k,), the partner, and the copies taken (k,), with −1 for no copy.
+        A trade is the copies given (k,), the partner, and the copies taken (k,), each padded with −1.
         """
         if not len(partners):
             return None
@@ -178,11 +178,11 @@ class _Trades:
         return np.flatnonzero(self._movable & (self._client == client))
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-        """Return ascending sums (k,) of up to two (of few: three) movable copies of a client, and the copies (k, 3) or −1.
+        """Return ascending sums (k,) of sets of movable copies of a client, and the copies (k, 3) of each set, padded with −1.
 
-        With these come the number of active copies (k,) and the weight of the heaviest copy (k,).
-        At most `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more. Threes are for few copies and few
-        clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`). The empty set is included.
+        The third value has the number of active copies (k,), the fourth the weight of the heaviest copy (k,). Sets have up to
+        two copies, three for few copies and few clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`), and include the empty set. At most
+        `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more.
         """
         if client not in self._subsets:
             on = self._list_movable(client)
@@ -198,7 +198,7 @@ class _Trades:
         return self._subsets[client]
 
     def _make(self, giver: int, given: IntArray, partner: int, taken: IntArray) -> None:
-        """Make a trade: copies with −1 for none."""
+        """Apply a trade as `_find_trade` returns it."""
         moves = [(each[each >= 0], here, there) for each, here, there in ((given, giver, partner), (taken, partner, giver))]
         for copies, here, _ in moves:
             self._held[self._loads.copy_task[copies], here] = False
@@ -213,21 +213,21 @@ class _Trades:
 
 @dataclass(frozen=True, eq=False)
 class LoadTarget:
-    """The greatest load to allow, and a placement that keeps it. No thread may be idle while another has two tasks."""
+    """The greatest load and the idle threads that count as balanced, and a placement that keeps both."""
 
     loads: LoadArrays
     least: float
-    """A bound of the greatest load, in even spreads."""
+    """A lower bound of the greatest load of any assignment, in even spreads."""
     most: float
-    """The greatest load that is balanced."""
+    """The greatest load that counts as balanced, in even spreads."""
     idle: int
-    """Threads that may be idle while others have two tasks: 0, unless loads are not balanced otherwise."""
+    """Threads that may be idle while others have two tasks: 0, unless dealing leaves some."""
     dealt: Placement
-    """A placement of the copies with that load, whatever it restores; without standbys where these weigh nothing."""
+    """A placement of the copies that keeps `most` and `idle` at any restore cost; without standbys if these weigh nothing."""
 
     @classmethod
     def of(cls, problem: Problem, tolerance: float) -> LoadTarget:
-        """Return the demand that loads are within the tolerance of the bound, or no greater than dealing reaches."""
+        """Return the target of loads within the tolerance of the bound, or no greater than dealing reaches."""
         loads = read_loads(problem)
         least, number = bound_greatest_load(loads), len(loads.copy_task)
         every, most = np.ones(number, dtype=np.bool_), least * (1 + tolerance)
@@ -241,7 +241,7 @@ class LoadTarget:
 
     @property
     def most_of_actives(self) -> float:
-        """The same as `most` of active copies alone, so that their standbys have room where these weigh something."""
+        """The part of `most` for active copies alone, which leaves room for standbys if these have weight."""
         loads = self.loads
         if not loads.standbys:
             return self.most
@@ -264,6 +264,6 @@ class LoadTarget:
         return self.loads.greatest_of(placed), self.loads.count_idle(placed.active)
 
     def widen_to(self, placed: Placement) -> LoadTarget:
-        """Return a demand that the placement meets."""
+        """Return a target that the placement keeps."""
         greatest, idle = self.measure(placed)
         return replace(self, most=max(self.most, greatest), idle=max(self.idle, idle))

@@ -2,16 +2,15 @@
 
 Loads are in *even spreads*, and an *oversized* task counts as one busy thread (docs/reference/rules.md, "Balanced under load").
 
-`bound_greatest_load` is a lower bound of the greatest load of any client, for every way to deal: no model, no solver, and never
-the planner's own value. A level L is impossible where any of these fails, for a threshold θ and the clients with a thread that
-bears θ at L:
+`bound_greatest_load` is a lower bound of the greatest load over all assignments. It needs no model and no solver. A level L is
+impossible if any of these conditions fails, for a threshold θ and the clients with a thread that bears θ at L:
 
 * the tasks of weight ≥ θ fit into the sizes of these clients, L × size in all;
 * no client has more of them than ⌊L × size ÷ θ⌋ (pigeonhole);
-* where all weights are whole multiples of one weight g, a client carries whole multiples of g only.
+* if all weights are whole multiples of one weight g, a client carries whole multiples of g only.
 
-All three only get easier as L grows, so the greatest impossible level is found by bisection. The mean is the first of these
-with θ = 0.
+All three conditions weaken as L grows, so the greatest impossible level is found by bisection. The first one with θ = 0 gives
+the mean.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from optassign_models.policy.constants import BOUND_STEPS, ROUNDING, SPLITS, THR
 from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, make_placement
 
 LOAD_NAME = "load"
-"""The name of the goal, by which a problem has its data."""
+"""The name of the goal, and the key of its data in a problem."""
 _GRAIN = 10**9
 
 
@@ -36,33 +35,33 @@ class TaskWeights:
     of_task: IntArray
     """(T,) load of each active copy, in whole units."""
     standby_share: float = 0.0
-    """The part of that load that each standby puts on its client."""
+    """The load of a standby, as a share of the load of its active copy."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoadArrays:
-    """Weights and sizes of one problem. Its copies (n,) are the active ones, task by task, then the standbys with weight.
+    """Weights and sizes of one problem. Its copies (n,) are the actives, task by task, then the standbys with weight.
 
-    Methods that take the clients of copies take those of all (n,) or of the active ones alone (T,).
+    Methods take the clients of all copies (n,) or of the actives alone (T,).
     """
 
     weight: FloatArray
-    """(T,) in even spreads of one of the fastest threads; of an oversized task the capacity of the slowest of the threads that
-    are fastest, one for each oversized task."""
+    """(T,) weight of each active copy, in even spreads of a fastest thread. Each of k oversized tasks weighs the capacity of
+    the k-th fastest thread."""
     is_oversized: BoolArray
-    """(T,) no client can balance it: it takes one thread for itself."""
+    """(T,) whether the task is too heavy to balance and takes one thread for itself."""
     size: FloatArray
     """(C,) threads × capacity; 0 for a draining client, unless all drain."""
     capacity: FloatArray
-    """(C,) of one thread, as a part of the greatest of all open clients'."""
+    """(C,) capacity of one thread, relative to the greatest of the open clients."""
     threads: IntArray
-    """(C,) 0 for a draining client, unless all drain."""
+    """(C,) threads; 0 for a draining client, unless all drain."""
     standby: FloatArray
-    """(T,) weight of each standby, in the same even spreads; 0 where standbys weigh nothing."""
+    """(T,) weight of each standby, in the unit of `weight`; 0 if standbys weigh nothing."""
     standbys: int
-    """The standbys of each task with such a weight, on clients that stay; 0 where standbys weigh nothing."""
+    """Standbys with weight of each logged task, at most one on each other client that stays; 0 if standbys weigh nothing."""
     standby_task: IntArray
-    """(S,) the task of each standby; empty where standbys weigh nothing."""
+    """(S,) the task of each standby; empty if standbys weigh nothing."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -81,17 +80,17 @@ class LoadArrays:
 
     @cached_property
     def least_number(self) -> IntArray:
-        """(C,) tasks that a client must have before any other may have two on a thread; 0 where there are too few tasks."""
+        """(C,) tasks that a client must have before any other may have two on a thread; 0 if tasks are fewer than threads."""
         return self.threads if int(self.threads.sum()) <= self.T else np.zeros_like(self.threads)
 
     @cached_property
     def is_active(self) -> BoolArray:
-        """(n,) whether a copy is an active one."""
+        """(n,) whether a copy is active."""
         return np.arange(len(self.copy_task)) < self.T
 
     @property
     def actives_alone(self) -> LoadArrays:
-        """The same without the weights of standbys."""
+        """The same loads without the weights of standbys."""
         return replace(self, standby=np.zeros(self.T), standbys=0, standby_task=self.standby_task[:0])
 
     @cached_property
@@ -101,7 +100,7 @@ class LoadArrays:
 
     @cached_property
     def copy_weight(self) -> FloatArray:
-        """(n,) of each copy, in even spreads."""
+        """(n,) weight of each copy, in even spreads."""
         return np.concatenate([self.weight, self.standby[self.standby_task]])
 
     def locate(self, placed: Placement) -> IntArray:
@@ -113,7 +112,7 @@ class LoadArrays:
         return make_placement(client[: self.T], self.standby_task * self.C + client[self.T :], self.C)
 
     def weigh_actives(self, task: IntArray, client: IntArray) -> FloatArray:
-        """Return (k,) what active copies of tasks (k,) add to the sums of clients (k,), in even spreads.
+        """Return (k,) the weight that active copies of tasks (k,) add to clients (k,), in even spreads.
 
         A task adds its weight; an oversized task adds a whole thread, at least its weight.
         """
@@ -121,11 +120,11 @@ class LoadArrays:
         return np.where(self.is_oversized[task], np.maximum(weight, self.capacity[client]), weight)
 
     def weigh_standbys(self, task: IntArray, client: IntArray) -> FloatArray:
-        """Return (k,) what standbys of tasks (k,) add to the sums of clients (k,): nothing on draining clients."""
+        """Return (k,) the weight that standbys of tasks (k,) add to clients (k,), in even spreads; 0 on draining clients."""
         return np.where(self.size[client] > 0, self.standby[task], 0.0)
 
     def weigh_copies(self, client: IntArray) -> FloatArray:
-        """Return (n,) what copies on clients (n,) add to the sums of these; 0 for a copy without a client (−1)."""
+        """Return (n,) the weight that each copy adds to its client (n,); 0 for a copy without a client (−1)."""
         of_actives = self.weigh_actives(np.arange(self.T), client[: self.T])
         of_standbys = self.weigh_standbys(self.copy_task[self.T : len(client)], client[self.T :])
         return np.where(client >= 0, np.concatenate([of_actives, of_standbys]), 0.0)
@@ -139,8 +138,8 @@ class LoadArrays:
     def greatest(self, client: IntArray) -> float:
         """Return the greatest load of any client, in even spreads, for copies on clients (n,), −1 for none; 0 without copies.
 
-        It is what copies weigh ÷ the client's size or, if that is more, the heaviest ÷ a thread's capacity. It is infinite
-        if a draining client has a task with weight.
+        The load is the weight of the client's copies ÷ its size or, if more, its heaviest copy ÷ a thread's capacity. It is
+        infinite if a draining client has a task with weight.
         """
         carried, heaviest = self.sum_up(client), np.zeros(self.C)
         np.maximum.at(heaviest, client, self.weigh_copies(client))
@@ -157,7 +156,7 @@ class LoadArrays:
         return room * (1 + ROUNDING)
 
     def fits(self, weight: FloatArray, client: IntArray, level: float) -> BoolArray:
-        """Return (k,) whether copies of weights (k,) may be on clients (k,) at this load: one thread of the client bears it."""
+        """Return (k,) whether copies of weights (k,) may be on clients (k,) at this load: a thread bears the weight."""
         fits: BoolArray = (weight <= level * self.capacity[client] * (1 + ROUNDING)) & (self.size[client] > 0)
         return fits
 
@@ -179,7 +178,7 @@ class LoadArrays:
 
 
 def read_loads(problem: Problem) -> LoadArrays:
-    """Return the loads of a problem; equal weights where it has none."""
+    """Return the loads of a problem, with equal weights if it has none."""
     weights = problem.data_of(LOAD_NAME, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
     open_ = ~problem.draining | problem.draining.all()
@@ -226,7 +225,7 @@ def bound_greatest_load(loads: LoadArrays) -> float:
     sums, grain = np.cumsum(weight), 0.0 if loads.is_oversized.any() else _find_grain(weight)
     of_clients = np.stack([loads.size, loads.capacity])[:, loads.open_clients]
     (size, capacity), number = np.unique(of_clients, axis=1, return_counts=True)
-    # Some thresholds do. Of equal weights the last one has the greatest number at its threshold.
+    # A sample of thresholds suffices for a bound. Of equal weights the last has most tasks at its threshold.
     step = max(1, len(weight) * len(size) // THRESHOLDS)
     last = np.flatnonzero(np.append(weight[1:] < weight[:-1] * (1 - ROUNDING), True))[::step]
     threshold, rank = weight[last][:, None], last + 1
@@ -255,7 +254,7 @@ def bound_greatest_load(loads: LoadArrays) -> float:
 
 
 def _find_grain(weight: FloatArray) -> float:
-    """Return a weight that all weights (n,) are whole multiples of; 0 where none is to be seen."""
+    """Return a weight that divides all weights (n,) into whole multiples; 0 if none is found."""
     least = float(weight.min())
     if least <= 0:
         return 0.0

@@ -1,9 +1,9 @@
-"""Copies under a greatest load: they stay where that saves restoring while there is room, and the others are dealt.
+"""Copies under a greatest load: kept where that saves restore work and there is room; the others are dealt.
 
 1. *Keep*: each task is on its best client. Clients that carry too much shed tasks, which go to their next best client with
    room (`_shed`).
 2. *Deal*: the other tasks are dealt longest first (`dealing.deal`).
-3. *Even out*: dealt tasks are traded for an even load. If loads exceed the level, all tasks are traded, whatever that restores.
+3. *Even out*: dealt tasks are traded for an even load. If loads exceed the level, all tasks are traded at any restore cost.
 
 Standbys are kept and dealt in the same way around the actives.
 """
@@ -40,7 +40,7 @@ def leave_actives_alone(problem: Problem, forced: Forced) -> Problem:
 
 
 def price_actives(problem: Problem, forced: Forced) -> PairCosts:
-    """Return four times what `leave_actives_alone` says, and two for an active to restore, one for a migration."""
+    """Return the price of an active: 4 × its cost in `leave_actives_alone`, 2 more if it restores, 1 more if it migrates."""
     alone = leave_actives_alone(problem, forced)
     unit = 1 + max(int(alone.col_cost.max(initial=0)), int(alone.pool_cost.max(initial=0))) // _MOST_COST
     moves = price_active_migrations(problem)
@@ -59,14 +59,14 @@ def place_actives(
     price = price_actives(problem, forced)
     dearest = np.zeros(problem.T, dtype=np.int64)
     np.maximum.at(dearest, task, price.columns)
-    # An active on a column saves that much over one elsewhere.
+    # The price that an active on each column saves over one elsewhere.
     saved = np.where(problem.pool_size > 0, price.pools, dearest)[task] - price.columns
     active, lost = np.full(problem.T, -1, dtype=np.int64), np.zeros(problem.T, dtype=np.int64)
     may = loads.fits(loads.weight[task], client, level) & (saved > 0)
     column = np.flatnonzero(may)
     column = column[np.lexsort((client[column], -saved[column], task[column]))]
     best = column[rank_within(task[column]) == 0]
-    big = best[loads.is_oversized[task[best]]]  # one on a thread
+    big = best[loads.is_oversized[task[best]]]  # at most one per thread
     best = np.setdiff1d(best, big[rank_within(client[big]) >= loads.threads[client[big]]])
     active[task[best]], lost[task[best]] = client[best], saved[best]
     active = _spare_for_idle(loads, active if preferred is None else preferred, lost)
@@ -86,7 +86,7 @@ def place_actives(
 
 
 def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, active: IntArray, giver: int) -> IntArray:
-    """Return the actives (T,) without tasks on the giver that cost little and weigh as much as it carries beyond the level.
+    """Return the actives (T,) after the giver shed its load beyond the level, with tasks that cost little to move.
 
     Each goes to the client with room that saves most, of equals to the fullest; tasks without such a client stay.
     """
@@ -95,7 +95,7 @@ def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, ac
     left[giver] = -np.inf
 
     def find_place(one: int) -> tuple[int, int]:
-        """Return what is saved on the best client with room, and this client; −1 if none has."""
+        """Return the price saved on the best client with room, and that client, or −1 if none has room."""
         bears = left >= loads.weight[one]
         own = slice(problem.col_start[one], problem.col_start[one + 1])
         value = np.zeros(loads.C, dtype=np.int64)
@@ -120,9 +120,9 @@ def _shed(problem: Problem, loads: LoadArrays, level: float, saved: IntArray, ac
 
 
 def _cover_cheaply(weight: FloatArray, price: IntArray, need: float) -> IntArray:
-    """Return items (k,) of little price that weigh `need` together; all of (n,) if they weigh less.
+    """Return indices (k,) of cheap items whose weights sum up to at least `need`; all of (n,) if their sum is less.
 
-    Step by step the cheapest for what it covers of the rest; then the superfluous ones are left out, the dearest first.
+    Each step takes the item of least price per weight that is still needed. Then superfluous items go, the dearest first.
     """
     chosen: list[int] = []
     worth, rest = np.maximum(price, 0).astype(np.float64), need
@@ -155,7 +155,7 @@ def _keep(problem: Problem, column: IntArray, weight: FloatArray, room: FloatArr
 
 
 def _spare_for_idle(loads: LoadArrays, active: IntArray, lost: IntArray) -> IntArray:
-    """Return the actives (T,) without the cheapest by `lost` (T,) if idle threads would lack tasks to be dealt."""
+    """Return the actives (T,), with tasks of least `lost` (T,) set to −1 while idle threads lack tasks to be dealt."""
     number = loads.count_actives(active)
     lacking = int(np.maximum(loads.least_number - number, 0).sum() - np.sum(active < 0))
     active = active.copy()

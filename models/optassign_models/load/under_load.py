@@ -1,11 +1,11 @@
 """Goals in their order under a greatest load: rows of the program of the target.
 
 All pairs of task and client are candidates if they are few, and the program has every placement. Otherwise its relaxation
-bounds the first goal, and says which tasks stay where they are.
+bounds the first goal, and suggests the candidates on which tasks stay.
 
-Then CP-SAT places the actives of a few clients anew among these clients, again and again (large neighbourhood search, Shaw
-1998): of a client that lacks tasks which are cheaper there, of the clients that have these tasks, and of clients with room. A
-limit of deterministic work ends each search, so that the same question gets the same answer (R9).
+Then CP-SAT repeatedly places the actives of a few clients anew among these clients (large neighbourhood search, Shaw 1998): a
+client that lacks tasks which are cheaper there, the clients that have these tasks, and clients with room. A limit of
+deterministic work ends each search, so the same question gets the same answer (R9).
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from optassign_models.target.solver import price
 from optassign_models.target.variables import Scope, TargetVariables
 
 _PARTS, _PARTS_RELAXED = 1 << 44, 1 << 24
-"""Weights are rounded down to this part of all weight, and room in full: what is lost is less than the tolerance of loads. A
-relaxation is solved in floating point, and needs coefficients that are alike."""
+"""Weights and room are rounded down to this fraction of all weight, an error below the tolerance of loads. A relaxation is
+solved in floating point, so its coefficients must be of similar size."""
 _MOST_COST = 1 << 36
-"""A proof by duals counts greater costs in units of two, four and so on."""
+"""A proof by duals counts greater costs in units of 2, 4 and so on."""
 
 
 def make_question_under_load(
@@ -64,9 +64,9 @@ def make_question_under_load(
     *,
     has_pools: bool,
 ) -> Question:
-    """Return the goals in their order, with loads up to `most`.
+    """Return the question of the goals in their order, with loads up to `most`.
 
-    start: copies that are allowed, whatever they weigh; None: no such copies.
+    start: a placement whose copies are allowed at any load; None for no such copies.
     has_pools: count copies in pools; otherwise all pairs of task and client are candidates.
     """
     problem, forced = prepare(problem if has_pools else problem.with_all_columns())
@@ -78,7 +78,7 @@ def make_question_under_load(
 
 
 def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline: Deadline) -> LoadTarget:
-    """Return the target whose load is within the tolerance of the least one, by bisection, while CP-SAT decides soon."""
+    """Return the target, lowered by bisection to within the tolerance of the least load, while CP-SAT decides each level."""
     unreached = load.least
     while math.isfinite(load.most) and load.most > unreached * (1 + max(tolerance, ROUNDING)) * (1 + ROUNDING):
         level = max(unreached * (1 + tolerance), math.sqrt(unreached * load.most))
@@ -100,8 +100,8 @@ def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline:
 def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> tuple[int, FoundBy, IntArray] | None:
     """Return a bound of the first goal by the relaxation of a question of `make_question_under_load`, and its prover.
 
-    The third value is (T,) the candidate that has at least half of a task's active copy, −1 if none has. Copies in pools are
-    alike within a class of weights, and weigh as the lightest of it. None if the deadline comes first.
+    The third value is (T,) the client of the candidate that has more than half of a task's active copy, −1 if none has. Copies
+    in pools weigh as the lightest of their class of weights. None if the relaxation is not solved in time.
     """
     problem = _group_by_weight(question.problem, loads)
     question = replace(question, problem=problem, shares=allow_any_counts(problem))
@@ -140,14 +140,14 @@ def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:
 def _require_load(
     program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement | None, parts: int
 ) -> None:
-    """Require loads up to `most`, and a task for each thread; what the start has instead is allowed."""
+    """Require loads up to `most`, and a task for each thread. Where `start` breaks this, its copies are allowed."""
     p = v.scope.problem
     most_of_task = np.where(loads.is_oversized, np.maximum(loads.weight, loads.capacity.max()), loads.weight)
     every = float(most_of_task.sum()) + p.standbys * float(loads.standby.sum())
     grain = max(every, 1e-9) / parts
 
     def weigh_active(task: IntArray, client: IntArray) -> IntArray:
-        # An oversized task on a client of next to no capacity weighs more than all room: less is enough to bar it.
+        # An oversized task on a client of tiny capacity weighs more than all room; twice all weight is enough to bar it.
         return np.floor(np.minimum(loads.weigh_actives(task, client) / grain, 2.0 * parts)).astype(np.int64)
 
     def weigh_standby(task: IntArray, client: IntArray) -> IntArray:
@@ -187,7 +187,7 @@ _NEIGHBOURHOOD_PARTS = 1 << 20
 
 
 class Neighbourhoods:
-    """Actives on clients, changed in place, with loads up to `level`; clients keep a task for each thread."""
+    """A large neighbourhood search over actives, with loads up to `level`; clients keep a task for each thread."""
 
     def __init__(self, problem: Problem, forced: Forced, loads: LoadArrays, level: float, active: IntArray) -> None:
         self._problem, self._loads, self._level, self._active = problem, loads, level, active.copy()
@@ -195,12 +195,12 @@ class Neighbourhoods:
         self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
 
     def improve(self, deadline: Deadline) -> IntArray:
-        """Return the actives (T,) after some neighbourhoods, which cost no more than the start."""
+        """Return actives (T,) that cost no more than the start, after up to `NEIGHBOURHOODS` searches before the deadline."""
         problem, loads, failures = self._problem, self._loads, np.zeros(self._loads.C, dtype=np.int64)
         is_open = loads.size[problem.col_client] > 0
         for turn in range(NEIGHBOURHOODS):
             now = self._price_of(np.arange(problem.T) * problem.C + self._active)
-            # What an active would save on each column.
+            # The price that an active would save on each column.
             saved = np.where(is_open, np.maximum(now[problem.col_task] - self._price.columns, 0), 0)
             missed = np.bincount(problem.col_client, weights=saved, minlength=loads.C)
             centres = np.flatnonzero((missed > 0) & (failures < NEIGHBOURHOOD_TRIES))
@@ -224,7 +224,7 @@ class Neighbourhoods:
     def _choose_clients(self, centre: int, saved: IntArray) -> IntArray:
         """Return (k,) the centre and clients that have tasks it lacks, are cheap for its tasks, or have room; ascending.
 
-        saved: (A,) by an active on each column.
+        saved: (A,) price that an active on each column would save.
         """
         problem, loads, half = self._problem, self._loads, NEIGHBOURHOOD_CLIENTS // 2
         own = np.flatnonzero((problem.col_client == centre) & (saved > 0))
@@ -240,7 +240,7 @@ class Neighbourhoods:
         return np.array(sorted(chosen[:NEIGHBOURHOOD_CLIENTS]), dtype=np.int64)
 
     def _place_anew(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
-        """Place the clients' actives anew; return whether that costs less, and whether the result is proven to be least."""
+        """Place the clients' actives anew among them. Return whether that costs less, and whether the result is optimal."""
         loads, number = self._loads, len(clients)
         tasks = np.flatnonzero(np.isin(self._active, clients))
         if len(tasks) > NEIGHBOURHOOD_COPIES:

@@ -1,7 +1,7 @@
-"""When a follow-up is due (R8), and how long the way to the plan takes.
+"""The time until a follow-up is due (R8), and until the plan is reached.
 
-By the rates of clients, with a client's disk shared among what it restores, each copy has a time at which it is caught up. The
-follow-up is due when the copies that it is for are, or some of them, where the others would keep free slots waiting. If the
+The rate of a client, shared among the copies that it restores, gives the time at which each copy is caught up. The follow-up is
+due when the copies that it is for are caught up, or a part of them if free slots would wait too long for the rest. If the
 snapshots carry no times, it is due after the interval.
 """
 
@@ -38,11 +38,11 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def time_followup(situation: Situation, step: Step) -> int | None:
-    """Return milliseconds until the group is to rebalance again; None if it need not."""
+    """Return milliseconds until the group's next rebalance is due; None if none is needed."""
     requests, memory, pace = situation.requests, situation.memory, situation.pace
     delay = choose_delay(situation.problem, pace, step) if step.followup else None
     if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
-        # Every pending move waits for that, and no other event would have the group come back to it.
+        # Every pending move waits for the end of the pause, and no other event would start a rebalance then.
         delay = min(REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else _LATEST_MS)
     if step.probing:
         delay = memory.asked_ms if memory.asked_ms is not None else delay
@@ -51,14 +51,14 @@ def time_followup(situation: Situation, step: Step) -> int | None:
     if delay is None and step.reason is not Reason.HEURISTIC:
         delay = _wait_at_rest(requests)
     if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
-        return min(delay, REBALANCE_MS)  # a drain that came between the passes counts soon
+        return min(delay, REBALANCE_MS)  # a drain that came between the passes takes effect soon
     return delay
 
 
 def _wait_at_rest(requests: Requests) -> int | None:
-    """Return when a group at rest rebalances, ms, and not before quiet hours end; None: never.
+    """Return milliseconds until a group at rest rebalances, not before quiet hours end; None for never.
 
-    It does so as soon as rates of its input count that do not yet (R8), otherwise for its operator's requests.
+    It rebalances as soon as all its input rates count (R8), otherwise for possible requests of its operator.
     """
     after_hold = 0 if requests.hold_ends_ms is None else REBALANCE_MS + requests.hold_ends_ms
     has_no_end = requests.is_paused and requests.hold_ends_ms is None
@@ -74,10 +74,10 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
         return interval
     soon = min(interval, REBALANCE_MS << min(pace.looks, MOST_DOUBLINGS))
     if Note.HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
-        return soon  # to hold owners back costs one rebalance, and not the time that copies take elsewhere
+        return soon  # owners held back cost one rebalance, not the time that other copies take
     relevant = _find_relevant(problem, step.plan, step)
     if not len(relevant):
-        # Nothing restores that a follow-up would be for. Tasks on their way are there in a moment; a standby takes its time.
+        # No copy restores that a follow-up would be for. Tasks in transit arrive in a moment; standbys wait for the interval.
         return interval if len(step.warmups.waiting) else soon
     rates = pace.rates()
     longest = _bound_wait(problem, pace, relevant, step.warmups.progress)
@@ -104,9 +104,8 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
 def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
     """Return the longest wait in ms: a share of the time for which each client's copies have been under way.
 
-    The looks that follow are apart like a geometric series, so a share of the time is lost at most, whatever the rate is. A
-    steady rate that was measured for the whole window sets no limit. In a large group a few copies may be waited for longer:
-    there one of many clients is nearly always unsure, and the whole group would rebalance for it.
+    The waits then grow geometrically, so at any rate at most a share of the time is lost. A steady rate that was measured for
+    the whole window sets no limit. A few copies may have lower limits: some rate of a large group is nearly always unsure.
     """
     if progress is None:
         return np.inf
@@ -117,15 +116,15 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
-    """Return whether a task is active elsewhere though the target's client is caught up."""
+    """Return whether a task is active elsewhere although its target client is caught up."""
     away = np.flatnonzero(plan.active != answer.active)
     return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
 
 
 def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int | None:
-    """Return milliseconds until the target is reached: what disks and slots take, and the time that each batch costs.
+    """Return milliseconds until the target is reached: the time of disks and slots, plus a time for each batch.
 
-    None where the snapshots carry no times, or nothing is waited for.
+    None if the snapshots carry no times, or if no copy is waited for.
     """
     if pace.taken_at is None or step.plan is None or not len(step.warmups.waiting):
         return None
@@ -139,7 +138,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
         return batches * BATCH_MS
     client = step.warmups.waiting % problem.C
     lags = problem.lag_of(step.warmups.waiting)
-    # Standbys in their places are not waited for, but share the disks of clients with copies that are.
+    # Standbys in their places are not waited for, but share the disks of clients with awaited copies.
     matters = np.isin(client, np.union1d(_find_relevant(problem, step.plan, step), in_line) % problem.C)
     on_disk, in_slots = (
         np.bincount(client[some], weights=lags[some], minlength=problem.C) * 1000.0 / rates
@@ -163,7 +162,7 @@ def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
 
 def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:
     """Return (n,) milliseconds until each copy is restored, with all copies of a client at equal shares of its rate."""
-    left = problem.lag_of(keys)  # all of it: what is left when a task moves, it is down for
+    left = problem.lag_of(keys)  # the whole lag: a task that moves is down until the rest is restored
     client = keys % problem.C
     order = np.lexsort((left, client))
     times = np.zeros(len(keys))
@@ -181,7 +180,7 @@ def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatA
 
 
 def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
-    """Return the last of the times at which it is worth to look: free slots have not waited for too long by then."""
+    """Return the last of `due` by which slots, free since `slots`, idle at most `share` of it on average; or `due[0]`."""
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))

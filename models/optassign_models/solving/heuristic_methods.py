@@ -26,7 +26,7 @@ from optassign_models.zones import spread_zones
 
 
 def make_greedy_method(order: RequestedOrder) -> Method:
-    """Return the method of goals (b) to (f) in their default order, for any order; then zones and racks, by trades of two."""
+    """Return the method of goals (b) to (f) in their default order, for any `order`; then tags and racks, by swaps."""
     return Method(
         order,
         find_balanced_now=_find_greedy_answer_now,
@@ -54,9 +54,9 @@ def _place_greedily(case: Case) -> Found:
 
 
 def _search_greedy_plan(case: Case) -> Found:
-    """Return the greedy plan or, if its copies reach more zones, the answer balanced now with standbys swapped.
+    """Return the greedy plan, or the answer balanced now with standbys swapped if that reaches more zones.
 
-    Otherwise a group could be at rest by a poor plan, and find a better one at the next request.
+    Otherwise a group could be at rest with a poor plan, and find a better one at the next request.
     """
     plans = [plan for plan in (case.search_free_placement().whole,) if case.reaches_target(plan)]
     if not plans or _count_missing_zones(case, plans[0]) > _bound_missing_zones(case):
@@ -67,7 +67,7 @@ def _search_greedy_plan(case: Case) -> Found:
 
 
 def _search_again(case: Case, free: Found) -> Found:
-    """Return the plan of little imbalance that keeps the limits, if it is balanced."""
+    """Return the plan with little imbalance that keeps the limits, if it is balanced."""
     placed = case.search_least_imbalance().whole
     return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
 
@@ -82,7 +82,7 @@ def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
 
 
 def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
-    """Return None if copies reach fewer zones than those of the remembered plan (perhaps a solver's) or of a greedy one."""
+    """Return None if the remembered plan (perhaps a solver's) or a greedy plan reaches more zones than `now`; otherwise {}."""
     missing, others = _count_missing_zones(case, now), [case.problem.remembered_plan]
     if missing > _bound_missing_zones(case):
         others.append(case.search_plan().placement)
@@ -90,7 +90,7 @@ def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
 
 
 def _count_missing_zones(case: Case, plan: Placement) -> int:
-    """Return the unreached part of goal `tag_spread`, up to a constant; 0 if it is not asked for."""
+    """Return the unreached part of goal `tag_spread`, up to a constant; 0 if the goal is not requested."""
     if TAG_SPREAD.name not in case.method.order.names:
         return 0
     return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
@@ -106,13 +106,13 @@ def _find_unserved_by_greedy(case: Case, placed: Placement) -> Mapping[str, str]
 
 
 def _explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, str]) -> dict[str, str]:
-    """Return goal → why a method with the goals `known` does not serve it. `then`: goal → what the method does afterwards."""
+    """Return goal → why a method with the goals `known` does not serve it. `then`: goal → the method's change afterwards."""
     return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
 def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
-    """Return the method of load within a tolerance, as a share; then goals (b) to (f) by what copies restore, then zones and
-    racks by swaps of standbys.
+    """Return the method of load within `tolerance` (a share), then goals (b) to (f) by restore work, then tags and racks by
+    swaps of standbys.
     """
     return Method(
         order,
@@ -146,7 +146,7 @@ def get_load(case: Case) -> LoadTarget:
 
 
 def place_under_load(case: Case, preferred: IntArray | None = None) -> Placement:
-    """Return a plan that restores little, within the tolerance; as dealt if no such plan is found.
+    """Return a plan that restores little, within the tolerance; the target's dealt copies if no such plan is found.
 
     preferred: (T,) clients of actives to try first, −1 for none.
     """
@@ -155,16 +155,16 @@ def place_under_load(case: Case, preferred: IntArray | None = None) -> Placement
 
 
 def finish_under_load(case: Case, active: IntArray) -> Placement:
-    """Return the plan with these actives (T,), within the tolerance; as dealt if no such plan is found."""
+    """Return the plan with these actives (T,), within the tolerance; with the dealt actives if no such plan is found."""
     load = get_load(case)
     placed = spread_zones(case.problem, case.target, _add_standbys(case, load, active), now=False)
     return placed if load.holds(placed) else _add_standbys(case, load, load.dealt.active)
 
 
 def _add_standbys(case: Case, load: LoadTarget, active: IntArray) -> Placement:
-    """Return the actives (T,) with standbys.
+    """Return the placement with these actives (T,), and standbys.
 
-    If standbys have weight, copies are traded; if loads are too great then, all copies are dealt anew.
+    If standbys have weight, copies are traded; if loads remain too great, the placement is the target's `dealt`.
     """
     problem, loads = case.problem, load.loads
     placed = place_standbys(problem, case.forced, loads, active, load.most)

@@ -1,4 +1,4 @@
-"""The input of a rebalance as it is read: a snapshot's lists, its memory and its requests.
+"""The input of a rebalance, as read from a snapshot: its lists, its memory and its requests.
 
 Tasks and clients are sorted, so index order is id order. Keys are task × C + client, C clients.
 """
@@ -16,12 +16,12 @@ from optassign_models.problem import BoolArray, IntArray, Placement, sort_unique
 from optassign_models.warmups import Progress
 
 RUNNING, UNKNOWN_LAG = -2, -3
-"""Lags that are none, as Kafka marks them: the client runs the task; it cannot tell its lag."""
+"""Kafka's special values in place of a lag: the client runs the task; the client cannot tell its lag."""
 
 
 @dataclass(frozen=True, eq=False)
 class Inventory:
-    """T tasks, C clients, G subtopologies, and what clients list; keys are task × C + client."""
+    """T tasks, C clients, G subtopologies, and the tasks and lags that clients list; keys are task × C + client."""
 
     tasks: tuple[str, ...]
     """(T,) ids."""
@@ -42,21 +42,21 @@ class Inventory:
     units: IntArray
     """(C,) threads × capacity, in millionths."""
     draining: BoolArray
-    """(C,) about to leave."""
+    """(C,) whether the client is about to leave."""
     standbys: int
     """Standbys of each logged task."""
     max_warmups: int
     acceptable_lag: int
     owned: IntArray
-    """(n,) keys of the tasks that clients list as active."""
+    """(n,) keys of the tasks in the clients' `previous_active`."""
     had_standby: IntArray
-    """(n,) keys of the logged tasks that they list as standbys."""
+    """(n,) keys of the logged tasks in the clients' `previous_standby`."""
     lag_keys: IntArray
-    """(n,) keys of the lags that they report, and"""
+    """(n,) keys of the lags that clients report."""
     lags: IntArray
-    """(n,) these lags."""
+    """(n,) the lag of each of `lag_keys`, offsets, RUNNING or UNKNOWN_LAG."""
     followup_client: int
-    """The client that asks for follow-ups: the least process id that does not say that it drains (R8)."""
+    """The client that asks for follow-ups: the first without `draining` in the snapshot, or 0 if all drain (R8)."""
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters
@@ -71,45 +71,45 @@ class Inventory:
 
 @dataclass(frozen=True, eq=False)
 class RememberedAnswer:
-    """The remembered answer in keys, and what its report says."""
+    """The remembered answer in keys, and the facts of its report."""
 
     known: bool
     active: IntArray
     """(T,) key of each task's remembered active copy, or −1."""
     active_client: IntArray
-    """(T,) its client, or −1."""
+    """(T,) client of that copy, or −1."""
     standby: IntArray
     """(n,) keys of the remembered standbys of logged tasks, sorted."""
     warmup: IntArray
     """(n,) keys of the remembered warm-ups, sorted."""
     plan_keys: IntArray
-    """(n,) keys of all copies of its plan; where the answer was its own plan, of the answer."""
+    """(n,) keys of all copies of its plan on present clients; of the answer, if that is its own plan."""
     seen: BoolArray
-    """(T,) some client had a copy of the task, be it here or gone."""
+    """(T,) whether the answer gives a client, present or gone, a copy of the task."""
     in_transit: BoolArray
-    """(T,) tasks without an owner that it gave to a client that is here."""
+    """(T,) whether the task has no owner and its remembered active is on a present client."""
     answer: Placement | None
-    """The answer, if all its clients and tasks are these and no client owns a task that it gave to another (R10)."""
+    """The answer, if it places every copy on a present client and each owned task's active on one of its owners (R10)."""
     plan: Placement | None
-    """Its plan, or the answer that is its own plan, where that has every copy of every task on clients that are here."""
+    """Its plan, or the answer that is its own plan, if it places every copy on a present client."""
     plan_differs: bool
-    """Its plan is another than the answer itself."""
+    """Whether the plan differs from the answer."""
     same_clients: bool
-    """It names exactly the clients that are here."""
+    """Whether the answer names exactly the present clients."""
     progress: Progress
     asked_ms: int | None
-    """The follow-up that it asked for."""
+    """Delay of the follow-up that the answer asked for; None if it asked for none."""
     notes: frozenset[str]
     """The notes of its report."""
     to_balance_ms: int | None
-    """Until its plan was likely to be reached."""
+    """Expected time from the answer until its plan is reached; None if unknown."""
     new_drains: frozenset[str]
-    """The process ids of draining clients that have copies by it and did not drain then. A second pass (KIP-429) repeats the
-    answer, so that it says nothing about the room that the others have for their tasks."""
+    """Process ids of draining clients that have copies in the answer and did not drain then. A second pass (KIP-429) repeats
+    the answer, so their tasks move only in the rebalance after it."""
 
     @property
     def assigned(self) -> IntArray:
-        """(n,) keys of all its copies and warm-ups, sorted."""
+        """(n,) keys of all copies and warm-ups of the answer, sorted."""
         return sort_unique(np.concatenate([self.active[self.active >= 0], self.standby, self.warmup]))
 
 
@@ -120,31 +120,31 @@ class RequestedOrder:
     names: tuple[str, ...]
     """Most important first."""
     configured: tuple[str, ...]
-    """Goals (a) among them."""
+    """The goals (a) of `names`."""
     is_given: bool
-    """The options name another order than the preset's own."""
+    """Whether the options name another order than the preset's own."""
     is_weighted: bool
-    """One weighted sum is asked for in place of an order."""
+    """Whether one weighted sum is requested in place of an order."""
     weights: tuple[int, int, int]
-    """Weights of instance balance, subtopology balance and stickiness in that sum, in multiples of `weight_unit`."""
+    """Weights of instance imbalance, subtopology imbalance and stickiness in that sum: least whole numbers of their ratio."""
     weight_unit: Fraction
-    """The unit with which weights are the least whole numbers of their ratio."""
+    """The factor from `weights` to the weights of the options."""
     asked_for: tuple[str, ...]
-    """The goals that go beyond the default order: an assignor that does not serve one says so."""
+    """Goals that are requested beyond the default order. The report names those that are not served."""
 
 
 @dataclass(frozen=True, eq=False)
 class RequestedLimits:
-    """The limits of a snapshot that can bind: the others change nothing."""
+    """The limits of a snapshot that can bind; limits that every placement keeps are left out."""
 
     placements: tuple[PlacementLimit, ...] = ()
-    """Those on placements, in the order in which they are named."""
+    """Limits on placements, in the order in which they are named."""
     most_moves: int | None = None
-    """Active moves of a rebalance: the least of those limits."""
+    """The greatest number of active moves in a rebalance, the least of all such limits; None if none can bind."""
     words: Mapping[str, str] | None = None
-    """Name → the limit in words, for all limits of the snapshot; None if it has none."""
+    """Name → the limit in words, for all limits of the snapshot; None if it has no limits."""
     given_way: Mapping[str, str] = field(default_factory=dict)
-    """Limits that were left out as they cannot hold, and why, by name."""
+    """Name → reason, for each limit that gave way and is not in `placements`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +153,9 @@ class Requests:
 
     order: RequestedOrder
     goal_data: Mapping[str, object]
-    """Goal → its model's data in addition to the arrays, for the goals (a) for which the snapshot has it."""
+    """Goal → its model's data in addition to the arrays, for the goals (a) for which the snapshot has such data."""
     unservable: Mapping[str, str]
-    """Goal → the facts that the snapshot lacks, so that no assignor can serve it."""
+    """Goal → reason, for goals that no assignor can serve, or not in full, because the snapshot lacks facts."""
     balance_factor: int
     balances_load: bool
     load_tolerance: float
@@ -166,20 +166,20 @@ class Requests:
     solver: str
     """The solver of the target: `auto`, `cp-sat` or `highs`."""
     forgets_plan: bool
-    """The remembered plan counts for nothing."""
+    """Whether to ignore the remembered plan and warm-ups."""
     is_paused: bool
-    """Only moves that R1 to R5 force are made."""
+    """Whether to make only moves that R1 to R5 force."""
     hold_ends_ms: int | None
     idle_ms: int | None
-    """Until a group at rest asks again, for what its operator asks for next."""
+    """Time until a group at rest asks again, so that new requests take effect; None if it does not."""
     wait_for_rates_ms: int | None
-    """Until rates of the input count that do not yet."""
+    """Time until all input rates count as weights; None if no rate is awaited."""
     interval_ms: int
     """The longest time between follow-ups."""
     by_interval: bool
-    """Follow-ups come after the interval, whatever is known."""
+    """Whether follow-ups come after the interval, regardless of rates."""
     notes: tuple[str, ...]
-    """Weights that are not used."""
+    """Notes of the report on weights that are not used, or not yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,15 +187,15 @@ class RememberedPace:
     """Rates of C clients by the report of the remembered answer, and the time since."""
 
     elapsed_ms: int
-    """Since the snapshot that it is from."""
+    """Time since the snapshot of the remembered answer."""
     offsets: IntArray
-    """(C,) offsets restored in"""
+    """(C,) offsets restored within `ms`."""
     ms: IntArray
-    """(C,) milliseconds of measurement; 0: not measured."""
+    """(C,) milliseconds of measurement; 0 if not measured."""
     evidence: IntArray
     """(C,) `Evidence` of each rate, as a number."""
     looks: int
     """Follow-ups in a row that found nothing restored."""
     counted_at: str | None
     counted_ms: int | None
-    """Since the last answer that counted for R11."""
+    """Time since `counted_at`, the snapshot of the last answer that counted for R11; None if there is none."""

@@ -25,7 +25,7 @@ from optassign_models.solving.inputs import RequestedLimits, RequestedOrder
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The problem, with as many pairs written out as the method wants, and what belongs to it."""
+    """One problem to solve, prepared by `make_case`, with its shares, limits and method, and a cache of searches."""
 
     problem: Problem
     forced: Forced
@@ -36,45 +36,45 @@ class Case:
     """The shares that this rebalance demands: those of balance, or wider ones if they cannot be kept or are a cost."""
     method: Method
     load: LoadTarget | None = field(default=None, kw_only=True)
-    """The target in place of shares, which demand nothing then; None unless load is balanced."""
+    """The target of loads, in place of shares; None unless load is balanced."""
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
-    """Those of an operator's limits that hold together. They bind the plan, and the answer that is its own plan. On the way R3
-    to R5 decide where copies are."""
+    """The operator's limits that hold together. They bind the plan, and an answer that is its own plan. On the way R3 to R5
+    decide where copies are."""
     limited: bool = field(default=False, kw_only=True)
-    """A limit ended a search that chose among the limits."""
+    """Whether a limit of time or work ended the search by which the operator's limits were chosen."""
     searched: dict[str, Found] = field(default_factory=dict, init=False)
     """Name of a search → its result, for searches that were made."""
 
     @property
     def effort(self) -> Effort:
-        """The effort of a method with a solver."""
+        """The effort of the method, which must have a solver."""
         assert self.method.effort is not None
         return self.method.effort
 
     def search_now(self) -> Found:
-        """Return the assignment balanced now that the method finds."""
+        """Return the method's assignment that is balanced now. A case makes each search once."""
         return self._search_once("now", self.method.find_balanced_now)
 
     def search_plan(self) -> Found:
-        """Return the plan that the method finds."""
+        """Return the method's plan that keeps the limits."""
         return self._search_once("plan", find_plan)
 
     def search_least_imbalance(self) -> Found:
-        """Return the placement of little imbalance that the method finds and that keeps the limits."""
+        """Return the method's placement with little imbalance, which keeps the limits as far as the method can."""
         return self._search_once("least imbalance", self.method.find_least_imbalance)
 
     def search_free_placement(self) -> Found:
-        """Return the placement of little imbalance that the method finds, whatever the limits say."""
+        """Return the method's placement with little imbalance, regardless of the limits."""
         return self._search_once("free placement", self.method.place)
 
     def _search_once(self, name: str, search: Callable[[Case], Found]) -> Found:
-        """Return the result of a search, which is made the first time that this name is asked for."""
+        """Return the result of a search, which is made at the first call with this name."""
         if name not in self.searched:
             self.searched[name] = search(self)
         return self.searched[name]
 
     def reaches_target(self, answer: Placement) -> bool:
-        """Return whether every count is inside the shares that are demanded, or the load is balanced."""
+        """Return whether every count is inside `target`, or the load is balanced."""
         return self.target.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
 
     def keeps_limits(self, placed: Placement) -> bool:
@@ -87,7 +87,7 @@ class Case:
         return len(list_broken(limits, placed)) <= len(list_broken(limits, other))
 
     def may_be_plan(self, placed: Placement) -> bool:
-        """Return whether every count is inside the shares that are demanded, and the limits are kept."""
+        """Return whether a placement reaches the target and keeps the limits."""
         return self.reaches_target(placed) and self.keeps_limits(placed)
 
     def is_balanced(self, answer: Placement) -> bool:
@@ -95,7 +95,7 @@ class Case:
         return self.shares.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
 
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
-        """Return whether a remembered plan has no more imbalance than the plan found, for R11 if nothing is balanced."""
+        """Return whether the remembered plan has no more imbalance than the found plan, for R11 if no plan is balanced."""
         if self.load is not None:
             mine, theirs = (self.load.measure(each) for each in (own, found))
             return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
@@ -114,13 +114,13 @@ class Case:
         return measure(placed) < measure(other)
 
     def widen_target_to(self, answer: Placement) -> Case:
-        """Return the same case, which demands no more of any count, or of loads, than the answer has."""
+        """Return the case with its target widened to the counts, or the load, of the answer."""
         if self.load is not None:
             return replace(self, load=self.load.widen_to(answer))
         return replace(self, target=self.target.widen_to(count_copies(self.problem, answer)))
 
     def as_restored(self, placed: Placement) -> Case:
-        """Return the same case once these copies, and no others, have all their state."""
+        """Return the case of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
         problem = self.problem.as_restored(placed)
         return replace(self, problem=problem, forced=find_forced(problem))
 
@@ -145,21 +145,21 @@ class Case:
         return self.method.bound_configured(self, answer)
 
     def find_moves(self, answer: Placement) -> tuple[BoolArray, BoolArray]:
-        """Return (T,) owned tasks that become active on none of their owners, and of these the ones that an owner may keep."""
+        """Return (T,) whether an owned task becomes active on none of its owners, and (T,) whether that move is free (R3)."""
         problem, moved = self.problem, find_active_moves(self.problem, answer.active)
         may = np.bincount(problem.col_task[problem.col_owner & self.forced.leading], minlength=problem.T) > 0
         return moved, moved & may
 
 
 def is_within_a_little(mine: float, theirs: float) -> bool:
-    """Return whether a value of the remembered plan is no more than 2% above another's."""
+    """Return whether the first value, of the remembered plan, is at most 2% above the second."""
     return (mine - theirs) * KEPT_PLAN_PARTS <= abs(theirs)
 
 
 def find_plan(case: Case) -> Found:
-    """Return a plan that keeps R1, R2, R4 and the limits; inside the target unless `impossible`.
+    """Return a plan inside the target that keeps R1, R2, R4 and the limits; no placement if none is found.
 
-    Limits only take plans away: the best plan without them is the best with them, where it keeps them.
+    Limits only exclude plans, so the best plan without limits is the best with limits if it keeps them.
     """
     found = case.method.search_free_plan(case)
     if found.placement is None or case.keeps_limits(found.placement):
@@ -169,22 +169,22 @@ def find_plan(case: Case) -> Found:
 
 
 def take_balanced(case: Case) -> Found:
-    """Return the method's placement of little imbalance, if it is inside the target."""
+    """Return the method's placement with little imbalance, if it is inside the target."""
     found = case.search_free_placement()
     return found if case.reaches_target(found.whole) else replace(found, placement=None)
 
 
 def mend_plan(case: Case, free: Found) -> Found:
-    """Return the plan with few copies moved so that it keeps the limits, if it does and is inside the target then."""
+    """Return the plan after few moves towards the limits; no placement if it then breaks a limit or the target."""
     mended = mend(case.problem, case.target, case.limits.placements, free.whole)
     return Found(mended if case.may_be_plan(mended) else None, found_by=FoundBy.GREEDY)
 
 
 def mend_least_imbalance(case: Case) -> Found:
-    """Return a plan of little imbalance that keeps the limits, found by single moves, for groups without a balanced one.
+    """Return a plan with little imbalance after single moves towards the limits, for groups without a balanced plan.
 
-    Under limits, what later rebalances would find is taken at once while it gets better. Otherwise a group could come to
-    rest by a poor plan and find a better one at the next request.
+    Under limits, the searches of later rebalances are made at once while they improve the plan. Otherwise a group could come
+    to rest with a poor plan and find a better one at the next request.
     """
     best, limited = None, False
     for _ in range(1 + MENDING_ROUNDS if case.limits.placements else 1):
@@ -198,10 +198,10 @@ def mend_least_imbalance(case: Case) -> Found:
 
 
 def keep_by_default_order(case: Case, own: Placement, found: Placement) -> bool:
-    """Return whether a remembered plan stays (R11) although the plan found is better, because it is so only by a little.
+    """Return whether the remembered plan stays (R11): the found plan saves too little in goals (b) and (c).
 
-    Plans that are left for one of fewer actives not caught up, migrations or standby migrations flip between equals while
-    lags grow, and tasks move twice. For the same reason a plan with more migrations has to be worth them.
+    The later goals never replace a plan: plans would flip between equals while lags grow, and tasks would move twice. For the
+    same reason a plan with more migrations has to be worth them.
     """
     mine, theirs = (evaluate(case.problem, case.forced, plan) for plan in (own, found))
     more = max(0, theirs[ACTIVE_MIGRATIONS.name] - mine[ACTIVE_MIGRATIONS.name])
@@ -216,41 +216,41 @@ def keep_by_default_order(case: Case, own: Placement, found: Placement) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """How one method solves the stages of a rebalance: functions of its case. One object serves one rebalance."""
+    """The functions by which a method solves the stages of a case. One object serves one rebalance."""
 
     order: RequestedOrder
     find_balanced_now: Callable[[Case], Found]
-    """Returns an assignment that keeps R1 to R5 and the target now, with few active moves; nothing if the plan decides."""
+    """Returns an assignment that keeps R1 to R5 and the target now, with few active moves; no placement if the plan decides."""
     place: Callable[[Case], Found]
-    """Returns a placement of little imbalance that keeps R1, R2 and R4, whatever the limits say."""
+    """Returns a placement with little imbalance that keeps R1, R2 and R4, regardless of the limits."""
     find_unserved: Callable[[Case, Placement], Mapping[str, str]]
     """Returns the requests of the snapshot (`RequestedOrder.asked_for`) that this plan does not serve → why."""
     effort: Effort | None = None
     """None for a method without a solver."""
     start: Placement | None = None
-    """A plan to begin with. If it is allowed, a solver finds no worse one."""
+    """A plan to begin with. If it is allowed, a solver's plan is no worse."""
     pose: Callable[[Case], Case] = lambda case: case
     """Returns the case with the method's own target in place of the shares of balance."""
     search_free_plan: Callable[[Case], Found] = take_balanced
-    """Returns a plan that keeps R1, R2 and R4, whatever the limits say; inside the target unless `impossible`."""
+    """Returns a plan inside the target that keeps R1, R2 and R4, regardless of the limits; no placement if none is found."""
     search_limited_plan: Callable[[Case, Found], Found] = mend_plan
-    """Returns a plan that keeps the limits, too, given one that does not."""
+    """Returns a plan that also keeps the limits, given a plan that breaks some."""
     find_least_imbalance: Callable[[Case], Found] = mend_least_imbalance
-    """Returns a plan of little imbalance that keeps the limits."""
+    """Returns a plan with little imbalance that keeps the limits as far as the method can."""
     can_hold: Callable[[Problem, Sequence[PlacementLimit]], bool | None] = lambda problem, limits: None
-    """Returns whether some placement keeps these limits; None if unknown. It is asked only if single moves reach none."""
+    """Returns whether some placement keeps these limits; None if unknown. Called only if single moves find no placement."""
     choose_actives: ChooseActives = choose_greedy_actives
     """Chooses the actives that the plan and R3 to R5 leave open in this rebalance, unless load is balanced."""
     find_offload: Callable[[OffloadOptions], tuple[IntArray, int | None]] | None = None
-    """Returns actives (T,) with fewer beyond clients' shares, and a bound of the goal's value; None if it is not served."""
+    """Returns actives (T,) with fewer beyond clients' shares, and a bound of goal `offload`; None if the method has none."""
     keeps_remembered: Callable[[Case, Placement, Placement], bool] = keep_by_default_order
-    """Returns whether a remembered plan stays (R11) although the plan found is better."""
+    """Returns whether the remembered plan stays (R11) although the found plan is better."""
     bound_configured: Callable[[Case, Placement], dict[str, int] | None] = lambda case, now: {}
     """Returns a bound of each goal (a), without regard to limits; None if these goals, or the weighted sum, could be better."""
 
 
 def make_case(method: Method, problem: Problem, limits: RequestedLimits | None = None) -> Case:
-    """Return the case of the problem, with those of an operator's limits that hold together: the last named give way."""
+    """Return the case of the problem, with the operator's limits that hold together; of others the last named give way."""
     problem, forced = prepare(problem)
     shares = compute_shares(problem)
     case, limits = method.pose(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
@@ -259,7 +259,7 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
     start = case.search_free_placement()
 
     def can_hold(some: Sequence[PlacementLimit]) -> bool | None:
-        """Return whether some placement keeps these limits; None where that was not found out."""
+        """Return whether some placement keeps these limits; None if unknown."""
         mended = mend(problem, case.target, some, start.whole)
         return method.can_hold(problem, some) if list_broken(some, mended) else True
 
@@ -281,7 +281,7 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
 def find_rebalance(case: Case, plan: Placement, *, hold: bool | BoolArray = False) -> Found:
     """Return the answer on the way to a plan: task by task, then all actives that this leaves open.
 
-    `hold`: owners that may keep their tasks do, of all or these (T,).
+    `hold`: as for `rebalance`.
     """
     choose = case.method.choose_actives if case.load is None else partial(choose_least_loaded, case.load.loads)
     return rebalance(case.problem, case.shares, plan, choose, hold)

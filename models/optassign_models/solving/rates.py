@@ -1,10 +1,10 @@
-"""How fast clients restore, and how far that is to be believed.
+"""The rates at which clients restore, and the evidence for them.
 
-Two snapshots and the lags in them tell how much a client restored between them. A member reports its lags when it joins the
-rebalance, up to a heartbeat before the assignment, so the time in which it restored them is known only within bounds: the
-faster of the rates that agree with them counts, because a look that comes too early costs least. A rate is the mean of
-agreeing measurements over about `RATE_WINDOW_MS`; one that disagrees counts at least as much as those before it. If a client
-had finished by then, the rate is only a lower bound. Times are the snapshots', never the clock's (R9).
+The lags in two snapshots tell how much a client restored between them. A member reports its lags when it joins the rebalance,
+up to a heartbeat before the assignment. So the elapsed time is known only within bounds, and the fastest rate within these
+bounds counts, because a look that comes too early costs least. A rate is the mean of agreeing measurements over about
+`RATE_WINDOW_MS`; a measurement that disagrees counts at least as much as those before it. If a client has nothing left to
+restore, its rate is only a lower bound. Times are the snapshots', never the clock's (R9).
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from optassign_models.problem import BoolArray, IntArray, Problem
 from optassign_models.solving.inputs import RememberedAnswer, RememberedPace, Requests
 
 _MOST_OFFSETS = (2**63 - 1) // 4_000
-"""The most restored offsets that are kept: a thousand and a half times as many still are an int64."""
+"""The greatest `offsets` of a rate: `ClientRates.rates` multiplies them by 1,000 within int64."""
 
 
 class Evidence(IntEnum):
-    """How a client's rate is known; its names are part of the format."""
+    """The evidence for a client's rate; the names are part of the format."""
 
     NONE = 0
     BOUND = 1
-    """The client had finished at each rebalance: the rate is a guess from a lower bound."""
+    """Only lower bounds were measured, as the client had finished or just begun: the rate is a guess from them."""
     ONCE = 2
     """Measured, but the last measurement differs from the mean before it, or there is one measurement only."""
     STEADY = 3
@@ -49,14 +49,14 @@ class Evidence(IntEnum):
 
 @dataclass(frozen=True)
 class Rate:
-    """The rate of one client: offsets restored in milliseconds; `ms` 0: not measured."""
+    """The rate of one client: `offsets` restored in `ms` milliseconds; `ms` is 0 if it was not measured."""
 
     offsets: int
     ms: int
     evidence: Evidence
 
     def is_slower(self, offsets: int, ms: int) -> bool:
-        """Return whether `offsets` in `ms` are more."""
+        """Return whether this rate is below `offsets` in `ms`."""
         return offsets * self.ms > self.offsets * ms
 
     def agrees(self, offsets: int, ms: int) -> bool:
@@ -67,41 +67,41 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class ClientRates:
-    """The rates of C clients; none where the snapshot carries no time."""
+    """The rates of C clients; not measured if a snapshot has no time."""
 
     taken_at: str | None
     elapsed_ms: int | None
-    """Since the snapshot that the remembered pace is from."""
+    """Time since the snapshot of the remembered pace; None without such a pace."""
     offsets: IntArray
-    """(C,) offsets restored in"""
+    """(C,) offsets restored within `ms`."""
     ms: IntArray
-    """(C,) milliseconds of measurement; 0: not measured."""
+    """(C,) milliseconds of measurement; 0 if not measured."""
     evidence: IntArray
     """(C,) `Evidence` of each rate."""
     looks: int
     """Follow-ups in a row that found nothing restored."""
     counts_idle: bool
-    """This answer counts for R11 where a copy has made no progress."""
+    """Whether this answer counts for R11 as an answer without progress, for copies whose lag has not fallen."""
     counted_at: str | None
     interval_ms: int
     by_interval: bool
-    """Follow-ups come after the interval, whatever is known."""
+    """Whether follow-ups come after the interval, regardless of rates."""
 
     @property
     def is_timed(self) -> bool:
-        """Follow-ups come when copies are expected to be done, or, where no rate is known, soon."""
+        """Whether follow-ups come when copies are expected to be done (soon, if no rate is known), not by the interval."""
         if self.taken_at is None or self.by_interval:
             return False
         return self.rates() is not None or self.first_look_ms <= SOON_MS
 
     @property
     def first_look_ms(self) -> int:
-        """Until the next look, where no rate is known."""
+        """Time until the next look if no rate is known; doubled by each look that found nothing restored."""
         return min(self.interval_ms, FIRST_LOOK_MS << min(self.looks, MOST_DOUBLINGS))
 
     @property
     def is_trusted(self) -> BoolArray:
-        """(C,) whether each client's rate is steady and its mean takes in the whole window."""
+        """(C,) whether each client's rate is steady and its mean covers the whole window."""
         return (self.evidence == Evidence.STEADY) & (self.ms >= RATE_WINDOW_MS)
 
     def rates(self) -> IntArray | None:
@@ -116,12 +116,12 @@ class ClientRates:
 def learn_rates(
     problem: Problem, requests: Requests, memory: RememberedAnswer, before: RememberedPace | None, taken_at: str | None
 ) -> ClientRates:
-    """Return the remembered rates with what clients restored since.
+    """Return the remembered rates, updated by the offsets that clients have restored since.
 
     A second pass teaches nothing: its lags may be as old as the answer before it.
 
     Args:
-        before: the remembered pace; None where it, or the time of this snapshot, is not known.
+        before: the remembered pace; None if the pace or the time of this snapshot is unknown.
         taken_at: the time of this snapshot.
     """
     nothing = np.zeros(problem.C, dtype=np.int64)
@@ -131,11 +131,11 @@ def learn_rates(
     elapsed = before.elapsed_ms
     known = zip(before.offsets.tolist(), before.ms.tolist(), before.evidence.tolist(), strict=True)
     rates = [_shorten(offsets, ms, Evidence(evidence if ms else 0)) for offsets, ms, evidence in known]
-    # A group at rest is not looked at, whatever it waits for: what comes after it begins anew, with a first look that is soon.
+    # A group at rest has no looks, so the count begins anew after it, with an early first look.
     asked = memory.asked_ms if memory.plan_differs else None
     looks = before.looks if asked is not None else 0
     teaching = LAG_AGE_MS if asked is None else min(LAG_AGE_MS, max(REBALANCE_MS, asked))
-    # A member joins a follow-up rebalance when that is due, or later: its lags are not older.
+    # A member joins a follow-up rebalance when it is due, or later, so its lags are no older than that.
     age = LAG_AGE_MS if asked is None or elapsed < asked else min(LAG_AGE_MS, elapsed - asked)
     progress = memory.progress
     tried = np.isin(progress.keys, memory.assigned) & (progress.lag > problem.acceptable_lag)
@@ -165,8 +165,8 @@ def _update_rate(known: Rate, offsets: int, elapsed_ms: int, age_ms: int, *, is_
         offsets: offsets restored.
         elapsed_ms: time between the snapshots.
         age_ms: the age that the later lags may have.
-        is_start: most of that time was a start. A start is slow, so it shows at most that the known rate was too low.
-        is_done: every copy was caught up by then, perhaps long before: the rate is a lower bound.
+        is_start: whether most of that time was a start, which is slow and shows at most that the known rate was too low.
+        is_done: whether every copy was caught up by then, perhaps long before, so that the rate is a lower bound.
     """
     if is_start and not is_done and not known.is_slower(offsets, elapsed_ms):
         return known
@@ -187,7 +187,7 @@ def _update_rate(known: Rate, offsets: int, elapsed_ms: int, age_ms: int, *, is_
 
 
 def _shorten(offsets: int, ms: int, evidence: Evidence) -> Rate:
-    """Return the same rate in numbers that are small enough: a rate that is believed more and more has no end."""
+    """Return the rate with `offsets` and `ms` halved until `offsets` fits; factors on lower bounds let it grow without end."""
     while offsets > _MOST_OFFSETS and ms > 1:
         offsets, ms = offsets // 2, ms // 2
     return Rate(min(offsets, _MOST_OFFSETS), ms, evidence)

@@ -1,4 +1,4 @@
-"""A snapshot as one frozen value: what was read of it, and the problem that its parts make together.
+"""A snapshot as one frozen value: its parts as read, and the problem that they make together.
 
 Work and memory are proportional to what the snapshot lists (lags, previous tasks, remembered copies), never to tasks × clients.
 """
@@ -16,30 +16,30 @@ from optassign_models.solving.rates import ClientRates, learn_rates
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """All that a rebalance is decided by."""
+    """The complete input of a rebalance."""
 
     inventory: Inventory
     requests: Requests
     memory: RememberedAnswer
     pace: ClientRates
     problem: Problem
-    """The same in the arrays of the models."""
+    """The inventory, requests and memory in the arrays of the models."""
     previous: Placement | None
-    """The assignment before, if it is known (R7)."""
+    """The previous assignment, if it is known (R7)."""
     unconfirmed: bool
-    """There is no memory, and some tasks have no owner, all of them caught up somewhere, while others have owners: this may be
-    the second pass of an answer that is not known (or a client has gone)."""
+    """Whether this may be the second pass of an unknown answer (or a client has gone): there is no memory, and some tasks, all
+    of them caught up somewhere, have no owner while others have."""
 
     @property
     def under_way(self) -> IntArray:
-        """(n,) task × C + client of the remembered warm-ups, sorted; none where the options say to replan."""
+        """(n,) task × C + client of the remembered warm-ups, sorted; empty if the options say to replan."""
         return self.memory.warmup[:0] if self.requests.forgets_plan else self.memory.warmup
 
 
 def make_situation(
     inventory: Inventory, requests: Requests, memory: RememberedAnswer, before: RememberedPace | None, taken_at: str | None
 ) -> Situation:
-    """Return the situation that a snapshot of this time describes; `before`: the remembered pace."""
+    """Return the situation of the snapshot that was taken at `taken_at`; `before`: the remembered pace."""
     remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])
     keys = sort_unique(np.concatenate([inventory.owned, inventory.had_standby, inventory.lag_keys, remembered]))
     problem = _make_problem(inventory, requests, memory, keys, ~np.isin(keys, remembered))
@@ -55,7 +55,7 @@ def make_situation(
 
 
 def _tell_lags(inventory: Inventory, keys: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return (n,) the lag of each candidate `keys` (n,) as reported, or the whole changelog; and whether it is reported."""
+    """Return (n,) the reported lag of each candidate `keys` (n,), or the whole changelog, and (n,) whether it is reported."""
     lag, is_told = inventory.end[keys // inventory.C], np.zeros(len(keys), dtype=np.bool_)
     at = np.searchsorted(keys, inventory.lag_keys)
     lag[at], is_told[at] = inventory.lags, True
@@ -67,7 +67,7 @@ def _make_problem(
 ) -> Problem:
     """Return the problem in the arrays of the models: a column for each candidate that differs from its pool.
 
-    Candidates `keys` (n,) are pairs that the snapshot or the remembered answer names. `is_new`: (n,) only the snapshot does.
+    Candidates `keys` (n,) are pairs that the snapshot or the remembered answer names; `is_new` (n,) if only the snapshot does.
     """
     T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
     owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))
@@ -79,8 +79,8 @@ def _make_problem(
     rank, cost = _rank_and_cost(told_lag, holds, end[task], logged[task], acceptable)
     pool_rank, pool_cost = _rank_and_cost(end, np.zeros(T, dtype=np.bool_), end, logged, acceptable)
 
-    # If every client reported a lag, the pool is the class of the least caught-up strangers, as a dense snapshot has them (each
-    # client without state reports the whole changelog).
+    # Strangers are clients without state of a task and without a remembered copy. In a dense snapshot every client reports a
+    # lag, clients without state the whole changelog; the pool is then the least caught-up class of strangers.
     stranger = ~has_state & is_new & logged[task]
     dense = logged & (np.bincount(task[is_told], minlength=T) == C)
     of_pool = stranger & dense[task]
@@ -134,16 +134,15 @@ def _rank_and_cost(
 def _rank_for_this_rebalance(
     inventory: Inventory, memory: RememberedAnswer, keys: IntArray, rank: IntArray, lag: IntArray
 ) -> IntArray:
-    """(n,) the rank that decides this rebalance: R10 lets the remembered answer decide for a task in transit, while its client
-    is no worse than the best one by more than acceptable_recovery_lag. Its standbys follow memory only if the active does
-    (otherwise R3 would take one of them for the most caught up), and if they are not too many."""
+    """Return (n,) the rank that decides this rebalance: `rank`, but −2 for actives and −1 for standbys that R10 confirms.
+    Standbys are confirmed only with their active, since R3 would otherwise make one of them active."""
     rank_now, in_transit = rank.copy(), memory.in_transit
     if not in_transit.any():
         return rank_now
     T, C, acceptable = inventory.T, inventory.C, inventory.acceptable_lag
     task = keys // C
     is_standby, is_active = np.isin(keys, memory.standby), memory.active[task] == keys
-    absent = np.where(np.bincount(task, minlength=T) < C, inventory.end, np.iinfo(np.int64).max)  # of clients that list nothing
+    absent = np.where(np.bincount(task, minlength=T) < C, inventory.end, np.iinfo(np.int64).max)  # lag of clients not in keys
 
     def least(of: BoolArray) -> IntArray:
         lags = absent.copy()
@@ -159,8 +158,8 @@ def _rank_for_this_rebalance(
 
 
 def _looks_like_second_pass(problem: Problem) -> bool:
-    """Some tasks have no owner while others do, and each of them is caught up somewhere: a task that is given away goes to a
-    caught-up client (R3)."""
+    """Return whether some tasks have no owner while others have, and each of the former is caught up somewhere or not logged:
+    a first pass gives tasks to caught-up clients (R3)."""
     caught_up = np.bincount(problem.col_task[problem.col_rank == 0], minlength=problem.T) > 0
     ready = caught_up | (problem.pool_rank == 0) | ~problem.logged
     has_no_owner = ~problem.has_owner
@@ -168,10 +167,10 @@ def _looks_like_second_pass(problem: Problem) -> bool:
 
 
 def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) -> Placement | None:
-    """Return the assignment before (R7), None unless every task has an owner and each logged one all its standbys.
+    """Return the previous assignment (R7); None unless each task has an active copy and each logged task all its standbys.
 
-    A task in transit has its remembered owner, others the listed one. Standbys are the remembered ones, otherwise the listed
-    ones, dropped copies among them, of least lag, then of least id.
+    The active is the listed owner, or the remembered active in transit. Standbys are the remembered ones or, without memory,
+    the listed ones of least lag, then of least id, dropped copies included.
     """
     C, (lag, _) = inventory.C, _tell_lags(inventory, keys)
     at = np.flatnonzero(np.isin(keys, inventory.owned))

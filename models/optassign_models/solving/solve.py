@@ -1,7 +1,7 @@
-"""One rebalance, for any method: what stands, balanced at once, plan, this rebalance.
+"""One rebalance, for any method, stage by stage: the remembered or previous answer, balanced at once, plan, this rebalance.
 
-A method says how a balanced assignment, a plan and this rebalance are found; what the rules say about their order, about the
-remembered answer (R7, R8, R10, R11) and about follow-ups stands here and in `steps.py`, once.
+A method finds a balanced assignment, a plan and this rebalance. The order of the stages, the remembered answer (R7, R8, R10,
+R11) and follow-ups are the same for all methods: they are here and in `steps.py`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _was_limited(case: Case) -> bool:
 
 
 def _solve_within(situation: Situation, case: Case, clock: Clock) -> Step | None:
-    """Return the step by the stages from `now` on; None if no assignment was found inside the target of the case."""
+    """Return the step by the stages from `now` on, or None if no plan is found inside the target of the case."""
     with clock.stage("now"):
         step = keep_at_rest(situation, case) or answer_at_once(situation, case)
     if step is not None:
@@ -68,9 +68,9 @@ def _solve_within(situation: Situation, case: Case, clock: Clock) -> Step | None
 
 
 def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tuple[Step, list[Case]]:
-    """Solve the stages from `now` on with shares widened by the least imbalance, if no assignment was found inside them.
+    """Return the step for a group without a plan inside its shares, and the cases that were searched.
 
-    With the cases that were searched.
+    The stages from `now` on run with shares widened by the least imbalance.
     """
     with clock.stage("plan"):
         nearest = find_least_imbalance_plan(situation, case)
@@ -94,12 +94,12 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
 
 
 def _go_to(situation: Situation, case: Case, found: Found, clock: Clock) -> Step:
-    """Return the step to the plan that was found or to the remembered one (R11)."""
+    """Return the step to the plan that was found, or to the remembered plan (R11)."""
     return take_step(situation, case, choose_target(situation, case, found), clock)
 
 
 def choose_target(situation: Situation, case: Case, found: Found) -> Found:
-    """Return the plan that was found or, while it is as good, the remembered one (R11), with what the search has proven."""
+    """Return the remembered plan if the found plan is not worth the change (R11), or the found plan, with the found bounds."""
     own, placed = case.problem.remembered_plan, found.whole
     may_stay = own is not None and case.reaches_target(own) and case.breaks_no_more_limits(own, placed)
     if own is not None and may_stay and case.method.keeps_remembered(case, own, placed):
@@ -108,10 +108,10 @@ def choose_target(situation: Situation, case: Case, found: Found) -> Found:
 
 
 def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
-    """Return the plan of least imbalance, where none was found inside the shares.
+    """Return the plan of least imbalance, for a group without a plan inside its shares.
 
-    Among equals the remembered plan comes first, then the assignment before. Otherwise placements of equal imbalance would take
-    turns, each outside the shares that the other has widened.
+    Among equals the remembered plan comes first, then the previous assignment. Otherwise placements of equal imbalance would
+    alternate, each outside the shares that the other has widened.
     """
     nearest = case.search_least_imbalance().whole
     for own in (case.problem.remembered_plan, situation.previous):
@@ -121,9 +121,9 @@ def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:
 
 
 def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
-    """Return the better placement that the next rebalance finds if the group rests by an answer, or None if it finds none.
+    """Return a placement better than `answer` that the next rebalance would find, or None if it would find none.
 
-    later: the case of that rebalance.
+    later: the case of that rebalance, if the group rests with `answer`.
     """
     if not case.search_plan().impossible:
         found = later.search_now().placement

@@ -45,9 +45,9 @@ _NO_SUM = "pairs of task and client are too many for a model that tells copies o
 
 
 def make_target_method(order: RequestedOrder, effort: Effort, start: Placement | None = None) -> Method:
-    """Return the method that asks the one program at every stage. `start`: as in `Method`.
+    """Return the method that solves the program of the target at every stage. `start`: as in `Method`.
 
-    Candidates are the pairs that differ; the program counts other pairs by subtopology.
+    Candidates are the problem's columns; the program counts other pairs by subtopology.
     """
     return Method(
         order,
@@ -68,12 +68,12 @@ def make_target_method(order: RequestedOrder, effort: Effort, start: Placement |
 
 
 def _demand_shares(case: Case) -> Case:
-    """Return the case; under preset `weighted` nothing is demanded of counts."""
+    """Return the case; under preset `weighted` its target allows any counts."""
     return replace(case, target=allow_any_counts(case.problem)) if case.method.order.is_weighted else case
 
 
 def _find_best_now(case: Case) -> Found:
-    """Return the best in goals (a), then in active moves; nothing under preset `weighted`, where the plan decides."""
+    """Return the best in goals (a), active moves, standby migrations; no placement under preset `weighted`."""
     order = case.method.order
     if order.is_weighted:
         return Found(None)
@@ -88,9 +88,9 @@ def _find_best_now(case: Case) -> Found:
 
 
 def _search_plan(case: Case) -> Found:
-    """Return the best plan in the goals asked for; if the solver has none, a plan of the default order without a solver.
+    """Return the best plan in the requested goals; if the solver has none, greedy's plan of the default order.
 
-    Goals that are greatest sums begin with the best plan in the other goals, with copies traded for `disk`.
+    If goals are greatest sums, the search begins with the best plan in the other goals, with copies traded for `disk`.
     """
     question, order = _ask_for_plan(case), case.method.order
     excess = explain_excess(question.problem, order.weights) if order.is_weighted else None
@@ -116,7 +116,7 @@ def _search_plan(case: Case) -> Found:
 
 
 def _find_best_plan(case: Case, question: Question) -> Found:
-    """Return the best plan that was found; one of the default order, where the solver has no answer."""
+    """Return the solver's best plan, or greedy's plan of the default order if the solver finds none."""
     order, found = case.method.order, read_answer(find_best(question, _leave_time(case)), question.objectives)
     if found.placement is not None or found.impossible:
         return found
@@ -127,8 +127,8 @@ def _find_best_plan(case: Case, question: Question) -> Found:
 
 
 def make_question(case: Case) -> Question | None:
-    """Return the plan that is asked for, as a question to the program; None for a group under load of many pairs, which has no
-    one model.
+    """Return the question whose answer is the requested plan; None under load with many pairs of task and client, which no
+    single program states.
     """
     if case.load is None:
         return _ask_for_plan(case)
@@ -152,7 +152,7 @@ def _state_question(case: Case, objectives: tuple[Objective, ...]) -> Question:
 
 
 def _leave_time(case: Case) -> Effort:
-    """Return the effort that leaves time for a plan without a solver."""
+    """Return the effort with an earlier deadline, which leaves time for a plan without a solver."""
     deadline = case.effort.deadline
     return replace(case.effort, deadline=Deadline(deadline.at - expect_seconds_without_solver(case.problem)))
 
@@ -166,7 +166,7 @@ def _find_greedy_plan(case: Case, found: Found) -> Found:
 
 
 def _find_least_imbalance_in_time(case: Case) -> Found:
-    """Return the least imbalance, family after family, that keeps the limits."""
+    """Return the placement of least imbalance, family after family, that keeps the limits; greedy's if time is short."""
     answer = solve_least_imbalance(case, _leave_time(case))
     if answer.placement is None:
         return replace(mend_least_imbalance(case), limited=answer.is_cut_short)
@@ -178,9 +178,9 @@ def _weigh(case: Case, plan: Placement) -> int:
 
 
 def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
-    """Return whether to keep the remembered plan: if it is as good in goals (a), and in the first of the other goals.
+    """Return whether to keep the remembered plan (R11): if it is as good in goals (a), and other goals gain too little.
 
-    In a default order the rule of R11 decides on the other goals.
+    Those are (b) and (c), or the first goal of the options if it is none of (a) and (b). Preset `weighted` compares sums.
     """
     order = case.method.order
     if order.is_weighted:
@@ -196,7 +196,7 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
 
 
 def _bound_configured(case: Case, now: Placement) -> dict[str, int] | None:
-    """Return bounds of goals (a) where they, or the weighted sum, are as good as in the plan; otherwise None."""
+    """Return bounds of goals (a) if these goals, or the weighted sum, are as good as in the plan; otherwise None."""
     if case.method.order.is_weighted:
         best = case.search_plan().placement
         return {} if best is not None and _weigh(case, now) <= _weigh(case, best) else None
@@ -225,7 +225,7 @@ def _value_configured(case: Case, placed: Placement) -> dict[str, int]:
 
 
 def _find_unserved(case: Case, placed: Placement) -> Mapping[str, str]:
-    """List the goals that sum unlike weights and are not at their bound, in groups of many pairs."""
+    """Return goal → reason, for goals that are greatest sums and more than 2% above their bounds, in groups of many pairs."""
     order = case.method.order
     goals = find_goals(order.names)
     left_out = [goal.name for goal in goals if goal.carries is not None and goal.name in order.asked_for]
@@ -238,7 +238,7 @@ def _find_unserved(case: Case, placed: Placement) -> Mapping[str, str]:
 def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
     """Return the answer as the result of a search. A bound holds if the goals before it are at their bounds.
 
-    The program rounds loads up, so it bounds neither the load nor what comes after it.
+    The program rounds loads up, so it bounds neither the load nor the goals after it.
     """
     bounds: dict[str, int] = {}
     values = answer.values or answer.bounds
@@ -266,7 +266,7 @@ def solve_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
 
 
 def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:
-    """Return whether some placement keeps R1, R2, R4 and the limits; None where that was not found out."""
+    """Return whether some placement keeps R1, R2, R4 and the limits; None if unknown."""
     problem, forced = prepare(problem)
     answer = find_best(Question(problem, forced, allow_any_counts(problem), (), limits=tuple(limits)), effort)
     if answer.placement is not None:
@@ -275,12 +275,12 @@ def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort
 
 
 def expect_seconds_without_solver(problem: Problem) -> float:
-    """Return seconds that a plan without a solver takes at most."""
+    """Return the seconds that a plan without a solver takes at most."""
     return SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
 
 
 def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Effort) -> Method:
-    """Return the method of load within a tolerance, then the goals that are asked for; of many pairs goals (b) to (f)."""
+    """Return the method of load within `tolerance`, then the requested goals; goals (b) to (f) if pairs are many."""
     method = make_load_method(order, tolerance)
     return replace(
         method,
@@ -297,18 +297,18 @@ def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Eff
 
 
 def _lower_load(case: Case, tolerance: float) -> Case:
-    """Return the case; in small groups CP-SAT lowers the greatest load where dealing leaves that open."""
+    """Return the case; in small groups CP-SAT lowers the target's load if dealing left it beyond the tolerance."""
     if case.problem.T * case.problem.C > CP_SAT_VARIABLES:
         return case
     return replace(case, load=lower_target(case.problem, get_load(case), tolerance, case.effort.deadline))
 
 
 def _place_by_solver(case: Case) -> Found:
-    """Return the best plan that was found, with loads within the tolerance if possible; its bounds."""
+    """Return the best plan found, with loads within the tolerance if possible, and its bounds."""
     load, found, is_small = get_load(case), Found(place_under_load(case), found_by=FoundBy.GREEDY), has_few_pairs(case.problem)
     goals = _list_goals(case)
     if is_small:
-        found = _solve_under_load(case, found.whole, ())  # no worse than what it starts from
+        found = _solve_under_load(case, found.whole, ())  # no worse than its start
     if not goals or found.bounds.get(goals[0].name) == _evaluate(case, found.whole, goals)[0]:
         return found
     if goals[0] is RESTORE_WORK and _is_within(case, found.whole):
@@ -355,7 +355,7 @@ def _choose(case: Case, found: Found, placed: Placement) -> Found:
 def _solve_under_load(case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Found:
     """Return the best plan in the goals with loads within the tolerance and inside these limits.
 
-    The start may be beyond the tolerance or on a draining client. Rows allow such copies only there, so nothing is bounded.
+    The start may be beyond the tolerance or on a draining client. Rows then allow its copies there, so no bound holds.
     """
     question = _ask_under_load(case, start, limits)
     found = read_answer(find_best(question, case.effort), question.objectives)
@@ -368,9 +368,9 @@ def _ask_under_load(case: Case, start: Placement, limits: Sequence[PlacementLimi
 
 
 def _search_limited_load(case: Case, free: Found) -> Found:
-    """Return the plan of one program with all goals and the limits as rows, if pairs are few.
+    """Return the plan of one program with all goals and the limits as rows, if pairs are few; otherwise the mended plan.
 
-    No plan has more than the case's greatest load: otherwise a better one might be found at rest.
+    The plan keeps the case's greatest load, so no better plan is found at rest.
     """
     mended = mend_plan(case, free)
     if not has_few_pairs(case.problem):
@@ -382,7 +382,7 @@ def _search_limited_load(case: Case, free: Found) -> Found:
 
 
 def _find_any_that_keeps_limits(case: Case) -> Found:
-    """Return the plan with the load that it has, or any placement that keeps the limits."""
+    """Return the mended plan at any load or, if that breaks limits and pairs are few, a placement that keeps them."""
     found = mend_least_imbalance(case)
     if case.keeps_limits(found.whole) or not has_few_pairs(case.problem):
         return found
@@ -403,7 +403,7 @@ def _evaluate(case: Case, plan: Placement, goals: Sequence[GoalModel]) -> tuple[
 
 
 def _is_within(case: Case, placed: Placement) -> bool:
-    """Return whether rows that follow a placement bar no balanced one: it keeps the tolerance, and no thread is idle."""
+    """Return whether a placement keeps a finite greatest load and leaves no thread idle, so rows need not make room for it."""
     load = get_load(case)
     greatest, idle = load.measure(placed)
     return not idle and math.isfinite(load.most) and greatest <= load.most * (1 + ROUNDING)

@@ -1,8 +1,8 @@
-"""Steps: answers that are their own plan, and this rebalance on the way to another one.
+"""Steps: answers that are their own plan, and this rebalance on the way to another plan.
 
-A second pass confirms the remembered answer (R10), a group at rest keeps what it has (R7), a paused group changes only what R1
-to R5 force, and some groups can be balanced in this very rebalance. Otherwise a step (`take_step`) has the tasks of each client
-now, warm-ups, temporary offload, and the follow-up (R6, R8, R11).
+A second pass confirms the remembered answer (R10), and a group at rest keeps its assignment (R7). A paused group changes only
+the copies that R1 to R5 force, and some groups can be balanced in this very rebalance. Otherwise a step (`take_step`) has the
+tasks of each client now, warm-ups, temporary offload, and the follow-up (R6, R8, R11).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from optassign_models.warmups import Progress, Restoring, admit, measure_room, q
 
 
 def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
-    """Return the remembered answer while its tasks are on their way, if it still keeps the rules; otherwise None."""
+    """Return the step that confirms the remembered answer while its tasks are in transit, if it keeps the rules; or None."""
     memory, problem, warmups = situation.memory, case.problem, situation.under_way
     remembered = memory.answer
     if remembered is None or not memory.same_clients:
@@ -72,8 +72,8 @@ def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
 def _has_half_caught_up(situation: Situation, case: Case) -> bool:
     """Return whether to continue in this rebalance: at least half of the warm-ups have caught up, and weights are fixed.
 
-    Fewer are left to the follow-up, because a task that moves costs one more pass. If weights drift, the plan could be another
-    by now, while tasks are on their way to this one.
+    Fewer wait for the follow-up, because a task that moves costs one more pass. If weights drift, as under goal `load`, a new
+    plan could differ while tasks are on their way to this one.
     """
     if LOAD.name in case.method.order.names:
         return False
@@ -95,7 +95,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
 
 
 def keep_at_rest(situation: Situation, case: Case) -> Step | None:
-    """Return the assignment before, if no goal can be improved; otherwise None."""
+    """Return the step that keeps the previous assignment if the group is stable (R7); otherwise None."""
     previous, problem, memory = situation.previous, case.problem, situation.memory
     if previous is None or problem.lag_unknown:
         return None
@@ -119,9 +119,9 @@ def _is_not_worth_moving(situation: Situation, case: Case, previous: Placement) 
 
 
 def answer_at_once(situation: Situation, case: Case) -> Step | None:
-    """Return an answer that is balanced in this very rebalance and its own plan, without warm-ups; None where none was found.
+    """Return the step to an answer that is balanced in this very rebalance and its own plan, without warm-ups; or None.
 
-    The remembered plan is taken where it is balanced and allowed now, unless the one found moves fewer actives (R11).
+    The remembered plan is taken if it is balanced and allowed now, unless the found answer moves fewer actives (R11).
     """
     found = case.search_now()
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
@@ -142,9 +142,9 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
 
 
 def hold_still(situation: Situation, case: Case) -> Step:
-    """Find the answer nearest to the assignment before; rest, if no other change is wanted (R7).
+    """Return the step of a paused group: the previous assignment, changed only as far as R1 to R5 force it.
 
-    It is its own plan, so that nothing is on its way when the hold has passed.
+    The answer is its own plan, so no move is pending when the pause ends.
     """
     rest = keep_at_rest(situation, case)
     if rest is not None:
@@ -159,7 +159,7 @@ def hold_still(situation: Situation, case: Case) -> Step:
 def _as_own_plan(
     case: Case, answer: Placement, reason: Reason, found_by: str = FoundBy.REMEMBERED, bounds: Mapping[str, int] | None = None
 ) -> Step:
-    """Return the step by an answer that is its own plan; `bounds` of goals in addition to restore work, which R3 to R5 fix."""
+    """Return the step to an answer that is its own plan; `bounds`: of goals other than restore work, which R3 to R5 fix."""
     return Step(
         answer=answer,
         plan=None,
@@ -173,10 +173,10 @@ def _as_own_plan(
 
 
 def _complete(situation: Situation, problem: Problem) -> Placement:
-    """Complete the known part of the assignment before.
+    """Return the known part of the previous assignment, with its missing copies added.
 
     A missing active goes to the best of the task's standbys, if it has any; any other missing copy to the best client without
-    one. The best is of least rank, then not draining, of least lag, with the fewest copies for its capacity, of least index.
+    a copy. The best client has least rank; ties go to not draining, least lag, fewest copies per unit, least index.
     """
     C, T = problem.C, problem.T
     active, standbys = _list_known(situation, problem)
@@ -207,7 +207,7 @@ def _complete(situation: Situation, problem: Problem) -> Placement:
 
 
 def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return (T,) clients that ran the tasks, or −1, and the keys of the clients with standbys, by task, then by lag."""
+    """Return (T,) the previous active's client, or −1, and (n,) keys of the previous standbys, by task, then by lag."""
     C = problem.C
     remembered = situation.memory.active_client
     active = np.where(situation.memory.in_transit, remembered, -1)
@@ -222,9 +222,9 @@ def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntAr
 
 
 def spread_ties(situation: Situation, placed: Placement) -> Placement:
-    """Return a placement of the same value in every goal, with lost tasks spread, and tasks spread after a client's death.
+    """Return the placement with lost tasks spread, and standbys spread for failover; every goal keeps its value.
 
-    Configured goals and limits may tell such copies apart: the placement is returned unchanged then.
+    Configured goals and limits may distinguish such copies: the placement comes back unchanged then.
     """
     problem, requests = situation.problem, situation.requests
     tags = problem.data_of(TAG_SPREAD.name, tuple)
@@ -239,7 +239,7 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
 
 
 def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> Step:
-    """Return the step to a target: this rebalance, its warm-ups and its offload."""
+    """Return the step to a target: this rebalance, with warm-ups and offload."""
     with clock.stage("rebalance"):
         rebalanced, held = _rebalance(situation, case, target.whole)
     answer = rebalanced.whole
@@ -257,7 +257,7 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
     )
     bounds = case.bound_optimum(answer) if case.reaches_target(answer) else None
     if bounds is not None:
-        # Balanced after all: probing stops, and this is the plan (KIP-441); the proofs were of another.
+        # Balanced after all: probing stops, and this is the plan (KIP-441); the bounds were of another plan.
         own = _as_own_plan(case, answer, step.reason, bounds=bounds)
         return replace(step, plan=None, bounds=own.bounds, proved_by={"now": target.proved_by}, followup=own.followup)
     with clock.stage("warmups"):
@@ -272,8 +272,8 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
 def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found, bool]:
     """Return the answer on the way to the plan, and whether owners were held back from it.
 
-    If there is no memory, the target of an unknown answer's first pass can only be guessed. Were other tasks moved now, a third
-    pass would follow, and a fourth: so owners keep what they may keep, and the next rebalance goes on.
+    Without memory this may be the second pass of an unknown answer. If other tasks moved now, a third and a fourth pass would
+    follow. So owners keep the tasks that R3 lets them keep, and the next rebalance goes on.
     """
     free = _rebalance_with_few_moves(case, plan, hold=False)
     if not situation.unconfirmed:
@@ -281,13 +281,13 @@ def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found
     held = _rebalance_with_few_moves(case, plan, hold=True)
     if held.whole.same_as(free.whole):
         return free, False
-    # The later bounds hold for the most copies in their places, and owners are held back from some.
+    # Later bounds hold given the most copies on target, and owners held back may prevent some of these.
     bounds = {goal: bound for goal, bound in free.bounds.items() if goal == COPIES_ON_TARGET}
     return replace(held, bounds=bounds), True
 
 
 def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Found:
-    """Find the answer on the way to a plan, with as many moves as the limit allows, and the moves that R3 forces."""
+    """Return the answer on the way to a plan, with at most as many moves as the limit allows, or R3 forces."""
     found = find_rebalance(case, plan, hold=hold)
     most = case.limits.most_moves
     if most is None:
@@ -296,7 +296,7 @@ def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Fou
     if int(moved.sum()) <= most:
         return found
     tasks = np.flatnonzero(free)
-    # First what leaves a client that drains, then what is planned there, then in order.
+    # Moves off draining clients come first, then moves to target actives, then by task.
     problem = case.problem
     drains = problem.col_owner & problem.draining[problem.col_client]
     leaves = np.bincount(problem.col_task[drains], minlength=problem.T)[tasks] == 0
@@ -329,10 +329,10 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     assigned = np.concatenate([queue.keys[: queue.served], in_place])
     waiting = np.concatenate([assigned, queue.keys[queue.served :]])
     idle = progress.find_idle_answers(waiting)
-    # All had their turn, so that waiting is no use; or for so long nothing came nearer, whatever is still in the queue.
+    # Given up: every copy had its turn in vain. Stalled too: some copy is idle, and no copy has come nearer for as many looks.
     given_up = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
     stalled = given_up or (bool(np.any(idle >= PATIENCE)) and pace.looks >= PATIENCE)
-    # Kept: what is restored now, to be compared with the next answer, and what has been idle for long and is in the queue.
+    # Kept for the next answer: copies that restore now, and queued copies that were idle for `PATIENCE` answers.
     keep = np.sort(waiting[np.isin(waiting, assigned) | (idle >= PATIENCE)])
     warmups = Warmups(
         keys=np.sort(queue.keys[: queue.served]),
@@ -349,7 +349,7 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
 def _note_room(
     situation: Situation, limits: Sequence[PlacementLimit], over_limit: IntArray, kept_back: IntArray
 ) -> tuple[str, ...]:
-    """Say which copies go beyond a limit on state, and how many wait for room (docs/reference/rules.md, "Limits")."""
+    """Return notes on copies beyond a limit on state and on copies that wait for room (docs/reference/rules.md, "Limits")."""
     C, words, notes = situation.problem.C, situation.requests.limits.words or {}, []
 
     def name_limits(keys: IntArray) -> str:
@@ -369,7 +369,7 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
     """Return the step with temporary offload, if it reduces imbalance for long enough to be worth the moves."""
     plan, answer = step.plan, step.answer
     assert plan is not None
-    # Under goal load a task is worth its weight, and numbers of tasks say nothing.
+    # Under goal load tasks count by their weight, not by their number.
     if LOAD.name in case.method.order.names or not step.followup or case.target is not case.shares:
         return step
     to_balance_ms = estimate_to_balance(case.problem, situation.pace, step)
@@ -387,7 +387,7 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
             active, bound = answer.active, None
         if options.evaluate(active) < value:
             answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
-            bounds = {}  # those of the goals after this one were of the answer without offload
+            bounds = {}  # bounds of the later goals were of the answer without offload
     if bound is not None:
         bounds = {**bounds, OFFLOAD: bound}
     return replace(
@@ -400,14 +400,14 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
 
 
 def _may_move(case: Case, start: IntArray, active: IntArray) -> bool:
-    """Return whether offload from actives (T,) to others keeps the limit on moves, or moves no more than R3 forces."""
+    """Return whether offload from `start` (T,) to `active` (T,) keeps the limit on moves, or has no more moves than `start`."""
     most = case.limits.most_moves
     forced, moved = (int(find_active_moves(case.problem, each).sum()) for each in (start, active))
     return most is None or moved <= max(most, forced)
 
 
 def update_progress(situation: Situation) -> Progress:
-    """Return the remembered progress at the lags of this snapshot: a lag that has not fallen is idle for one answer more."""
+    """Return the remembered progress at the lags of this snapshot; a copy whose lag has not fallen is idle once more."""
     problem, memory, pace = situation.problem, situation.memory, situation.pace
     before = memory.progress
     if not len(before.keys):

@@ -22,7 +22,7 @@ _Bounds = npt.NDArray[Any] | int
 
 @dataclass
 class Program:
-    """Variables and rows, added in blocks (2, n) of bounds. One of two bounds may be the same for all."""
+    """A program to which variables and rows are added in blocks. Their bounds are (n,); one of both may be a number for all."""
 
     _variables: list[IntArray] = field(default_factory=list)
     _rows: list[IntArray] = field(default_factory=list)
@@ -31,13 +31,13 @@ class Program:
     rows: int = 0
 
     def add_variables(self, low: _Bounds, high: _Bounds) -> IntArray:
-        """Return ids of new variables, (n,)."""
+        """Add variables with these bounds; return their ids (n,)."""
         self._variables.append(np.stack(np.broadcast_arrays(low, high)).astype(np.int64))
         first, self.variables = self.variables, self.variables + self._variables[-1].shape[1]
         return np.arange(first, self.variables)
 
     def add_rows(self, low: _Bounds, high: _Bounds) -> IntArray:
-        """Return ids of new rows, (m,), without entries yet."""
+        """Add rows with these bounds, without entries yet; return their ids (m,)."""
         self._rows.append(np.stack(np.broadcast_arrays(low, high)).astype(np.int64))
         first, self.rows = self.rows, self.rows + self._rows[-1].shape[1]
         return np.arange(first, self.rows)
@@ -68,13 +68,13 @@ class Matrix:
 
     @property
     def is_free(self) -> BoolArray:
-        """(n,) variables that have more than one value left."""
+        """(n,) whether the variable has more than one value left."""
         free: BoolArray = self.low < self.high
         return free
 
     @property
     def is_plainly_impossible(self) -> bool:
-        """Whether the bounds of the variables alone keep some row from its own bounds."""
+        """Whether the bounds alone exclude all values: some bounds are crossed, or a row cannot reach its own."""
         if np.any(self.low > self.high) or np.any(self.row_low > self.row_high):
             return True
         least, most = np.zeros((2, len(self.row_low)), dtype=np.int64)
@@ -97,7 +97,7 @@ class Matrix:
         )
 
     def drop_fixed(self) -> tuple[Matrix, IntArray] | None:
-        """Return the program with its free variables only, and the rows it still has; None if the others break a row."""
+        """Return the program of the free variables, and (k,) the rows that it keeps; None if fixed variables break a row."""
         free = self.is_free
         paid = np.zeros(len(self.row_low), dtype=np.int64)
         np.add.at(paid, self.row, self.coefficient * np.where(free, 0, self.low)[self.variable])
@@ -125,11 +125,11 @@ class Decided:
     """The result of a search for whole values."""
 
     values: IntArray | None
-    """(n,) None if none were found."""
+    """(n,) whole values, or None if none were found."""
     bound: int | None
-    """No values cost less; None if the solver knows no bound."""
+    """A lower bound of the cost; None if the solver knows none."""
     is_impossible: bool = False
-    """Proven that no values keep the rows."""
+    """Whether it is proven that no values keep the rows."""
 
     def is_optimal(self, cost: IntArray) -> bool:
         """Return whether the values are proven to cost least."""
@@ -137,6 +137,6 @@ class Decided:
 
 
 def is_whole(values: FloatArray) -> BoolArray:
-    """Return (n,) whether each value is a whole number but for the solver's tolerance."""
+    """Return (n,) whether each value is a whole number within the solver's tolerance, 10⁻⁶."""
     whole: BoolArray = np.abs(values - np.rint(values)) < 1e-6
     return whole

@@ -28,7 +28,7 @@ from optassign_models.results import Deadline
 from optassign_models.target.arrays import Decided, Matrix
 
 MOST = 1 << 61
-"""A sum of costs must be below this: CP-SAT calculates with 64 bits, and reserves one."""
+"""The limit of a sum of costs: CP-SAT calculates with 64 bits, and reserves one."""
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 """HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).
 
@@ -36,19 +36,19 @@ It gives that search a hundredth of the time limit, so its result would depend o
 A program of 87,378 to 332,835 variables takes 3.7 to 4.3 s without it, and 79 to 122 s with it if no limit ends it.
 """
 _SOLVERS = (parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP)
-"""Glop has a try where HiGHS gives up."""
+"""The solvers of a relaxation: Glop is used if HiGHS fails."""
 
 
 def decide(
     matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, deadline: Deadline, *, presolves: bool = False
 ) -> Decided:
-    """Return whole values of least cost (n,).
+    """Return the best whole values that CP-SAT finds within its limits, and a bound. ValueError if it refuses the model.
 
     Args:
-        hint: (n,) values to begin with, which need not keep the rows, −1 for unknown ones; None for none.
+        cost, hint: (n,) costs to minimise, and values to begin with, −1 if unknown. The hint need not keep the rows.
         work: deterministic time, about seconds on an idle core.
         deadline: a guard by the wall clock.
-        presolves: presolve pays for knapsacks. It takes longer than the search of a program of counts.
+        presolves: whether to presolve, which pays for knapsacks. It takes longer than the search in a program of counts.
     """
     dropped = matrix.drop_fixed()
     if dropped is None:
@@ -80,9 +80,9 @@ def decide(
 
 
 def write_model(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_model.CpModel:
-    """Return the arrays as CP-SAT's own message, which is many times as fast as expression by expression.
+    """Return the CP-SAT model of the arrays, written into its message: many times as fast as expression by expression.
 
-    `cost`: (n,). `hint`: as for `decide`.
+    `cost` (n,) and `hint`: as for `decide`.
     """
     model = cp_model.CpModel()
     proto = model.proto
@@ -133,7 +133,7 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> tuple[FloatArra
 
 
 def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Decided:
-    """Return whole values of little cost (n,), and the solver's own bound: what branch and bound found within its limits."""
+    """Return whole values with low cost (n,) and a bound, by HiGHS's branch and bound within its limits."""
     nothing = Decided(None, None)
     dropped = matrix.drop_fixed()
     if dropped is None:
@@ -219,14 +219,14 @@ _FINE_PARTS = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """By weak duality: no x within the bounds costs less than `bound`."""
+    """A lower bound of the cost by weak duality, and the duals that prove it."""
 
     bound: int
-    """Rounded up to the next whole number, as costs are whole."""
+    """No x within the bounds costs less. Rounded up to the next whole number, as costs are whole."""
     is_tight: bool
-    """The sum was a whole number: nothing was rounded."""
+    """Whether the sum was a whole number, so that nothing was rounded."""
     price: IntArray
-    """(m,) of the rows, in parts; > 0 counts at the row's lower bound, < 0 at its upper."""
+    """(m,) duals of the rows, in parts; > 0 counts at the row's lower bound, < 0 at its upper bound."""
     reduced: IntArray
     """(n,) reduced costs, in parts."""
 

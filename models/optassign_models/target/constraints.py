@@ -5,8 +5,8 @@ share is a variable between 0 and 1 of price k, and the last one of a row has no
 the steps in their order and the cost is exact, unless the last step has more than one copy. Then the sum is too small, which
 keeps it a bound, and the program is built again with more steps (`TargetProgram.find_longer_steps`).
 
-Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost at least the price of a
-first step, for any place. So this is a relaxation, and no bound may be put on what merged places hold.
+Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost the price of a first step
+each, the least for any place. So the program is a relaxation, and copies on merged places have no hard upper bound then.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 
 
 ShareRows = tuple[IntArray, IntArray, IntArray]
-"""(k,) the share of a family that each row counts, a client or subtopology × C + client; (k,) the rows; (k,) lower bounds."""
+"""(k,) the share of a family that each row counts (client, or subtopology × C + client), (k,) the rows, (k,) lower bounds."""
 
 
 def require_numbers(program: Program, v: TargetVariables) -> None:
-    """Add R4 and R1: the number of copies of each task, and that of actives. Those in pools are on places of the pools."""
+    """Add R4 and R1, the numbers of copies and actives of each task, and equate copies in pools with places of the pools."""
     scope, problem = v.scope, v.scope.problem
     number = np.where(problem.logged, problem.standbys + 1, 0)
     of_copies = number, (v.y_column, v.y), (v.p_task, v.p_pool, v.p), (v.q_cell, v.q), (v.m,)
@@ -46,7 +46,7 @@ def require_numbers(program: Program, v: TargetVariables) -> None:
         program.add_entries(rows[scope.pool_of_cell[cell]], on_places, -1)
         for places in merged:
             program.add_entries(rows[places.pool], places.of_pool, -1)
-            together = program.add_rows(np.zeros(scope.Z, dtype=np.int64), 0)  # what merged places have in each zone
+            together = program.add_rows(np.zeros(scope.Z, dtype=np.int64), 0)  # copies on merged places of each zone
             program.add_entries(together[places.pool % scope.Z], places.of_pool, 1)
             program.add_entries(together[scope.zone_of], places.of_client, -1)
 
@@ -62,7 +62,7 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """Add variables (j,) for the copies of tasks (j,) on cold tied clients beyond what R3 to R5 force; return both."""
+    """Add variables (j,) for copies of tasks (j,) on cold tied clients beyond the forced ones; return variables and tasks."""
     problem, forced = v.scope.problem, v.scope.question.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)
@@ -81,7 +81,7 @@ def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, I
 
 
 def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> IntArray:
-    """Add variables (logged tasks × values,) that are 1 if a copy of a task is on a client of a value (C,), −1 for none."""
+    """Return new variables (logged tasks × values,), 1 only if a copy is on a client with the value (C,); −1 is no value."""
     tasks, values = int(v.scope.problem.logged.sum()), int(of_client.max(initial=-1)) + 1
     one = np.ones(tasks * values, dtype=np.int64)
     reached = program.add_variables(0, one)
@@ -92,15 +92,15 @@ def count_reached(program: Program, v: TargetVariables, of_client: IntArray) -> 
 
 
 def require_most_values(program: Program, v: TargetVariables, of_client: IntArray) -> int:
-    """Require that each logged task's copies reach as many values (C,), −1 for none, as numbers allow. Return the sum of them.
+    """Require each logged task to reach as many values (C,), −1 for none, as numbers allow. Return the number over all tasks.
 
-    Either no two copies are on clients of one value and none on a client without, or each value has a copy.
+    With enough values, copies are on clients of different values; otherwise each value has a copy.
     """
     problem = v.scope.problem
     tasks, copies = int(problem.logged.sum()), problem.standbys + 1
     known = np.unique(of_client[of_client >= 0])
     has_room = copies <= len(known)
-    low, high = np.zeros((2, len(known) + 1), dtype=np.int64)  # the last one: of clients without a value
+    low, high = np.zeros((2, len(known) + 1), dtype=np.int64)  # the last column is for clients without a value
     low[:-1] = not has_room
     high[:-1], high[-1] = (1, 0) if has_room else (copies, copies)
     rows = program.add_rows(np.tile(low, tasks), np.tile(high, tasks))
@@ -110,7 +110,7 @@ def require_most_values(program: Program, v: TargetVariables, of_client: IntArra
 
 
 def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArray, rows: IntArray) -> None:
-    """Add copies of each logged task on clients of each value (C,) to `rows` (logged tasks, values); −1: into none."""
+    """Add the copies of each logged task to `rows` (logged tasks, values) by the value (C,) of their client; −1: to no row."""
     problem, scope = v.scope.problem, v.scope
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
     on_column, in_pool = of_client[problem.col_client[v.y_column]], scope.tell_zones(of_client)[v.p_pool % scope.Z]
@@ -120,7 +120,7 @@ def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArr
 
 
 def require_shares(program: Program, v: TargetVariables) -> tuple[ShareRows, ...]:
-    """Require the counts of the five families of shares within their bounds; return the rows of each family, in their order."""
+    """Require the counts of the five families to be within their shares; return the rows of each family, in order."""
     scope, problem, shares = v.scope, v.scope.problem, v.scope.shares
     of_copies = [(v.y, scope.column_cell[v.y_column]), (v.q, v.q_cell)]
     of_actives = [(v.a, scope.column_cell[v.a_column]), (v.qa, v.qa_cell)]
@@ -128,7 +128,7 @@ def require_shares(program: Program, v: TargetVariables) -> tuple[ShareRows, ...
     is_stateful, every = problem.kind != STATELESS, np.ones(problem.G, dtype=np.bool_)
 
     def require_cells(bounds: tuple[IntArray, IntArray], parts: list[tuple[IntArray, IntArray]]) -> ShareRows:
-        """Add a row for each cell that has variables of its own, or asks for some; `parts`: variables and the cell of each."""
+        """Add a row for each cell with variables or a positive lower bound; `parts`: variables and the cell of each."""
         low, high = bounds
         cells = np.unique(np.concatenate([*(cell for _, cell in parts), np.flatnonzero(low > 0)]))
         rows = program.add_rows(low[cells], high[cells])
@@ -139,7 +139,7 @@ def require_shares(program: Program, v: TargetVariables) -> tuple[ShareRows, ...
     def require_clients(
         share: ShareBounds, parts: list[tuple[IntArray, IntArray]], merged: Sequence[MergedPlaces], counts: BoolArray
     ) -> ShareRows:
-        """Add a row for each client, for the subtopologies that count, (G,)."""
+        """Add a row for each client, over the subtopologies that count, (G,)."""
         rows = program.add_rows(share.low, share.high)
         for variables, cell in parts:
             some = counts[cell // problem.C]
@@ -179,7 +179,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
 
 
 def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> IntArray:
-    """Add a variable (1,), no less than the weights of the copies in any bin of clients in grains, and rows that say so."""
+    """Return a new variable (1,), which rows keep at or above the weight of the copies in each bin of clients, in grains."""
     bin_of = np.arange(v.scope.problem.C) if carried.bin_of is None else carried.bin_of
     bins = int(bin_of.max(initial=-1)) + 1
     grain = np.broadcast_to(np.asarray(carried.grain, dtype=np.int64), bins)
@@ -199,7 +199,7 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> In
 
 
 def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: Carried) -> None:
-    """Add the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest."""
+    """Add the weights of copies to the `rows` (C,) of their clients, −1 for none. Pooled copies weigh as the lightest task."""
     problem, C = v.scope.problem, v.scope.problem.C
     order = np.lexsort((carried.of_task, problem.group))
     starts = np.flatnonzero(np.diff(problem.group[order], prepend=-1))
@@ -207,7 +207,7 @@ def add_weights(program: Program, v: TargetVariables, rows: IntArray, carried: C
     lightest[problem.group[order[starts]]] = order[starts]
 
     def add(copies: IntArray, actives: IntArray, task: IntArray, client: IntArray) -> None:
-        """Add what actives (n,) of tasks (n,) on clients (n,) weigh, and copies (k,) in the first of these places."""
+        """Add the weights of actives (n,) of tasks (n,) on clients (n,), and of copies (k,) at the first k of these pairs."""
         first = slice(len(copies))
         by_standby, weight = carried.by_standby(task[first], client[first]), carried.by_active(task, client)
         weight[first] -= by_standby
@@ -232,13 +232,13 @@ class ImbalanceStep:
     number: int
     variables: IntArray
     index: IntArray
-    """(k,) which share of the family; empty for pools of merged places."""
+    """(k,) the share of the family, as in `ShareRows`; empty for pools of merged places."""
     is_last: IntArray
-    """(k,) bool: the step has no upper bound."""
+    """(k,) bool, whether the step is the last of its share and takes all further copies."""
     is_above: bool = False
-    """Beyond upper bounds of shares;"""
+    """Whether the copies are above upper bounds of shares, not missing below lower bounds."""
     kind: int | None = None
-    """or in pools of merged places, of this kind of tasks."""
+    """The kind of tasks in pools of merged places; None for steps of shares."""
 
 
 def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows]) -> list[ImbalanceStep]:
@@ -269,11 +269,11 @@ def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows
 def require_room(program: Program, v: TargetVariables, steps: Sequence[ImbalanceStep]) -> None:
     """Add a row for each pool that has merged places: its copies there are no more than all these places together take.
 
-    By steps, what is beyond the shares counts as room that costs.
+    Copies in steps beyond the shares count as additional room, at a cost.
 
-    A place takes what its subtopology has there at most, and what columns leave of the share. The row adds up the share where
-    that is the lesser one without columns, and otherwise the number of tasks. By Gale's theorem (1957) on flows from pools to
-    clients, what may still not fit is a matter of single clients: `search.py` tells their places apart.
+    The room of a place is the lesser of its share, from which copies on columns are subtracted, and its number of tasks. The
+    row takes the share if it is the lesser one without columns. By Gale's theorem (1957) on flows from pools to clients, only
+    the room of single clients may still be too small: `search.py` tells their places apart.
     """
     scope = v.scope
     for family, merged in ((OF_COPIES, v.m), *((OF_ACTIVES, merged) for merged in v.ma)):
@@ -283,7 +283,7 @@ def require_room(program: Program, v: TargetVariables, steps: Sequence[Imbalance
         rows = program.add_rows(-FAR, room)
         program.add_entries(rows, merged.of_pool, 1)
         is_share, row_of = share <= tasks, np.full(len(scope.pool_of_cell), -1, dtype=np.int64)
-        row_of[merged.cell[is_share]] = rows[merged.row[is_share]]  # of each place whose share its row adds up
+        row_of[merged.cell[is_share]] = rows[merged.row[is_share]]  # the row of each place that counts by its share
         variables, column = (v.y, v.y_column) if family == OF_COPIES else (v.a, v.a_column)
         taken = [(variables, scope.column_cell[column], 1)]
         for step in steps:
@@ -303,21 +303,21 @@ class TargetProgram:
     v: TargetVariables
     matrix: Matrix
     beyond: IntArray
-    """(j,) variables: copies of a task beyond those on tied clients that this answer forces;"""
+    """(j,) variables: copies of a task on cold tied clients beyond the forced ones (`count_beyond_ties`)."""
     beyond_task: IntArray
-    """(j,) that task."""
+    """(j,) the task of each of these variables."""
     steps: Sequence[ImbalanceStep]
-    """The steps that price counts beyond shares; none if these cost nothing."""
+    """The steps that price counts beyond shares; empty if these cost nothing."""
     counted: Mapping[str, Sequence[tuple[IntArray, int]]] = field(default_factory=dict)
-    """By goal: variables of what it counts itself, values that tasks reach or the greatest sum, and the cost of each."""
+    """Goal → its own variables (values reached by tasks, or the greatest sum), with the cost of each."""
     gained: Mapping[str, int] = field(default_factory=dict)
-    """By goal: the gain of tasks that have to reach as many values as they can."""
+    """Goal → its constant gain, if rows require as many values as possible (`require_most_values`)."""
 
     def find_longer_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
         """Return more steps if a last step that costs has more than one copy in `values` (variables,). None if costs are exact.
 
-        Steps that cost nothing (variables,) in what was minimised may have any number of copies. Copies beyond one client's
-        share often go to another client as soon as they cost more there. So all clients get as many steps as one needs.
+        Steps without `cost` (variables,) may have any number of copies. Copies beyond one client's share often go to another
+        client once they cost more. So all clients get as many steps as the client that needs most.
         """
         if self.v.scope.steps is None:
             return None

@@ -1,4 +1,4 @@
-"""Reads a target off whole values of the program, from the places of subtopologies down to those of tasks.
+"""A target read from whole values of the program, from the places of subtopologies down to those of tasks.
 
 1. Merged places are told apart, by flows from subtopologies to clients: actives of logged tasks, their standbys, then tasks
    without changelog, kind by kind.
@@ -7,7 +7,7 @@
    is possible and nothing is forbidden. If places are left over, since all tasks that still lack one are forbidden there, they
    are swapped with places dealt before.
 
-Either may fail, as the program leaves out what both keep. The reading then goes on with copies beyond the shares, or on other
+Either step may fail, as the program leaves out constraints that both keep. The copies then go beyond the shares, or to other
 places of the zone: such a placement keeps R1, R2 and R4, and costs more than the program says.
 """
 
@@ -23,10 +23,10 @@ from optassign_models.target.variables import MergedPlaces, TargetVariables
 
 
 def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None, IntArray, IntArray]:
-    """Return the placement of whole values (variables,); None if copies cannot be told apart on the places that there are.
+    """Return the placement of whole values (variables,); None if merged places cannot take their copies.
 
-    The second value has (k,) merged places that have not the room for what the program counts there. The third has (k,) tasks
-    whose pooled copies could not be dealt.
+    The second value has (k,) merged places with too little room for the copies that the program counts there. The third has
+    (k,) tasks whose pooled copies could not be dealt.
     """
     problem, C = v.scope.problem, v.scope.problem.C
     counts, without_room = _tell_apart(v, values)
@@ -50,9 +50,9 @@ def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None,
 
 
 def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray | None, IntArray]:
-    """Return (2, G, C) pooled copies of logged tasks and pooled actives, and the merged places that have not the room.
+    """Return (2, G, C) pooled copies of logged tasks and pooled actives, and (k,) the merged places with too little room.
 
-    None in place of the numbers if copies cannot be told apart on the places that there are.
+    None in place of the numbers if merged places cannot take their copies.
     """
     scope, problem = v.scope, v.scope.problem
     cells = problem.G * problem.C
@@ -90,10 +90,10 @@ def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray | None, 
 def _transport(
     merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
 ) -> tuple[IntArray | None, IntArray]:
-    """Return (k,) the copies on each merged place, as many as each pool and client has, and the places of pools without room.
+    """Return (k,) the copies on each merged place, with the sums `of_pool` and `of_client`, and the places short of room.
 
-    `most` (k,): what each place can take beyond its room. None if that does not suffice, with the places of the pools or
-    clients that a least cut shows to be short of room.
+    Copies go beyond `room` (k,), up to `most` (k,), if they must; None if that does not suffice. A minimum cut then shows the
+    places of pools and clients that are short of room.
     """
     copies = np.zeros(len(merged.cell), dtype=np.int64)
     wanted = int(of_pool.sum())
@@ -118,7 +118,7 @@ def _transport(
 def _transport_beyond(
     merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
 ) -> IntArray | None:
-    """Return (k,) as `_transport`, with few copies beyond the room, at most `most` per place. None if that does not suffice."""
+    """Return (k,) copies as `_transport`, as few as possible beyond `room`, at most `most` per place; None if infeasible."""
     clients, row = len(of_client), merged.row
     head = len(merged.pool) + merged.cell % clients
     used = (of_pool[row] > 0) & (of_client[merged.cell % clients] > 0)
@@ -138,10 +138,10 @@ def _transport_beyond(
 
 
 def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
-    """Return (k,) places of pools and clients on the source side of a least cut, the narrowest or the widest one.
+    """Return (k,) whether a place has pool and client on the source side of a minimum cut, the narrowest or the widest one.
 
-    Those pools have more copies than these clients and their other places take. The program knows the room of places, but not
-    what these clients take of these pools. If no client is on the source side, all places of those pools are short.
+    These pools have more copies than these clients and the pools' other places take. The program knows the room of places, but
+    not how much of it these pools can use. If no client is on the source side, all places of these pools are short.
     """
     pools, client = len(merged.pool), merged.cell % clients
     narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)
@@ -156,7 +156,7 @@ def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int
 def _deal(
     v: TargetVariables, pooled: tuple[IntArray, IntArray, IntArray], places: IntArray, active: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the places (G, C) dealt to tasks: keys of the pairs, and the tasks with which that failed.
+    """Deal the places (G, C) to tasks. Return (n,) keys of the pairs, and (k,) tasks of the pools that could not be dealt.
 
     `pooled`: task, pool and number of copies, (n,) each; `active`: (T,) the client of each active copy, −1 if not dealt yet.
     """
@@ -183,7 +183,7 @@ def _deal(
 def _deal_anyway(
     tasks: IntArray, need: IntArray, places: IntArray, closed: dict[int, set[int]], clients: IntArray
 ) -> list[int]:
-    """Return keys of pairs: as many on the places (C,) as possible, the others on other `clients` of the zone."""
+    """Return keys of pairs: as many on the places (C,) as possible, the others on other `clients` (k,) of the zone."""
     number, C = len(tasks), len(places)
     is_open = np.zeros((number, C), dtype=np.bool_)
     is_open[:, clients] = True
@@ -210,8 +210,8 @@ def deal_pool(
 ) -> list[int] | None:
     """Give each task (K,), ascending, `need` (K,) different clients so that client c is used `places[c]` times.
 
-    Σ need = Σ places. Ties go to the client whose last turn is the longest ago, then to the least index. `forbidden`: clients
-    that a task must not get. Return keys task × `clients` + client, sorted; None where swaps did not suffice.
+    Σ need = Σ places. Ties go to the client whose last turn is the longest ago, then to the least index. `forbidden`: task →
+    clients that it must not get. Return keys task × `clients` + client, sorted; None if swaps do not suffice.
     """
     most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
     heapq.heapify(most_places_first)
@@ -250,7 +250,7 @@ def deal_pool(
 def _find_swap(
     task: int, given: dict[int, set[int]], left: list[int], forbidden: dict[int, set[int]]
 ) -> tuple[int, int, int] | None:
-    """Return a place that is left, another task that may take it, and the client that the other gives to this task for it."""
+    """Return a place that is left, another task that can take it, and the client that this task gets in exchange; or None."""
     closed = given[task] | forbidden.get(task, set())
     for place in left:
         for other, theirs in given.items():

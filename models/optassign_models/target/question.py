@@ -1,4 +1,4 @@
-"""A question to the model: a problem, objectives in their order, and what binds.
+"""A question to the model: a problem, objectives in their order, and the constraints that bind.
 
 An objective is a weighted sum of goals and of the imbalance of families of shares. An order of goals is a list of objectives
 with one goal each, preset `weighted` (docs/reference/rules.md, "Preset weighted") a list of one objective, and least imbalance
@@ -24,17 +24,17 @@ from optassign_models.shares import ShareFamilies, compute_imbalance, count_copi
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """One sum that is minimised."""
+    """A weighted sum of goals and imbalance, to be minimised."""
 
     name: str = ""
     goals: tuple[tuple[GoalModel, int], ...] = ()
-    """With their weights."""
+    """Goals with their weights."""
     imbalance: tuple[int, ...] = (0,) * 5
     """(5,) weight of the imbalance of each family of shares."""
 
     @property
     def has_sums(self) -> bool:
-        """Whether some goal is the greatest sum of what copies weigh."""
+        """Whether some goal is a greatest sum of weights of copies."""
         return any(goal.carries is not None for goal, _ in self.goals)
 
 
@@ -45,20 +45,20 @@ def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question to the model."""
+    """A problem, the objectives to minimise in order, and the constraints that bind: the input of `search.find_best`."""
 
     problem: Problem
     forced: Forced
     shares: ShareFamilies
     objectives: tuple[Objective, ...]
     shares_bind: bool = True
-    """Counts must be inside their shares; otherwise they may be anywhere, and the objectives say what that costs."""
+    """Whether counts must be inside their shares; otherwise only the objectives price their imbalance."""
     limits: tuple[PlacementLimit, ...] = ()
     """Limits that the placement must keep."""
     is_now: bool = False
-    """R3 to R5 bind, as in this very rebalance."""
+    """Whether R3 to R5 bind, as in this very rebalance."""
     require: Callable[..., None] | None = None
-    """Adds further rows, on sums of what copies weigh, to a program with its `TargetVariables`."""
+    """Adds further rows, on sums of weights of copies, to a program with its `TargetVariables`."""
     start: Placement | None = None
     """A placement to begin with: the answer is no worse, if this one is allowed."""
 
@@ -68,7 +68,7 @@ class Question:
         return replace(self, problem=problem, forced=forced)
 
     def allows(self, placed: Placement) -> bool:
-        """Return whether a placement keeps the limits, and the shares and R3 to R5 where they bind."""
+        """Return whether a placement keeps the limits, and the shares and R3 to R5 if they bind."""
         if list_broken(self.limits, placed):
             return False
         if self.shares_bind and not self.shares.hold(count_copies(self.problem, placed)):
@@ -97,23 +97,23 @@ class Question:
 
     @property
     def has_sums(self) -> bool:
-        """Whether some objective has a greatest sum of what copies weigh, or further rows bound such sums."""
+        """Whether some objective has a greatest sum of weights of copies, or further rows bound such sums."""
         return self.require is not None or any(objective.has_sums for objective in self.objectives)
 
     @property
     def costs(self) -> tuple[bool, ...]:
-        """(5,) families of shares whose imbalance costs in some objective."""
+        """(5,) whether the imbalance of each family of shares costs in some objective."""
         return tuple(any(objective.imbalance[family] for objective in self.objectives) for family in range(5))
 
 
 WEIGHTED_COST = "weighted_cost"
-"""Name of the sum."""
+"""The name of the objective of preset `weighted`."""
 _MOST = 1 << 61
-"""A sum in CP-SAT, and a coefficient times the parts of a dual, have 62 bits."""
+"""Sums in CP-SAT, and coefficients times the parts of a dual, have 62 bits."""
 
 
 def weigh(weights: tuple[int, int, int]) -> Objective:
-    """Return the one objective, by the weights of the imbalance of clients, of that of subtopologies, and of stickiness."""
+    """Return the objective of preset `weighted`, by the weights of instance imbalance, subtopology imbalance and stickiness."""
     instance, subtopology, stickiness = weights
     sticky = tuple((goal, stickiness) for goal in (RESTORE_WORK, ACTIVE_MOVES, STANDBY_MIGRATIONS))
     return Objective(WEIGHTED_COST, sticky, (instance,) * 3 + (subtopology,) * 2)

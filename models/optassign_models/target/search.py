@@ -1,8 +1,8 @@
-"""Searches the best placement: states the program, solves it, deals places to tasks, and looks again where that costs more.
+"""The search for the best placement: state the program, solve it, deal places to tasks, and repeat while that costs more.
 
-A program is stated again with more steps where a count is further from its share than it has steps for; with places told apart
-where merged places had not the room; with pools written out as candidates where their copies could not be dealt; and at last
-with all pairs of task and client, if they are few. Every program is a relaxation, so its bounds hold for all placements.
+A program is stated again with more steps if a count is further from its share than its steps reach. If merged places lack room,
+they are told apart; if pooled copies cannot be dealt, their pools are written out as candidates. At last the program has all
+pairs of task and client, if they are few. Every program is a relaxation, so its bounds hold for all placements.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class TargetAnswer:
     """The answer to a question."""
 
     placement: Placement | None
-    """The best that was found; None where nothing was."""
+    """The best placement found, or None."""
     bounds: tuple[int, ...]
-    """A bound of each objective, given the values of those before; shorter if a limit came first."""
+    """A lower bound of each objective, given the values of the objectives before it; shorter if a limit came first."""
     values: tuple[int, ...] = ()
-    """The placement's values, computed without the program."""
+    """The placement's values in the objectives, computed without the program."""
     is_impossible: bool = False
-    """No placement keeps the rows."""
+    """Whether it is proven that no placement keeps the constraints."""
     is_cut_short: bool = False
-    """The deadline came first."""
+    """Whether the deadline ended the search before a proof."""
     proved_by: FoundBy = FoundBy.HIGHS
 
     @property
@@ -49,7 +49,7 @@ class TargetAnswer:
 
 
 def find_best(question: Question, effort: Effort) -> TargetAnswer:
-    """Return the best placement that was found, and bounds."""
+    """Return the best placement found by the deadline, with bounds of the objectives."""
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
         return _look_at_all_pairs(question, effort)
     answer = _look(question, effort, has_most_values=question.begins_with_values)
@@ -68,9 +68,9 @@ def has_few_pairs(problem: Problem) -> bool:
 
 
 def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
-    """Return the program of a question, with steps enough, and its optimum: of all pairs of task and client, if they are few.
+    """Return the program of a question, with enough steps, and its optimum.
 
-    Such a program leaves nothing out. A larger one counts pooled copies, so that its optimum is a bound.
+    With few pairs of task and client the program is exact. A larger one counts pooled copies, so its optimum is a bound.
     """
     scope = Scope.of(question.write_out() if has_few_pairs(question.problem) else question)
     scope, program, optimum = _solve_with_enough_steps(scope, effort)
@@ -78,7 +78,7 @@ def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Op
 
 
 def _look_at_all_pairs(question: Question, effort: Effort) -> TargetAnswer:
-    """Return the answer of a program in which every pair of task and client is a candidate, which leaves nothing out."""
+    """Return the answer of the exact program, in which every pair of task and client is a candidate."""
     if effort.solver is Solver.AUTO:  # the relaxation of sums says little; that of counts is nearly always whole
         effort = replace(effort, solver=Solver.CP_SAT) if question.has_sums else replace(effort, is_first_try=False)
     return _look(question.write_out(), effort)
@@ -94,7 +94,7 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
 
 
 def _look(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
-    """Solve in rounds, until one proves its placement or no further places can be told apart. Return the best answer."""
+    """Return the best answer of rounds of programs, until a placement is proven or no further places can be told apart."""
     scope = replace(Scope.of(question), has_most_values=has_most_values)
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):
@@ -131,9 +131,9 @@ def _look(question: Question, effort: Effort, *, has_most_values: bool = False) 
 
 
 def _solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, TargetProgram | None, Optimum]:
-    """Return the scope with steps enough, its program and optimum; no program if the deadline is too near for it.
+    """Return the scope with enough steps, its program and optimum; no program if it would not end by the deadline.
 
-    If there is less time than a program takes at least, the time kept back is worth more than half a solution.
+    A program that cannot end in time is not begun: the time serves greedy better.
     """
     objectives, start = scope.question.objectives, scope.question.start
     for _ in range(RESTATED_PROGRAMS):

@@ -1,7 +1,7 @@
-"""The optimum of a program in its objectives, in their order, by the solver that is asked for. Each is a linear form.
+"""Lexicographic minimisation of the objectives of a program, each a linear form, by the requested solver.
 
-A row, or the optimal face, keeps what an objective has reached. Several objectives are one sum while 50 bits hold weights,
-each above all that the next ones can cost (docs/explanation/model.md, "One program, two solvers").
+A row, or the optimal face, keeps the value that an objective has reached. Several objectives are one weighted sum while 50 bits
+suffice: each weight exceeds all costs of later objectives (docs/explanation/model.md, "One program, two solvers").
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
 
 _EXACT = 1 << 50
-"""Below this, a sum of costs ends at the optimum. CP-SAT compares value and bound as doubles: units of others stay open."""
+"""The limit of sums that CP-SAT minimises exactly. It compares value and bound as doubles, which round greater sums."""
 _GREATEST_WEIGHT = 1 << 30
 """The greatest cost of objectives that HiGHS minimises together. Its tolerances are absolute: the least must not vanish."""
 _EXACT_COST = 1 << 45
-"""A cost for HiGHS is below this: the proof multiplies it by twelve, and sums a few of them, in int64."""
+"""The limit of costs for HiGHS: the proof multiplies them by twelve, and sums a few of them, in int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +47,12 @@ class LinearForm:
     """An objective in numbers: unit × (each · x) + paid."""
 
     each: IntArray
-    """(variables,) without their common divisor."""
+    """(variables,) coefficients, divided by their greatest common divisor `unit`."""
     unit: int
     paid: int
 
     def total(self, reduced: int) -> int:
-        """Return a number in the units of `each`, in those of the objective."""
+        """Return the objective's value for a value `reduced` of each · x."""
         return self.unit * reduced + self.paid
 
 
@@ -61,19 +61,19 @@ class Optimum:
     """The optimum of one program."""
 
     values: IntArray | None
-    """(variables,) whole; None where nothing whole was found."""
+    """(variables,) whole values, or None if none were found."""
     bounds: tuple[int, ...] = ()
-    """A bound of each objective, given the values of those before; shorter if a limit came first."""
+    """A lower bound of each objective, given the values of the objectives before it; shorter if a limit came first."""
     longer: StepNumbers | None = None
-    """The steps that the program needs; None where it has enough of them."""
+    """The steps that the program needs; None if it has enough of them."""
     is_impossible: bool = False
-    """No values keep the rows, as the solver says."""
+    """Whether the solver found that no values keep the rows."""
     proved_by: FoundBy = FoundBy.HIGHS
     is_undecided: bool = False
-    """CP-SAT came to the end of its work."""
+    """Whether CP-SAT reached its limit of work."""
 
     def list_proven(self, forms: Sequence[LinearForm]) -> list[int]:
-        """Return the optima of the first forms, as many as the values reach the bounds of."""
+        """Return the values of the leading forms that are at their bounds, and so proven optimal."""
         reached = [] if self.values is None else [form.total(exact_sum(form.each, self.values)) for form in forms]
         pairs = zip(reached, self.bounds, strict=False)
         return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
@@ -93,7 +93,7 @@ def price(program: TargetProgram, objective: Objective) -> LinearForm:
 
 
 def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
-    """Return (variables,) what the goal costs in addition to what this answer forces anyway; and what that is."""
+    """Return (variables,) the goal's cost per unit of each variable, and the constant cost that this answer forces."""
     v, problem, forced = program.v, program.v.scope.problem, program.v.scope.question.forced
     cost, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
     if goal.name in program.gained:
@@ -122,7 +122,7 @@ def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]
 
 
 def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, pool: IntArray) -> IntArray:
-    """Return (k,) what copies of tasks (k,) cost in pools (k,)."""
+    """Return (k,) the cost of a copy of each task (k,) in its pool (k,)."""
     if goal.tells_apart is None or each.pools.ndim == 1:
         return each.pools[task]
     scope = program.v.scope
@@ -130,7 +130,7 @@ def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task:
 
 
 def price_tie(program: TargetProgram) -> IntArray:
-    """Return costs (variables,): least where clients keep their smallest tasks, actives first, and give away their greatest.
+    """Return costs (variables,): least if clients keep their smallest tasks, actives first, and give away their largest.
 
     If no client held a task, the first clients have the most places.
     """
@@ -148,9 +148,9 @@ def price_tie(program: TargetProgram) -> IntArray:
 def minimise_in_order(
     program: TargetProgram, objectives: Sequence[Objective], effort: Effort, hint: IntArray | None = None
 ) -> Optimum:
-    """Find whole values that are best in the objectives, in their order.
+    """Return whole values that minimise the objectives in their order, with bounds.
 
-    None are looked for where the program has not enough steps for its solution. `hint`: as for `backends.decide`.
+    There are no values if the program needs more steps (`Optimum.longer`). `hint`: as for `backends.decide`.
     """
     if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=FoundBy.RULES)
@@ -169,7 +169,7 @@ def minimise_in_order(
 def _decide_in_order(
     program: TargetProgram, forms: Sequence[LinearForm], deadline: Deadline, hint: IntArray | None, *, is_thorough: bool
 ) -> Optimum:
-    """Return the optimum by CP-SAT; undecided, with fewer bounds than forms, where its work came to an end.
+    """Return the optimum by CP-SAT; undecided, with fewer bounds than forms, if its work ends first.
 
     is_thorough: work longer, presolve, and minimise the forms after an open one, too, with half of the work.
     """
@@ -219,7 +219,7 @@ def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequen
 
 
 def _coarsen(form: LinearForm, size: int, most: int) -> LinearForm:
-    """Return the form in units so great that what is of this size stays below `most`; rounded down: bounds stay bounds."""
+    """Return the form in coarser units, so that a sum of `size` stays below `most`; rounded down, so bounds remain bounds."""
     times = size // most
     if not times:
         return form
@@ -228,12 +228,12 @@ def _coarsen(form: LinearForm, size: int, most: int) -> LinearForm:
 
 
 def _measure(matrix: Matrix, cost: IntArray) -> int:
-    """Return a number that no sum of costs (n,) exceeds in size, in exact arithmetic."""
+    """Return an upper bound of |cost · x| for all x within the variables' bounds, in exact arithmetic."""
     return exact_sum(np.abs(cost), np.maximum(np.abs(matrix.low), np.abs(matrix.high)))
 
 
 def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> list[int]:
-    """Return weights of the first forms, as many as have a sum below `most` together; [1] for one form, [] for none."""
+    """Return lexicographic weights of as many leading forms as have a sum below `most`; [1] for one form, [] for none."""
     room = matrix.high - matrix.low
     for number in range(len(forms), 1, -1):
         weights, most_after = [1], 0
@@ -249,7 +249,7 @@ def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> l
 
 
 def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort: Effort) -> Optimum:
-    """Return the optimum by relaxations, each on the optimal face of the one before."""
+    """Return the optimum by relaxations, each on the optimal face of the previous one."""
     matrix, bounds = program.matrix, list[int]()
     solved: FloatArray | None = None
     left = [_coarsen(form, int(np.abs(form.each).max(initial=0)), _EXACT_COST) for form in forms]
@@ -286,13 +286,13 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
 
 
 _Step = tuple[Matrix, FloatArray, tuple[int, ...]]
-"""The matrix that is left after one or several objectives; values (variables,), and bounds in the units of the forms."""
+"""The matrix that keeps one or several objectives, the values (variables,), and bounds in the units of the forms."""
 
 
 def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[LinearForm], deadline: Deadline) -> _Step | None:
-    """Return the first objectives as one sum, as many as their weights allow; None where that is one, or the sum leaves a gap.
+    """Return the step of as many leading objectives as one weighted sum can hold; None if that is one, or a gap remains.
 
-    An objective weighs more than all that those after it can cost, so the least sum is the optimum in their order.
+    The weight of an objective exceeds all costs of later ones, so the least sum is the lexicographic optimum.
     """
     weights = _weigh_in_order(matrix, forms, _GREATEST_WEIGHT)
     if len(weights) < 2:
@@ -331,7 +331,7 @@ def _keep_bound(
 
 
 def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effort: Effort) -> IntArray | None:
-    """Return whole values on a face, where all cost the same: with the whole candidates of the solution, then with any."""
+    """Return whole values on an optimal face, near `solved` if its whole candidates can stay; None if no values are found."""
     nothing = np.zeros_like(face.low)
     for matrix in (_keep_whole_candidates(program, face, solved), face):
         found = _search(matrix, nothing, effort, np.rint(solved).astype(np.int64))
@@ -341,7 +341,7 @@ def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effor
 
 
 def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: FloatArray) -> Matrix:
-    """Keep the candidates that are whole in the solution as they are, and return the rest of the matrix."""
+    """Return the matrix with those candidates fixed that are whole in the solution."""
     keep = np.zeros(len(matrix.low), dtype=np.bool_)
     keep[program.v.y] = True
     keep[program.v.a] = True
@@ -353,9 +353,9 @@ def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: Float
 def _search_whole(
     program: TargetProgram, matrix: Matrix, cost: IntArray, solved: FloatArray, bound: int, effort: Effort
 ) -> _Step:
-    """Return whole values of least cost, as a step; the relaxation's if none were found.
+    """Return the step to whole values of least cost, or to the values of the relaxation if none are found.
 
-    In a large program, values that keep the whole candidates of the solution will do if they cost little more than the bound.
+    In a large program, values that keep the whole candidates of the solution suffice if they cost little more than the bound.
     """
     hint = np.rint(solved).astype(np.int64)
     found: tuple[IntArray, int] | None = None
@@ -373,7 +373,7 @@ def _search_whole(
 
 
 def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> tuple[IntArray, int] | None:
-    """Return whole values of little cost and a bound, by CP-SAT or branch and bound, within limits that no machine changes."""
+    """Return whole values with low cost and a bound, by CP-SAT or branch and bound; None if limits of size or work are hit."""
     if int(matrix.is_free.sum()) > MOST_WHOLE:
         return None
     if effort.solver is Solver.HIGHS:

@@ -17,12 +17,12 @@ from optassign_models.target.arrays import Program
 from optassign_models.target.question import Question
 
 StepNumbers = tuple[IntArray | None, ...]
-"""(5,) arrays: how many steps each share of a family has; None for a family whose imbalance costs nothing."""
+"""(5,) arrays: the number of steps of each share of a family; None for a family whose imbalance costs nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """How a question is stated."""
+    """A question and the choices that state it as a program: zones, steps, and places told apart."""
 
     question: Question
     zone_of: IntArray
@@ -30,13 +30,13 @@ class Scope:
     steps: StepNumbers | None
     """None if counts must be inside their shares; otherwise counts beyond a share cost."""
     apart: BoolArray
-    """(G × C,) places that are told apart where others are merged, in addition to the necessary ones."""
+    """(G × C,) whether a place is told apart in addition to the necessary ones; the other places are merged."""
     has_most_values: bool = False
-    """Copies have to reach as many values as their numbers allow, instead of being paid for each."""
+    """Whether rows require copies to reach as many values as numbers allow; otherwise each value reached is a gain."""
 
     @classmethod
     def of(cls, question: Question) -> Scope:
-        """Begin with few steps, and tell no places apart that need not be."""
+        """Return the first scope of a question: with few steps, and only the necessary places told apart."""
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
@@ -44,7 +44,7 @@ class Scope:
         return scope if question.shares_bind else replace(scope, steps=scope._number_first_steps())
 
     def _number_first_steps(self) -> StepNumbers:
-        """Return few steps for each share that costs, and one more than its count is away where every copy is where it was."""
+        """Return few steps for each share that costs, or one more than its previous count is away, if that is more."""
         problem, cell = self.problem, self.column_cell
         stateful, logged = problem.stateful[problem.col_task], problem.logged[problem.col_task]
         owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged
@@ -67,14 +67,14 @@ class Scope:
         return int(self.zone_of.max(initial=0)) + 1
 
     def tell_zones(self, of_client: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return (Z,) the value of each zone, of values (C,) that are the same for all its clients."""
+        """Return (Z,) the value of each zone, from values (C,) that are equal for all clients of a zone."""
         member = np.zeros(self.Z, dtype=np.int64)
         member[self.zone_of] = np.arange(len(self.zone_of))
         return of_client[member]
 
     @cached_property
     def shares(self) -> ShareFamilies:
-        """The question's shares, so wide where they neither bind nor cost that they hold every count."""
+        """The question's shares; a family that neither binds nor costs has shares that hold every count."""
         question = self.question
         if question.shares_bind:
             return question.shares
@@ -95,7 +95,7 @@ class Scope:
 
     @cached_property
     def pool_sizes(self) -> IntArray:
-        """(T, Z) clients of each zone that are no candidates of the task."""
+        """(T, Z) number of clients of each zone that are no candidates of the task."""
         problem, Z = self.problem, self.Z
         pairs = problem.col_task * Z + self.zone_of[problem.col_client]
         in_columns = np.bincount(pairs, minlength=problem.T * Z).reshape(problem.T, Z)
@@ -108,7 +108,7 @@ class Scope:
 
     @cached_property
     def place_high(self) -> IntArray:
-        """(G × C,) logged tasks with the place in their pool; unless it is soft, at most the upper bound of copies there."""
+        """(G × C,) logged tasks that may use the place from their pool; at most its upper bound of copies if shares bind."""
         problem, (task, zone) = self.problem, np.nonzero(self.is_pooled)
         number = np.bincount(problem.group[task] * self.Z + zone, minlength=problem.G * self.Z)
         counted = self.is_pooled[problem.col_task, self.zone_of[problem.col_client]]
@@ -118,20 +118,20 @@ class Scope:
 
     @cached_property
     def copies_bounds(self) -> tuple[IntArray, IntArray]:
-        """Copies of each subtopology on each client at least and at most, (G × C,) each; none of tasks without changelog."""
+        """Least and greatest number of copies of each subtopology on each client, (G × C,) each; 0 without a changelog."""
         is_logged = np.repeat(self.problem.kind == LOGGED, self.problem.C)
         share = self.shares.group_copies
         return np.where(is_logged, share.low.ravel(), 0), np.where(is_logged, share.high.ravel(), 0)
 
     @cached_property
     def actives_bounds(self) -> tuple[IntArray, IntArray]:
-        """Actives of each subtopology on each client at least and at most, (G × C,) each."""
+        """Least and greatest number of actives of each subtopology on each client, (G × C,) each."""
         share = self.shares.group_active
         return share.low.ravel(), np.maximum(share.low.ravel(), np.minimum(share.high.ravel(), self.problem.T))
 
     @cached_property
     def is_separate(self) -> BoolArray:
-        """(G × C,) the place is told apart."""
+        """(G × C,) whether the place is told apart."""
         if len(self.apart) <= MERGE_FROM:
             return np.ones_like(self.apart)
         return self.apart | (self.copies_bounds[0] > 0) | (self.actives_bounds[0] > 0)
@@ -142,9 +142,9 @@ class MergedPlaces:
     """Places of one kind that the program does not tell apart: of pooled copies, or of pooled actives of one kind of tasks."""
 
     cell: IntArray
-    """(k,) subtopology × C + client of each."""
+    """(k,) subtopology × C + client of each place."""
     row: IntArray
-    """(k,) where the pool of each is in `pool`."""
+    """(k,) index in `pool` of the pool of each place."""
     pool: IntArray
     """(n,) pools (subtopology × Z + zone) that have such places."""
     of_pool: IntArray
@@ -152,12 +152,12 @@ class MergedPlaces:
     of_client: IntArray
     """(C,) variables: copies on each client."""
     kind: int
-    """Kind of their tasks."""
+    """STATELESS, UNLOGGED or LOGGED, of their tasks."""
 
 
 @dataclass(frozen=True, eq=False)
 class TargetVariables:
-    """The ids of all variables, and what each is about."""
+    """The ids of all variables, with the task, client or pool of each."""
 
     scope: Scope
     y_column: IntArray
@@ -187,9 +187,9 @@ class TargetVariables:
 
 
 def _find_allowed(scope: Scope) -> tuple[BoolArray, BoolArray, BoolArray, BoolArray]:
-    """Return the candidates (A,) on which a task may be active, and have a copy; and the zones (T, Z) in whose pools it may.
+    """Return (A,) whether a candidate may be active, and have a copy; then (T, Z) the same for the pool of a task in a zone.
 
-    Pins and forbidden places rule out others, and so do R3 to R5 if the question is about this rebalance.
+    Pins and forbidden places exclude pairs, and so do R3 to R5 if the question is about this rebalance.
     """
     problem, question, forced = scope.problem, scope.question, scope.question.forced
     lead, hold = np.ones((2, len(problem.col_task)), dtype=np.bool_)
@@ -214,7 +214,7 @@ def _find_allowed(scope: Scope) -> tuple[BoolArray, BoolArray, BoolArray, BoolAr
 
 
 def declare_variables(program: Program, scope: Scope) -> TargetVariables:
-    """Add the variables of all copies to a program, with the bounds that rules, limits and shares of places give."""
+    """Add the variables of all copies to a program, with bounds by rules, limits and shares of places; return them."""
     problem, must_hold = scope.problem, scope.question.forced.mandatory & scope.question.is_now
     may_lead, may_hold, may_lead_in, may_hold_in = _find_allowed(scope)
     y_column = np.flatnonzero(problem.logged[problem.col_task])
@@ -272,7 +272,7 @@ def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
 
 
 def _merge(program: Program, scope: Scope, cell: IntArray, most: IntArray, kind: int) -> MergedPlaces:
-    """Add for the merged places `cell` (k,) a variable for each pool and for each client, up to the sum of `most` (G × C,)."""
+    """Return the merged places `cell` (k,), with new variables for each pool and client, up to the sum of `most` (G × C,)."""
     C = scope.problem.C
     pool, place = np.unique(scope.pool_of_cell[cell], return_inverse=True)
     of_pool = program.add_variables(0, np.bincount(place, weights=most[cell], minlength=len(pool)))
