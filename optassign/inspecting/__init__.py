@@ -1,1 +1,1 @@
-"""Inspect a running Kafka Streams group from outside: its members' messages in the last rebalance, as a snapshot."""
+"""Inspection of a running Kafka Streams group: reads the last rebalance from the brokers, as snapshot and assignment."""

@@ -15,10 +15,10 @@ from optassign.inspecting.group_reading import NO_REBALANCE, GroupReading, Membe
 from optassign.inspecting.inspected import AppliedCopies, Inspected, complete_answer
 
 MOST_COMBINATIONS = 20_000
-"""The most assignments of changelogs to subtopologies that are compared, about a second of work; beyond it they stay open
+"""The most assignments of changelogs to subtopologies that are compared, about a second of work; beyond it changelogs stay open
 (tests/inspecting/test_changelogs.py)."""
 CLOSE_SUMS = 0.05
-"""The share by which sums of offsets may differ from end offsets to prove an assignment. Standbys follow their changelogs
+"""The share by which sums of offsets may differ from end offsets in a proven assignment. Standbys follow their changelogs
 closely; a directory that was left behind does not (tests/inspecting/test_changelogs.py)."""
 CLEARER_SUMS = 3.0
 """The factor by which the second best assignment must differ more: two similar ones prove nothing
@@ -39,7 +39,7 @@ class SubtopologyFacts:
     sources: frozenset[str]
     """Topics that its tasks read."""
     has_state: bool
-    """Whether an instance has a standby of one of its tasks or reported offsets: it is logged."""
+    """Whether an instance has a standby of one of its tasks or reported offsets of one: then the subtopology is logged."""
     most_offsets: Mapping[int, int]
     """Partition → the greatest offset sum on an instance's disk, of copies that are not running."""
 
@@ -49,11 +49,11 @@ class Changelogs:
     """Changelogs by subtopology."""
 
     topics: Mapping[SubtopologyKey, tuple[str, ...]]
-    """Logged subtopology with known changelogs → these, at least one, sorted."""
+    """Logged subtopology → its known changelogs, sorted; only subtopologies with at least one."""
     open: tuple[str, ...]
     """Changelogs that may belong to several subtopologies."""
     undecided: frozenset[SubtopologyKey]
-    """Subtopologies to which an open changelog may belong: their offsets on disk have no known end."""
+    """Subtopologies to which an open changelog may belong: the end offsets of their tasks are unknown."""
 
 
 def find_changelogs(
@@ -111,7 +111,7 @@ def _decide_by_offsets(
     decided: Mapping[str, SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
 ) -> dict[str, SubtopologyFacts]:
-    """Return changelog → subtopology where offsets on disks prove it, for each group of changelogs with the same candidates."""
+    """Return changelog → subtopology if offsets on disks prove it; changelogs with the same candidates are decided together."""
     groups: dict[tuple[SubtopologyKey, ...], list[str]] = {}
     for topic in sorted(unclear):
         groups.setdefault(tuple(each.key for each in options[topic]), []).append(topic)
@@ -131,8 +131,8 @@ def _choose(
     given: Mapping[str, SubtopologyFacts],
     ends: Mapping[str, Mapping[int, int]],
 ) -> tuple[SubtopologyFacts, ...] | None:
-    """Return the assignment of the topics that offsets prove, with at least one changelog for each candidate; None without
-    proof.
+    """Return the subtopology of each of `topics`, in order; None without proof by offsets. Each candidate has at least one
+    changelog, decided ones (`given`) included.
     """
     known = sum(sum(each.most_offsets.values()) for each in candidates)
     scored: list[tuple[int, tuple[SubtopologyFacts, ...]]] = []
@@ -261,7 +261,7 @@ def _describe_subtopologies(
 
 
 def _merge_sums(members: Iterable[Member]) -> dict[str, int]:
-    """Return task → offset sum of a process; the one thread with the lock of a directory reports it."""
+    """Return task → offset sum of a process; only the thread that locks a task's directory reports the sum."""
     merged: dict[str, int] = {}
     for member in members:
         merged |= member.subscription.offset_sums
@@ -317,8 +317,8 @@ def _describe_client(
     full: Mapping[str, int],
     logged: Iterable[SubtopologyKey],
 ) -> KafkaStreamsState:
-    """Return one instance at the beginning of the rebalance. As in Kafka, a task is owned if its partitions are or if it
-    runs.
+    """Return the state of one instance at the beginning of the rebalance. As in Kafka, a task is owned if one of its
+    partitions is owned, or if the task runs.
     """
     sums = {task: offsets for task, offsets in _merge_sums(members).items() if task in set(by_partition.values())}
     active = {by_partition[partition] for member in members for partition in member.owned if partition in by_partition}
@@ -340,7 +340,7 @@ def _describe_client(
 
 
 def _find_lag(task: str, offsets: int, full: Mapping[str, int]) -> int:
-    """Return the lag of a copy as Kafka computes it: a copy beyond the end of its changelog is restored anew."""
+    """Return the lag of a copy, RUNNING or UNKNOWN_LAG. As in Kafka, a copy beyond its changelog's end lags by all of it."""
     if offsets == RUNNING:
         return RUNNING
     if offsets < 0 or task not in full:

@@ -1,4 +1,4 @@
-"""A read-only connection to the brokers, by a client.properties: groups, topics and end offsets."""
+"""A read-only connection to the brokers, configured by a client.properties: groups, topics and end offsets."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from optassign.inspecting.group_reading import Topic
 BOOTSTRAP_MS = 30_000
 """Time-out of the first answer of any broker: the default of kafka-python."""
 NAMED_GROUPS = 10
-"""The most groups that an error names: an error stays one line."""
+"""The most groups that an error names, so that the error stays one line."""
 TOKEN_S = 10.0
 """Time-out of the token endpoint: Kafka's default for connecting."""
 RENEW_AT = 0.8
 """The share of a token's life after which it is renewed: Kafka's default of `sasl.login.refresh.window.factor`."""
 TOKEN_LIFE_S = 300.0
-"""Life of a token if the endpoint does not say: most endpoints give at least as long."""
+"""Seconds that a token lives if the endpoint returns no `expires_in`: most endpoints grant at least as many."""
 
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -88,7 +88,7 @@ def read_properties(path: Path) -> dict[str, str]:
 def make_connection(properties: Mapping[str, str], source: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return settings for kafka-python, and the names of ignored security settings.
 
-    InputError, about `source`, for a setting that makes no connection possible. Settings that do not concern connections
+    InputError, about `source`, for a setting with which no connection is possible. Settings that do not concern connections
     (serialisers, `group.id`) are ignored.
     """
     protocol = properties.get("security.protocol", "PLAINTEXT")
@@ -106,7 +106,7 @@ def make_connection(properties: Mapping[str, str], source: str) -> tuple[dict[st
 
 
 def _continues(line: str) -> bool:
-    """Return whether the line ends with an odd number of backslashes."""
+    """Return whether the next line continues this line: it ends with an odd number of backslashes."""
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
@@ -147,8 +147,8 @@ def _read_sasl(properties: Mapping[str, str], source: str) -> dict[str, Any]:
 
 
 def _make_context(properties: Mapping[str, str], source: str) -> ssl.SSLContext:
-    """Return a context that trusts the certificates of the properties, otherwise the system's, and presents their own
-    certificate if there is one.
+    """Return a context that trusts the certificates of the properties, otherwise the system's, and presents the client's
+    certificate if the properties have one.
 
     Host names are not checked if ssl.endpoint.identification.algorithm is empty. InputError for stores that are not PEM, or
     certificates that cannot be read.
@@ -190,7 +190,7 @@ def _load_own(context: ssl.SSLContext, properties: Mapping[str, str], source: st
 
 
 class _ClientCredentials(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
-    """A source of tokens: asks a token endpoint with an id and a secret, and reuses each token for most of its life."""
+    """A source of OAuth tokens by the client credentials grant (RFC 6749, 4.4); reuses each token for most of its life."""
 
     def __init__(self, url: str, client_id: str, secret: str, scope: str | None) -> None:
         self._url = url
@@ -227,7 +227,7 @@ class StreamsGroupDescribeRequest(ApiMessage, load_json=__package__):  # type: i
 
 
 class StreamsGroupDescribeResponse(ApiMessage, load_json=__package__):  # type: ignore[misc, call-arg] # the same
-    """Topologies, members, offsets and assignments of groups."""
+    """Response with the topologies, members, offsets and assignments of groups."""
 
 
 _SERVER = "--bootstrap-server"
@@ -237,7 +237,7 @@ _Result = TypeVar("_Result")
 
 
 class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no types
-    """kafka-python's client that keeps the members' bytes: its own decoding cannot be undone."""
+    """kafka-python's client with requests that it lacks, and without its decoding of members, which loses their bytes."""
 
     def _describe_groups_process_response(self, response: Any) -> dict[str, Any]:
         return {group.group_id: group for group in response.groups}
@@ -250,7 +250,7 @@ class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no type
         return response.groups[0]
 
     async def ask_for_racks(self) -> dict[int, str | None]:
-        """Return broker → its rack."""
+        """Return broker → its rack, or None if it has no rack."""
         metadata = await self._get_cluster_metadata([])
         return {broker["node_id"]: broker.get("rack") for broker in metadata["brokers"]}
 
@@ -267,12 +267,12 @@ class _Admin(KafkaAdminClient):  # type: ignore[misc] # kafka-python has no type
         return sizes
 
     def run(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one of the requests above."""
+        """Run one of the asynchronous requests above, and return its result."""
         return self._manager.run(question, *arguments)
 
 
 class ClusterConnection:
-    """An open connection and context manager. Every failure is an InputError in terms of the command line."""
+    """An open connection to the brokers, as a context manager. Every failure is an InputError in terms of the command line."""
 
     def __init__(self, servers: str, settings: Mapping[str, Any]) -> None:
         # kafka-python logs each attempt to connect and its outcome; the final error says it once.
@@ -322,7 +322,7 @@ class ClusterConnection:
         return sorted(self._ask(self._admin.list_topics))
 
     def read_topics(self, names: Iterable[str], *, with_ends: bool) -> tuple[dict[str, Topic], tuple[str, ...]]:
-        """Return topic → racks of replicas and, `with_ends`, end offsets; and the topics that the user may not see."""
+        """Return topic → racks of replicas and, `with_ends`, end offsets and sizes; and the missing or hidden topics."""
         wanted = sorted(names)
         if not wanted:
             return {}, ()

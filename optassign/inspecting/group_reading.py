@@ -26,7 +26,7 @@ class StatedSettings:
     """Number of a subtopology → its stores, from `Topology#describe()`."""
 
     def make_configs(self, standbys: int) -> AssignmentConfigs:
-        """Return configs for a snapshot. `standbys`: those of each logged task in the assignment, if not stated."""
+        """Return configs for a snapshot. `standbys`: standbys of each logged task, used if the user has stated no number."""
         stated = {
             name: getattr(self, name)
             for name in ("acceptable_recovery_lag", "max_warmup_replicas", "probing_rebalance_interval_ms")
@@ -65,18 +65,18 @@ def read_stores(text: str, source: str) -> dict[int, frozenset[str]]:
 NO_REBALANCE = 2**63 - 1
 """Kafka's Long.MAX_VALUE: no rebalance is scheduled."""
 _VERSIONS = range(7, 12)
-"""Earlier versions have no offset sums (Kafka before 2.6); later ones are unknown."""
+"""The readable versions: earlier ones (Kafka before 2.6) have no offset sums, later ones are unknown."""
 _NAMED_SINCE, _UNIQUE_SINCE, _ERROR_SINCE, _TAGS_SINCE = 10, 8, 9, 11
-"""Versions of SubscriptionInfo that brought names of topologies, a field that changes, an error code, and client tags."""
+"""The first versions of SubscriptionInfo with topology names, with the unique field, the error code, and client tags."""
 
 
 class UserDataError(ValueError):
-    """The bytes are not user data of Kafka Streams 2.6 or later."""
+    """Raised for bytes that are not user data of Kafka Streams 2.6 or later."""
 
 
 @dataclass(frozen=True)
 class StreamsSubscription:
-    """A stream thread's message when it joins."""
+    """The user data that a stream thread sends when it joins."""
 
     version: int
     process_id: str
@@ -89,7 +89,7 @@ class StreamsSubscription:
 
 @dataclass(frozen=True)
 class StreamsAssignment:
-    """The leader's message to a stream thread."""
+    """The user data that the leader sends to a stream thread."""
 
     version: int
     active: tuple[str, ...]
@@ -144,7 +144,7 @@ def decode_assignment(data: bytes) -> StreamsAssignment:
 
 
 class _Reader:
-    """Reads big-endian numbers and texts from bytes; UserDataError beyond their end."""
+    """A reader of big-endian numbers and texts; UserDataError beyond the end of the bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = bytes(data), 0
@@ -177,7 +177,7 @@ class _Reader:
         return None if length < 0 else self.take(length).decode()
 
     def take_short_text(self) -> str:
-        """Return text as written by DataOutputStream.writeUTF; names of topics and hosts are ASCII, for which that is UTF-8."""
+        """Return text as written by DataOutputStream.writeUTF; names of topics and hosts are ASCII: the same in UTF-8."""
         return self.take(struct.unpack(">H", self.take(2))[0]).decode()
 
     def take_task(self, named: bool) -> str:
@@ -204,7 +204,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True)
 class Member:
-    """One stream thread: its messages of the last rebalance."""
+    """A stream thread, with its messages of the last rebalance."""
 
     client_id: str
     instance_id: str | None
@@ -223,7 +223,7 @@ class Topic:
     """The parts of a topic that the user may see."""
 
     ends: Mapping[int, int]
-    """Partition → end offset; empty if not requested or not visible."""
+    """Partition → end offset; empty if not requested."""
     racks: Mapping[int, tuple[str, ...]]
     """Partition → racks of its replicas; an empty tuple if brokers have none."""
     sizes: Mapping[int, int] = field(default_factory=dict)
@@ -243,7 +243,7 @@ class GroupReading:
     sources: Mapping[str, Topic]
     """Topics that tasks read, without end offsets."""
     remarks: tuple[str, ...] = ()
-    """Unreadable parts, and the consequences."""
+    """Sentences on unreadable parts and their consequences."""
 
     def with_remarks(self, remarks: Iterable[str]) -> GroupReading:
         """Return the reading with more remarks."""

@@ -24,7 +24,7 @@ from optassign.inspecting.group_reading import (
 from optassign.inspecting.streams_group import StreamsGroupReading, StreamsMember
 
 GROUP_LOOK_S = 1.0
-"""Seconds between two readings of a group that is not stable: a stable one is met soon."""
+"""Seconds between two readings of a group that is not stable; short, so that a short stable phase is not missed."""
 
 
 AnyReading = GroupReading | StreamsGroupReading
@@ -33,7 +33,7 @@ _STREAMS_PROTOCOL = "stream"
 
 
 class _NotStableError(Exception):
-    """The group rebalances, or hands tasks over; `str()` says which."""
+    """Raised if the group is not stable; `str()` is the reason, as a predicate: `hands tasks over`."""
 
 
 def await_group(
@@ -53,7 +53,7 @@ def await_group(
 
 
 def _read_group(cluster: ClusterConnection, group: str) -> AnyReading:
-    """Read the group and its topics once. NotStableError while it rebalances; InputError if there is no such group."""
+    """Read the group and its topics once. _NotStableError while it rebalances; InputError if there is no such group."""
     described = cluster.describe_classic(group)
     if described is not None and described.protocol_type == "consumer":
         return _read_classic(cluster, group, described)
@@ -176,8 +176,8 @@ def follow(
 ) -> Iterator[AnyReading]:
     """Yield the group now, and after each rebalance, without end.
 
-    The group is read at each interval; two rebalances between two readings count as one. An error of reading goes to
-    `on_trouble` once, as long as it stays the same, and the reading is repeated.
+    The group is read every `every` seconds; rebalances between two readings count as one. A failed reading is repeated; its
+    error goes to `on_trouble`, unless it equals the error of the reading before.
     """
     last: object = None
     trouble = ""

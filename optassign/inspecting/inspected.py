@@ -1,4 +1,4 @@
-"""An inspected rebalance: snapshot and applied assignment, with warm-ups told from standbys; also as a recording."""
+"""An inspected rebalance: snapshot and applied assignment, with warm-ups distinguished from standbys; also as a recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from optassign.measuring.balance import is_balanced
 from optassign.recordings.recording import Beside, Recording, RecordingHead, encode_recording, make_overview, summarise
 
 Protocol = Literal["classic", "streams"]
-"""`group.protocol`."""
+"""The values of `group.protocol`."""
 UNKNOWN_ASSIGNOR = "unknown"
 """The assignor of an answer that none of Kafka's assignors gives to the snapshot."""
 
@@ -46,7 +46,7 @@ _OPTASSIGN = "cp-sat"
 
 
 def make_recording(inspected: Inspected, time_limit: float) -> Recording:
-    """Return the rebalance as recorded in shadow mode. `time_limit`: seconds of solving for optassign's answer."""
+    """Return the rebalance as a recording in shadow mode. `time_limit`: seconds of solving for optassign's answer."""
     state, applied = inspected.snapshot, inspected.applied
     own = assign(state, _OPTASSIGN, time_limit)
     at = state.taken_at or format_ms(0)
@@ -70,7 +70,7 @@ def make_recording(inspected: Inspected, time_limit: float) -> Recording:
 
 
 def encode(recording: Recording) -> bytes:
-    """Return the content of a file that every command reads."""
+    """Return the recording as the content of a file that every command reads."""
     head = RecordingHead.model_validate({name: getattr(recording, name) for name in RecordingHead.model_fields})
     return encode_recording(
         head,
@@ -90,13 +90,13 @@ KAFKAS_ASSIGNORS = ("high-availability", "sticky")
 
 @dataclass(frozen=True)
 class AppliedCopies:
-    """Tasks of each process; warm-ups are among the standbys."""
+    """Process id → its tasks. In the classic protocol, standbys include warm-ups."""
 
     active: Mapping[str, Sequence[str]]
     standby: Mapping[str, Sequence[str]]
 
     def count_standbys(self, logged: Iterable[str]) -> int:
-        """Return the least number of standbys of any of these tasks: `num.standby.replicas`, given enough instances."""
+        """Return the least number of standbys of a task in `logged`: `num.standby.replicas`, given enough instances."""
         number = Counter(task for tasks in self.standby.values() for task in tasks)
         return min((number[task] for task in logged), default=0)
 
@@ -105,8 +105,8 @@ def complete_answer(state: ApplicationState, copies: AppliedCopies, followup: tu
     """Return the applied answer to `state`, with its assignor and its warm-ups.
 
     If one of Kafka's assignors gives these copies to these clients, it is the assignor. Otherwise, the copies of a task beyond
-    `num.standby.replicas` that lag most count as warm-ups. `followup`: the process that triggers the next rebalance, and in how
-    many ms.
+    `num.standby.replicas` that lag most count as warm-ups. `followup`: (process that triggers the next rebalance, delay in
+    ms); None if no rebalance is scheduled.
     """
     assignor, warmups = _recognise(state, copies) or (UNKNOWN_ASSIGNOR, _choose_warmups(state, copies))
     clients = tuple(

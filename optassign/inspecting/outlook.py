@@ -1,4 +1,4 @@
-"""Estimate the cost of a group's next events by the simulator: an instance joins, one is lost, all restart."""
+"""Simulate a group's next events to estimate their cost: optassign takes over, an instance joins or is lost, all restart."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from optassign.simulation.timed.snapshots import Beginning, Inputs
 from optassign_models.policy.constants import EVENT_BEGINS_S
 
 OUTLOOK_S = 172800.0
-"""Simulated time within which a group may become stable: two days are more than any restoring takes."""
+"""Simulated seconds in which a group may become stable: restoring takes less than two days."""
 EVERY_S = 180.0
-"""Time from one instance of a rolling restart to the next, as in a deployment that waits until each instance runs."""
+"""Minimum seconds between two instances of a rolling restart, as in a deployment that waits until each instance runs."""
 COMPARED_SLOTS = (1, 2, 4, 8, 16, 32, 64)
-"""The compared numbers of `max.warmup.replicas`: doubling shows where more stop to help."""
+"""The compared values of `max.warmup.replicas`: doubling shows from which value on more warm-ups do not help."""
 WORTH_SLOTS = 1.1
-"""The fewest warm-ups pay that take at most this many times as long as the best number: more load the brokers."""
+"""The best number of warm-ups is the least that takes at most this many times the shortest time: more load the brokers."""
 
 
 OPTASSIGN = "cp-sat"
@@ -101,7 +101,7 @@ class WarmupChoice:
 
     @property
     def best(self) -> int:
-        """The least number that takes at most `WORTH_SLOTS` times as long as the fastest."""
+        """The least number that takes at most `WORTH_SLOTS` times the shortest time; `now` if all take longer than two days."""
         known = {slots: seconds for slots, seconds in self.seconds.items() if seconds is not None}
         if not known:
             return self.now
@@ -139,9 +139,9 @@ def make_outlook(
 ) -> GroupOutlook:
     """Simulate each event on a stable group of these tasks and instances.
 
-    `assignor`: the group's own. Under it, the group starts at rest, reached from `applied`. Under optassign, it starts there
-    too for the takeover, otherwise where it rests under optassign. `growth`: task → offsets per second. `on_run` takes a text
-    before each run.
+    `assignor`: the group's own. Under it, the group starts in the stable state that it reaches from `applied`. Under optassign,
+    the takeover starts in that state too, and other events in the stable state under optassign. `growth`: task → offsets per
+    second. `on_run` takes a text before each run.
     """
     on_run(f"finding where the group rests under {assignor}")
     now = make_restored_snapshot(state, applied, memory=False)
@@ -182,7 +182,7 @@ def _find_tuned(state: ApplicationState, best: int, protocol: Protocol) -> Tuned
 
 
 def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
-    """Return the snapshot of the group at rest under this assignor, with its last answer remembered."""
+    """Return the snapshot of the group once it is stable under this assignor, with its last answer remembered."""
     last = state
     for step in play_to_rest(create(assignor), state, limit=limit_rebalances(state)):
         if step.following is not None:
@@ -193,7 +193,7 @@ def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
 def _try_slots(
     rest: ApplicationState, assignor: str, growth: Mapping[str, float], assumptions: Assumptions
 ) -> Iterator[tuple[int, float | None]]:
-    """Yield (number of warm-ups, seconds of a scale-out), until more of them change nothing."""
+    """Yield (number of warm-ups, seconds of a scale-out or None), until a greater number changes nothing."""
     before: float | None = None
     for slots in sorted({*COMPARED_SLOTS, rest.configs.max_warmup_replicas}):
         configs = rest.configs.model_copy(update={"max_warmup_replicas": slots})
@@ -246,7 +246,7 @@ def _describe(client: KafkaStreamsState, assumptions: Assumptions, process_per_s
 
 
 def _choose_like(clients: Sequence[KafkaStreamsState]) -> KafkaStreamsState:
-    """Return the instance that a new one resembles: of the rarest tags, the middle one by threads."""
+    """Return the model for a new instance: among the instances with the rarest tags, the median by number of threads."""
     number = Counter(tuple(sorted(client.tags.items())) for client in clients)
     rarest = min(number, key=lambda tags: (number[tags], tags))
     same_tags = [client for client in clients if tuple(sorted(client.tags.items())) == rarest]
@@ -270,7 +270,7 @@ def _make_events(state: ApplicationState, event: str, restart_s: float) -> Itera
 
 
 def find_greatest(state: ApplicationState) -> str:
-    """Return the instance whose active tasks have most state."""
+    """Return the process id of the instance whose active tasks have the most state."""
     return max(
         state.clients, key=lambda c: (sum(state.full_lags.get(t, 0) for t in c.previous_active), c.process_id)
     ).process_id

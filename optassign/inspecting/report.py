@@ -17,7 +17,7 @@ from optassign.measuring.outlook import WORTH_SAYING
 from optassign.recordings.recording import Recording
 
 MOST_OF_SAVING = 0.5
-"""The share of the time saved in a scale-out from which settings save "most of it"."""
+"""Settings are advised if they save at least this share of the time that optassign saves in a scale-out."""
 
 
 def list_advice(report: GroupReport) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _advise_on_tuning(outlook: GroupOutlook) -> Iterator[str]:
 
 
 def _count_seconds(seconds: float | None) -> float:
-    """Return the seconds of an event; the simulated time, if it did not end within it."""
+    """Return the seconds of an event, or `OUTLOOK_S` if the group did not become stable within that time."""
     return float(OUTLOOK_S) if seconds is None else seconds
 
 
@@ -264,7 +264,7 @@ def find_played_assignor(inspected: Inspected) -> str:
 
 
 def make_report(inspected: Inspected, recording: Recording, outlook: GroupOutlook | None) -> GroupReport:
-    """Return the report. `recording`: of the same rebalance."""
+    """Return the report of a rebalance from its inspection, its recording and, if one was requested, the outlook."""
     state, applied = inspected.snapshot, inspected.applied
     return GroupReport(
         inspected=inspected,
@@ -278,7 +278,7 @@ def make_report(inspected: Inspected, recording: Recording, outlook: GroupOutloo
 
 
 def _sum_known(tasks: Iterable[TaskInfo], sizes: Mapping[str, int]) -> int | None:
-    """Return the bytes of the logged tasks among these; None if a size is unknown, or if no task is logged."""
+    """Return the sum of `sizes` over the logged tasks; None if a size is unknown, or if no task is logged."""
     found = [sizes.get(task.id) for task in tasks if task.logged]
     known = [size for size in found if size is not None]
     return sum(known) if found and len(known) == len(found) else None

@@ -22,7 +22,7 @@ BROKERS_ASSIGNOR = "broker"
 
 @dataclass(frozen=True)
 class StreamsMember:
-    """One member, as the broker describes it."""
+    """A member of the group, as the broker describes it."""
 
     client_id: str
     process_id: str
@@ -31,7 +31,7 @@ class StreamsMember:
     host: str | None
     tags: Mapping[str, str]
     offsets: Mapping[_Task, int]
-    """Offset sums of its copies, as last reported (every `task.offset.interval.ms`)."""
+    """Task → offset sum of its copy, as last reported (every `task.offset.interval.ms`)."""
     current: Mapping[str, tuple[_Task, ...]]
     """Role → its present tasks."""
     target: Mapping[str, tuple[_Task, ...]]
@@ -40,7 +40,7 @@ class StreamsMember:
 
 @dataclass(frozen=True)
 class StreamsGroupReading:
-    """A group at one moment."""
+    """A group of the streams protocol at one moment."""
 
     application: str
     taken_at_ms: int

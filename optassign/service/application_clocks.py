@@ -8,7 +8,7 @@ __all__ = ["ApplicationClocks"]
 
 
 class ApplicationClocks:
-    """Application → its clocks, for the most recently rebalanced applications. Used by the event loop only."""
+    """The clocks of the `most` most recently rebalanced applications. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self._clocks = Newest[str, Clocks](most)
@@ -17,13 +17,13 @@ class ApplicationClocks:
         return application in self._clocks
 
     def restore(self, head: RecordingHead) -> RecordingHead:
-        """Keep the clocks of an application's newest recording, and return the head with them. A recording of an older service
-        starts them."""
+        """Keep the clocks of an application's newest recording, and return its head with clocks. They start with this recording
+        if an older service wrote it without clocks."""
         return head.model_copy(update={"clocks": self._keep(head, head.clocks or advance_clocks(None, head))})
 
     def advance(self, head: RecordingHead) -> RecordingHead:
-        """Return the head with its application's clocks after this rebalance. A rebalance that was not applied does not advance
-        them."""
+        """Advance the clocks of the head's application by this rebalance, if it was applied, and return the head with these
+        clocks."""
         before = self._clocks.get(head.application or "")
         clocks = advance_clocks(before, head) if head.applied else before
         return head.model_copy(update={"clocks": self._keep(head, clocks)})

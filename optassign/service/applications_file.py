@@ -29,7 +29,7 @@ _WEEK = 7 * _DAY
 
 @dataclass(frozen=True)
 class QuietHours:
-    """Quiet minutes of the week, counted from Monday 00:00."""
+    """The weekly quiet hours of an application, in minutes of the week from Monday 00:00 local time."""
 
     texts: tuple[str, ...]
     zone: str
@@ -51,13 +51,13 @@ class QuietHours:
             ends = min(further, minute + _WEEK)
         if ends == minute:
             return None
-        # Add on the wall clock, so that an hour skipped or repeated at a change of the clocks counts as the zone defines it.
+        # Add in local time, so that quiet hours end at the stated local time even across a daylight saving change.
         wall = local.replace(second=0, microsecond=0, tzinfo=None) + timedelta(minutes=ends - minute)
         return wall.replace(tzinfo=ZoneInfo(self.zone))
 
     @staticmethod
     def _reach(start: int, end: int, minute: int) -> int:
-        """Return the end of a span in minutes of the week of `minute` if `minute` is inside, otherwise `minute`."""
+        """Return the end of the weekly span if it contains `minute`, otherwise `minute`. Minutes count on beyond the week."""
         for weeks in range(-1, 3):
             if start + weeks * _WEEK <= minute < end + weeks * _WEEK:
                 return end + weeks * _WEEK
@@ -65,7 +65,7 @@ class QuietHours:
 
 
 def parse_hours(texts: Sequence[str], zone: str) -> QuietHours:
-    """Return hours parsed from their texts. ValueError with the text for unknown hours or an unknown time zone."""
+    """Return the hours of texts such as `Mon-Fri 08:00-18:00`. ValueError for invalid hours or an unknown time zone."""
     try:
         ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
@@ -116,7 +116,7 @@ class ApplicationSettings:
 
 
 class ApplicationsFile:
-    """The file of applications, or no file."""
+    """The settings in the file of applications; none without a file."""
 
     def __init__(self, path: Path | None) -> None:
         """Read the file. SettingsError, in one line, for an unusable file."""
@@ -128,7 +128,7 @@ class ApplicationsFile:
         return not self._only_listed or application in self._found
 
     def get(self, application: str) -> ApplicationSettings:
-        """Return the settings of an application; without any if the file does not name it."""
+        """Return the settings of an application; the defaults if the file does not name it."""
         return self._found.get(application, ApplicationSettings())
 
     def list_names(self) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from pathlib import Path
 __all__ = ["TrustedClock", "format_utc", "read_milliseconds"]
 
 _FASTEST_CLOCK = 24
-"""The most that the trusted clock may advance, as a multiple of the service's running time: it needs a day for a jump of 24
-days."""
+"""Greatest speed of the trusted clock, as a multiple of the service's running time: a jump of 24 days takes it a day."""
 
 
 def read_milliseconds() -> int:
@@ -27,9 +26,9 @@ def _read_now() -> datetime:
 
 
 class TrustedClock:
-    """The machine's clock, followed backwards at once but forwards only slowly. A file keeps the time between runs.
+    """A clock that follows the machine's clock back at once, but forward at most `_FASTEST_CLOCK` times as fast as time passes.
 
-    Without a file, the first reading is trusted.
+    A file keeps the time between runs; the first reading without a file is trusted.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class TrustedClock:
         self._read = read_seconds()
 
     def read(self) -> datetime:
-        """Return the time in UTC, at most the machine's time. OSError if the file cannot be written."""
+        """Return the time in UTC, at most the machine's time, and save it. OSError if the file cannot be written."""
         now, read = self._read_now(), self._read_seconds()
         before = self._load() if self._at is None else self._at
         if before is None:

@@ -1,5 +1,5 @@
-"""An operator's requests for one rebalance, as options of the snapshot, and their outcome. Plain values that workers
-receive."""
+"""Operators' requests for one rebalance, as options of the snapshot, and their outcome: plain values that pass between
+processes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ __all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "keep_names", "sum
 
 
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
-"""States of a drain: before the first rebalance; under way; done; no room on other clients; no such client; several clients of
-that name."""
+"""States of a drain. waiting: no rebalance yet; draining: under way; may_stop: done; stays: other clients have no room; absent:
+no client has the name; ambiguous: several clients have the name."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Held:
     idle_followup_ms: int | None = None
 
     def put_into(self, data: Any) -> None:
-        """Add the fields to the options of a snapshot in plain JSON. Other data stays unchanged, since validation refuses it
-        later."""
+        """Add the fields to the options of `data`, a snapshot as parsed JSON. Malformed data stays unchanged: validation
+        refuses it later."""
         if not isinstance(data, dict) or self == Held():
             return
         options = data.get("options")
@@ -72,7 +72,7 @@ NOTHING = HoldingOutcome()
 
 
 def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> HoldingOutcome:
-    """Return the outcome of drains, pauses and limits."""
+    """Return the outcome of the drains, pause and limits of `state` in its `answer`."""
     rows = {row.process_id: row for row in answer.report.drains}
 
     def find_state(name: str) -> DrainState:

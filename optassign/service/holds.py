@@ -1,4 +1,4 @@
-"""Operators' requests and last contacts, by application, kept across restarts. Used by the event loop only."""
+"""Operators' requests, kept across restarts, and last rebalances, by application. Used by the event loop only."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ from optassign_models.policy.constants import MOST_KNOWN
 
 __all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
 
-_MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so what is kept needs a bound
+_MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so their number needs a bound
 _REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
 _KEPT_ACTIONS = 20
 """Operators' requests that an application's page lists. The log has all of them."""
@@ -43,7 +43,7 @@ NO_CONTACT: dict[str, Any] = {
     "waits_for": "",
     "takes_effect": "at the next rebalance; this service knows none of this application so far",
 }
-"""The contact that GET shows before the first known rebalance."""
+"""The fields of `Contact.describe` before the first known rebalance."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Contact:
     awaited: Awaited | None
 
     def describe(self, now: float) -> dict[str, Any]:
-        """Return the next rebalance, and when a request made `now` (seconds since 1970) takes effect, in the form of GET."""
+        """Return the last and next rebalance, and when a request made at `now` (seconds since 1970) takes effect, for GET."""
         due = None if self.followup_ms is None else self.at + min(self.followup_ms / 1000, 1e10)
         return {
             "last_rebalance": format_utc(self.at),
@@ -82,7 +82,7 @@ def make_contact(head: RecordingHead) -> Contact:
 
 
 class KnownClients:
-    """Application → its clients in this service's last rebalance. Used by the event loop only."""
+    """The clients of each application in the last rebalance that this service answered. Used by the event loop only."""
 
     def __init__(self) -> None:
         self._clients = Newest[str, tuple[KafkaStreamsState, ...]](MOST_KNOWN)
@@ -92,7 +92,7 @@ class KnownClients:
         self._clients[application] = tuple(clients)
 
     def check(self, application: str, name: str) -> None:
-        """Check that a name stands for one client. Any name passes for an application without a known rebalance.
+        """Check that a name identifies one client. Any name passes for an application without a known rebalance.
 
         RequestRefusedError with status 404 if no client of the last rebalance has the name, 409 if several clients have it.
         """
@@ -114,7 +114,7 @@ def _label(client: KafkaStreamsState) -> str:
 
 
 FILE_NAME = ".holds.json"
-"""The name of the file in the folder of recordings."""
+"""The name of the file of requests in the folder of recordings."""
 BEFORE_NAME = ".holds.json.before"
 """The previous generation, which is read if the file is unreadable."""
 UNREADABLE_NAME = ".holds.json.unreadable"
@@ -168,7 +168,7 @@ class _Contents(_StoredPart):
 
 
 class Holds:
-    """The requests in force for each application."""
+    """The requests in force. Operators' changes raise RequestRefusedError: 413 beyond `_MOST_HOLDS`, 503 if saving fails."""
 
     def __init__(
         self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float], idle_followup_ms: int | None = None
@@ -191,7 +191,7 @@ class Holds:
 
     @property
     def lost(self) -> bool:
-        """Return whether requests were unreadable at a start, and the unreadable file is still there."""
+        """Return whether an unreadable file of requests, set aside at a start, still exists."""
         return self._path is not None and self._path.with_name(UNREADABLE_NAME).exists()
 
     def load(self) -> None:
@@ -219,8 +219,8 @@ class Holds:
     def get_held(self, application: str | None, *, is_applied: bool = True) -> Held | None:
         """Return the requests for the application's next snapshot, or None if there are none.
 
-        is_applied: whether the application runs the follow-ups of the answer. It does not in shadow mode, where another
-        assignor asks for them, nor with the brokers' assignor.
+        is_applied: whether the application runs the follow-ups of the answer; False in shadow mode, where another assignor
+        requests them, and with the brokers' assignor.
         """
         if application is None:
             return None
@@ -257,7 +257,7 @@ class Holds:
         return sorted({*self.list_names(), *self._contacts})
 
     def describe(self, application: str) -> dict[str, Any]:
-        """Return the requests in force, in the form of GET."""
+        """Return the fields of `ApplicationHolds`: the requests in force, and the last and next rebalance."""
         asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
         quiet = None
         if settings.quiet is not None:
@@ -283,18 +283,18 @@ class Holds:
         }
 
     def note_contact(self, application: str, contact: Contact) -> None:
-        """Keep the contact of a rebalance."""
+        """Replace the last rebalance of an application."""
         self._contacts[application] = contact
 
     async def set_once(self, application: str, what: Once, by: str) -> None:
-        """Pause, or request a new target for the next rebalance. A repeated request changes nothing."""
+        """Pause the application (`paused`), or request a new target (`forget_plan`). A repeated request changes nothing."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if getattr(asked, what) is None:
                 await self._store(application, asked.model_copy(update={what: self._sign(by)}), what, by)
 
     async def clear_once(self, application: str, what: Once, by: str) -> None:
-        """Resume, or cancel the request for a new target."""
+        """Resume the application (`paused`), or cancel the request for a new target (`forget_plan`)."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if getattr(asked, what) is not None:
@@ -304,7 +304,7 @@ class Holds:
     async def set_end(self, application: str, after: float, by: str) -> None:
         """Expect the application to end in `after` seconds. After its end, its silence causes no alert.
 
-        Pauses, drains and replans end with the application. A rebalance long after its end means that it is back.
+        With `after` 0, pauses, drains and the request for a new target are cancelled as well.
         """
         async with self._changing:
             end = _End(**self._sign(by).model_dump(), expected_at=format_utc(self._now() + after))
@@ -319,7 +319,7 @@ class Holds:
                 await self._store(application, asked.model_copy(update={"ended": None}), "end_cancelled", by)
 
     async def note_rebalance(self, application: str) -> None:
-        """Cancel the end of an application that rebalances long after it."""
+        """Cancel the expected end of an application that rebalances more than `_RETURNS_S` seconds after it."""
         async with self._changing:
             asked = self._applications.get(application)
             if asked is None or asked.ended is None:
@@ -328,7 +328,7 @@ class Holds:
                 await self._store_quietly(application, asked.model_copy(update={"ended": None}), "returned")
 
     async def add_drain(self, application: str, client: str, by: str) -> None:
-        """Drain a client. A repeated request changes nothing. RequestRefusedError for an unknown client."""
+        """Drain a client. A repeated request changes nothing. RequestRefusedError for an unknown or ambiguous client."""
         self.clients.check(application, client)
         async with self._changing:
             asked = self._applications.get(application, _Application())
@@ -337,7 +337,7 @@ class Holds:
                 await self._store(application, asked.model_copy(update={"drains": drains}), "drain", by, client=client)
 
     async def remove_drain(self, application: str, client: str, by: str) -> bool:
-        """Cancel the drain of a client, and return whether there was one."""
+        """Cancel the drain of a client, and return whether it was in force."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if client not in asked.drains:
@@ -347,7 +347,7 @@ class Holds:
             return True
 
     def may_stop(self, application: str, client: str) -> bool | None:
-        """Return whether a draining client may stop, or None if it must wait. True if no drain is in force."""
+        """Return True if the client may stop or has no drain, False if other clients have no room, None if it must wait."""
         drain = self._applications.get(application, _Application()).drains.get(client)
         if drain is None or drain.state == "may_stop":
             return True
@@ -356,7 +356,7 @@ class Holds:
     async def note_outcome(self, application: str, drains: Mapping[str, DrainState], *, has_forgotten: bool) -> None:
         """Store the outcome of an answer that was sent: the progress of drains, and whether the target was replaced.
 
-        A drain ends when its client has left after it was told that it may stop.
+        A drain ends when its client is absent from the snapshot after the state `may_stop`.
         """
         async with self._changing:
             asked = self._applications.get(application)
@@ -385,7 +385,7 @@ class Holds:
             log_event("holds_kept", logging.WARNING, application=application, why=str(error))
 
     async def _store(self, application: str, asked: _Application, what: str, by: str | None = None, **fields: Any) -> None:
-        """Write the file, then use its content. RequestRefusedError with status 503 if it cannot be written."""
+        """Write the file with the changed requests, then put them in force. RequestRefusedError as in `Holds`."""
         applications = {**self._applications, application: asked}
         if asked == _Application():
             del applications[application]

@@ -52,7 +52,7 @@ class LogWriter(logging.Handler):
         self._descriptor, self._format_dropped, self._read_seconds = descriptor, format_dropped, read_seconds
         self._queue: queue.Queue[str | None] = queue.Queue(_WAITING_LINES)
         self._allowances: dict[str, tuple[float, float]] = {}
-        """Kind → (number of lines that may be written, as of this time)."""
+        """Kind of event → (lines that may be written, time of that number by `read_seconds`)."""
         self._dropped: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._thread = threading.Thread(target=self._write_lines, name="optassign-log", daemon=True)
@@ -84,7 +84,7 @@ class LogWriter(logging.Handler):
         super().close()
 
     def _may_write(self, kind: str) -> bool:
-        """Return whether the allowance of a kind has room for a line."""
+        """Return whether a line of a kind may be written now, and charge its allowance (a token bucket)."""
         now = self._read_seconds()
         with self._counting:
             if kind not in self._allowances and len(self._allowances) >= _LOG_KINDS:
@@ -126,7 +126,7 @@ class LogWriter(logging.Handler):
             pass
 
     def _shorten(self, line: str) -> str:
-        """Shorten a line that is too long; JSON stays valid."""
+        """Return the line cut to about `_LONGEST_LINE` characters; JSON stays valid."""
         if not line.startswith("{"):
             return line[:_LONGEST_LINE] + "..."
         fields = json.loads(line)
@@ -179,7 +179,7 @@ def collect_fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class JsonFormatter(logging.Formatter):
-    """A formatter of lines for machines."""
+    """A formatter of events as JSON objects, for machines."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a JSON object."""
@@ -187,7 +187,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A formatter of lines for people."""
+    """A formatter of events as sentences, for people."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return time, level, event and sentence, then after a bar `name=value` for each field with a value."""

@@ -18,10 +18,10 @@ __all__ = ["Memory", "Remembered", "Turns"]
 
 @dataclass(frozen=True)
 class Remembered:
-    """An answer that was sent."""
+    """An answer that was sent, or reported as applied."""
 
     at: int
-    """Optassign-Answered-At, milliseconds since 1970."""
+    """Optassign-Answered-At, or Optassign-Applied-At of a report, milliseconds since 1970."""
     answer: bytes
     """JSON of the TaskAssignment."""
     order: int
@@ -31,7 +31,7 @@ class Remembered:
 
 
 class Memory:
-    """Application → last answer, for the most recently asked applications. Used by the event loop only."""
+    """The last answers of the `most` most recently used applications. Used by the event loop only."""
 
     def __init__(self, most: int) -> None:
         self._last = Newest[str, Remembered](most)
@@ -47,7 +47,7 @@ class Memory:
     def get(self, application: str | None) -> Remembered | None:
         """Return the last answer, or None if it is unknown.
 
-        An answer that a wrong clock dated too far ahead is dropped: until then, answers of plug-ins would look older.
+        An answer that a wrong clock dated too far ahead is dropped: until that date, plug-ins' answers would look older.
         """
         if application is None or application not in self._last:
             return None
@@ -61,9 +61,9 @@ class Memory:
 
     @staticmethod
     def check_date(header: str, at: int) -> None:
-        """Raise RequestRefusedError with status 400 if a plug-in dates its decision `at` too far in the future.
+        """Raise RequestRefusedError with status 400 if `at`, the date in this header, is more than `MOST_AHEAD_MS` ahead.
 
-        Every later answer needs a later date, so such a date leaves no room. The bound grows faster than the dates of answers.
+        Every later answer needs a later date, so one wrong date would postdate them all.
         """
         latest = read_milliseconds() + MOST_AHEAD_MS
         if at > latest:
@@ -71,15 +71,15 @@ class Memory:
             raise make_refusal(400, "the date is too far in the future", header, str(at), allowed)
 
     def choose_next_time(self, application: str | None, now: int, remembered_at: int | None) -> int:
-        """Return the Optassign-Answered-At of an answer: later than every date that was known when it was made.
+        """Return the Optassign-Answered-At of an answer: `now`, but later than the last answer and `remembered_at`.
 
-        So an answer counts as newer than its predecessor, even if the machines' clocks disagree.
+        An answer thus counts as newer than its predecessor, even if the machines' clocks disagree.
         """
         last = self.get(application)
         return max(now, 0 if last is None else last.at + 1, 0 if remembered_at is None else remembered_at + 1)
 
     def put(self, application: str, remembered: Remembered) -> None:
-        """Keep an answer. If there are too many, drop the application that was asked for least recently."""
+        """Keep an answer, unless that of a later request is known. Beyond `most`, drop the least recently used application."""
         last = self._last.get(application)
         self._last[application] = remembered if last is None or last.order < remembered.order else last
 

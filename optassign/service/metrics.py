@@ -1,4 +1,4 @@
-"""Metrics for Prometheus. Outside names appear only as labels for applications, and their number is limited."""
+"""Metrics for Prometheus. Names from requests appear only as labels of applications, and their number is limited."""
 
 import math
 import time
@@ -99,7 +99,7 @@ class Metrics:
         self.rebalances.labels(mode, summary.reason if summary is not None and summary.why_greedy else "answered").inc()
 
     def show_last_answer(self, application: str | None, summary: Summary, holding: HoldingOutcome = NOTHING) -> None:
-        """Show the last answer of an application. If there are too many, the application without an answer for longest is
+        """Show the last answer of an application. Beyond `most_applications`, the application with the oldest answer is
         removed."""
         if application is None:
             return
@@ -185,10 +185,10 @@ _APPLIED = {
 
 
 class _ApplicationGauges:
-    """Gauges with one value for each of the applications that were shown last."""
+    """Gauges with a value for each of the `most` most recently shown applications."""
 
     def __init__(self, registry: CollectorRegistry, about: Mapping[str, str], most: int) -> None:
-        """Register the gauges. about: the meaning of each. most: the greatest number of applications."""
+        """Register the gauges. about: gauge → its meaning. most: the greatest number of applications."""
         self._gauges = {
             name: Gauge(f"optassign_application_{name}", text, ["application"], registry=registry)
             for name, text in about.items()
@@ -197,7 +197,7 @@ class _ApplicationGauges:
         self._most = most
 
     def show(self, application: str, values: Mapping[str, float | None]) -> None:
-        """Show the values of an application, None as NaN. Beyond `most`, the one shown longest ago is removed."""
+        """Show the values of an application, None as NaN. Beyond `most`, the least recently shown application is removed."""
         self._applications[application] = None
         self._applications.move_to_end(application)
         while len(self._applications) > self._most:
@@ -231,7 +231,7 @@ class _AppliedGauges(_ApplicationGauges):
         self._status = Gauge("optassign_application_status", about, ["application", "status"], registry=registry)
 
     def show_head(self, application: str, head: RecordingHead) -> None:
-        """Show a rebalance that is newer than all before it."""
+        """Show the newest applied rebalance of an application."""
         self._heads[application] = head
         self._show_status(application, head)
         self.show(application, _find_values(head))

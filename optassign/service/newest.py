@@ -10,7 +10,7 @@ _V = TypeVar("_V")
 
 
 class Newest(OrderedDict[_K, _V]):
-    """The `most` entries that were set, or moved to the end, most recently."""
+    """A dictionary of the `most` entries that were most recently set, or moved to the end (`move_to_end`)."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

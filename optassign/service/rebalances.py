@@ -48,19 +48,19 @@ class AnswerFinder:
     """The caller of the solvers. If a solver is late or dies, the finder returns greedy's answer, which was ready before the
     solver started. Without an answer the request is refused, and the plug-in's planner answers.
 
-    A request that killed a worker, or that a worker could not read in time, goes to no other worker.
+    A request that killed a worker, or that a worker could not read in time, is refused for `_FATAL_REQUEST_S` seconds.
     """
 
     def __init__(self, solvers: WorkerPool, metrics: Metrics) -> None:
         self._solvers, self._metrics = solvers, metrics
         self._fatal = Newest[int, float](_FATAL_REQUESTS)
-        """Hash of a body that ended a worker → time until which it is refused."""
+        """Hash of a body that ended a worker → time until which the body is refused, by the loop's clock."""
 
     async def find(self, job: AssignJob, times: Schedule) -> FoundAnswer:
         """Return the answer to a rebalance.
 
-        RequestRefusedError for a bad request (4xx), or if no worker takes it (503). NoAnswerError if the assignor fails (500)
-        or misses the deadline (503).
+        RequestRefusedError for a bad request (4xx), or if no worker takes it or its worker dies (503). NoAnswerError if the
+        assignor fails (500) or misses the deadline (503).
         """
         loop = asyncio.get_running_loop()
         if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
@@ -150,8 +150,8 @@ class _AnsweredRequest:
 
 
 class Rebalances:
-    """Answers rebalances. Rebalances of one application are answered one after the other, since each answer may be the memory
-    of the next."""
+    """A handler of rebalances. Rebalances of one application are answered one after the other, since each answer may be the
+    memory of the next."""
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
         self._holds, self._read_seconds = shared.holds, shared.read_seconds
@@ -167,9 +167,9 @@ class Rebalances:
     async def answer(
         self, head: RequestHead, body: bytes, arrived: float, disconnected: Callable[[], Awaitable[bool]]
     ) -> SentAnswer:
-        """Return the answer to a request. RequestRefusedError for a bad request, or without an answer in time.
+        """Return the answer to a request. RequestRefusedError for a bad request, or if there is no answer.
 
-        arrived: by the loop's clock. disconnected: returns whether the plug-in has left, so that it did not receive the answer.
+        arrived: by the loop's clock. disconnected: returns whether the plug-in has left; then the answer is not remembered.
         """
         order, loop = self._memory.next_order(), asyncio.get_running_loop()
         if head.rebalance is not None:
@@ -209,7 +209,7 @@ class Rebalances:
         return rebalance in self._asked
 
     async def await_recording(self, rebalance: str) -> bool:
-        """Return whether the service has answered a rebalance, after its recording has been queued."""
+        """Return whether the service has answered a rebalance; if so, wait until its recording is queued."""
         report = self._answered.get(rebalance)
         if report is None:
             return False

@@ -39,7 +39,7 @@ _SAME_REBALANCE_S = 120.0
 """Greatest difference in seconds between the dates of a rebalance's answer and its report."""
 _RECORDER_QUEUE = 64  # rebalances that wait to be written: a stalled disk must not fill the memory
 _MOST_KEEP_DAYS = 300000.0
-"""The most days to keep recordings: more days before today may precede the first date of Python."""
+"""The most days for which recordings are kept: Python has no dates before year 1."""
 _CLEAN_UP_S = 600.0
 """Seconds between two checks for old recordings if none are written. Days are counted, so minutes do not matter."""
 
@@ -76,12 +76,12 @@ class Recorder:
         self._days: dict[str, tuple[int, int]] = {}
         """Day, as in folder names → number and bytes of its recordings."""
         self._oldest: deque[RecordingFile] = deque()
-        """Recordings of the oldest day, the oldest first, when some must be deleted."""
+        """Recordings of the oldest day, the oldest first; listed when recordings must be deleted."""
         self._kept: set[Path] = set()
         """Recordings that could not be deleted and no longer count."""
         self._idle = Newest[str | None, RecordingFile | None](MOST_KNOWN)
-        """Application with a stable group → its last recording, which the next one replaces; None for the first one, which is
-        kept."""
+        """Application with a stable group → its last recording, which the next one replaces; None if that is its first
+        recording, which is kept."""
         self._bytes = 0
         self._has_more_to_delete = False
         self._clock = TrustedClock(folder / _CLOCK)
@@ -298,7 +298,7 @@ class Recorder:
 
 
 def _is_idle(head: RecordingHead) -> bool:
-    """Return whether a rebalance found the group stable, with the same clients and no request."""
+    """Return whether an answer, active and in time, found the group stable, with the same clients and no request."""
     summary, overview = head.summary, head.overview
     has_same_clients = overview is None or not (overview.joined or overview.left)
     is_rest = summary.reason == "rest" and summary.awaited in (None, "operators") and summary.hold == "none"
@@ -310,7 +310,7 @@ def _describe_error(error: OSError) -> str:
 
 
 def _lock_folder(folder: Path) -> IO[bytes] | None:
-    """Lock the folder while the returned file is open; None on systems without locks.
+    """Lock the folder while the returned file is open; None on Windows, or if the folder cannot be written.
 
     SettingsError if another service holds the lock, or the folder is a file.
     """

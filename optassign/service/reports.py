@@ -32,7 +32,7 @@ _UNANSWERED_REBALANCES = 1_000  # remembered rebalances without an answer: plug-
 
 
 class Reports:
-    """Handles reports: remembers the applied answer, computes the service's answer, and records both."""
+    """A handler of reports: it remembers the applied answer, computes the service's answer, and records both."""
 
     def __init__(self, settings: Settings, rebalances: Rebalances, shared: Shared) -> None:
         self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
@@ -41,7 +41,7 @@ class Reports:
         self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
         self._clocks, self._read_seconds = shared.clocks, shared.read_seconds
         self._observed = Memory(settings.limits.applications)
-        """The last answers applied in shadow mode. Restore rates are learnt from them; they do not affect answers."""
+        """The last answers applied in shadow mode, from which restore rates are learnt; they never become `remembered`."""
         self._one_at_a_time = asyncio.Semaphore(1)
         self._unanswered: deque[str] = deque(maxlen=_UNANSWERED_REBALANCES)
         """Ids of rebalances for which the assignor had no answer; a repeated report is recorded without one."""

@@ -143,7 +143,7 @@ def _keep_answer(recording: Recording) -> _LastAnswer:
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server, which on a signal first lets the service finish the requests under way."""
+    """Uvicorn's server; on a signal, the service first finishes the requests under way."""
 
     def __init__(self, config: uvicorn.Config, stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
         super().__init__(config)
@@ -152,11 +152,11 @@ class _Server(uvicorn.Server):
         self._stopping: asyncio.Task[None] | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop in order at the first signal, at once at the second."""
+        """Stop gracefully at the first signal, at once at the second."""
         self._loop.call_soon_threadsafe(self.stop_on_signal, signal.Signals(sig).name)
 
     def stop_on_signal(self, name: str) -> None:
-        """Stop in order at the first call, at once at the second."""
+        """Stop gracefully at the first call, at once at the second."""
         if self._stopping is not None:
             self.force_exit = self.should_exit = True
             return
@@ -236,7 +236,7 @@ class Service:
         self._has_read = False
         """Whether the recordings from before a restart have been read."""
         self._refused: set[int] = set()
-        """Numbers of the file kinds whose changed files are unusable."""
+        """Kinds of files (0: tokens, 1: applications, 2: certificate) whose changed version is unusable."""
         self._add_gauges()
 
     def stop(self) -> None:
@@ -304,7 +304,7 @@ class Service:
         await self._restore_memory()
         if self._settings.recordings is not None:
             page = PageJob("applications", self._settings.recordings, self._read_seconds(), None, as_json=True)
-            with suppress(RequestRefusedError):  # the service stops, or the page fails, which the log says
+            with suppress(RequestRefusedError):  # the service stops, or the page fails: its first reader waits instead
                 await self._page_makers[0].run(page)
                 log_event("pages_ready")
 

@@ -94,13 +94,13 @@ class Settings:
 
 
 def count_default_workers() -> int:
-    """Return a worker per usable processor, from 2 to 4. One of them takes no large group, so that small groups do not wait."""
+    """Return the number of usable processors, but 2 to 4. One worker takes no large groups, so that small ones do not wait."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(4, max(2, usable))
 
 
 def find_expiry(path: Path) -> float | None:
-    """Return when the first certificate of a PEM file expires, in seconds since 1970; None without a certificate."""
+    """Return the earliest expiry in a PEM file, in seconds since 1970; None if no certificate can be read."""
     from cryptography.x509 import load_pem_x509_certificates  # workers never need it
 
     try:
@@ -111,7 +111,7 @@ def find_expiry(path: Path) -> float | None:
 
 
 def check_tls(settings: Settings) -> None:
-    """Raise SettingsError unless certificate and key are a pair, or both are missing."""
+    """Raise SettingsError unless certificate, key and client CA are valid together. The CA, or all three, may be missing."""
     if settings.tls_client_ca is not None and settings.tls_cert is None:
         raise SettingsError("found --tls-client-ca without --tls-cert; allowed: both, since client certificates need TLS")
     if (settings.tls_cert is None) != (settings.tls_key is None):
@@ -132,7 +132,7 @@ def check_tls(settings: Settings) -> None:
 
 
 class WatchedFiles:
-    """Some files in their last seen state. Create it before reading the files, so that no change falls in between."""
+    """The last seen state of some files. Create it before reading the files, so that no change falls in between."""
 
     def __init__(self, *paths: Path | None) -> None:
         self._paths = [path for path in paths if path is not None]

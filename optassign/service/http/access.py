@@ -65,13 +65,13 @@ class Access:
             raise make_refusal(403, "the token is not for this application", "application", application or "nothing")
 
     def check_operating(self) -> None:
-        """Raise RequestRefusedError with status 403 if the token may only ask for answers."""
+        """Raise RequestRefusedError with status 403 unless the token may operate."""
         if not self.may_operate:
             allowed = f"one whose line in the file of tokens has {_MAY_OPERATE}"
             raise make_refusal(403, "the token may not operate", "Authorization", "a token for answers only", allowed)
 
     def check_draining(self, client: str) -> None:
-        """Raise RequestRefusedError with status 403 if the token may not drain this client."""
+        """Raise RequestRefusedError with status 403 if the token may neither drain this client nor operate."""
         if not self.may_drain or (self.clients and client not in self.clients):
             self.check_operating()
 
@@ -82,7 +82,7 @@ class Access:
 
 
 EVERYTHING = Access(None, may_operate=True)
-"""The access without tokens: only callers on this machine can reach the service then."""
+"""The access without tokens: the service then listens on a loopback address, or requires client certificates."""
 
 
 def get_access(request: Request) -> Access:
@@ -227,16 +227,16 @@ _MACHINES = ("/v1/", "/metrics", "/healthz", "/readyz")
 
 
 class Sessions:
-    """The sessions of browsers. A session has the present rights of its token, and ends with the token or the service."""
+    """Browser sessions. A session has its token's present rights, and ends with the token or the service, or after 12 h."""
 
     def __init__(self, tokens: Tokens, *, checks_host: bool, read_seconds: Callable[[], float] = time.time) -> None:
-        """Start without sessions. checks_host: whether requests must name this machine as host, since no visitor logs in."""
+        """Start without sessions. checks_host: whether requests for pages must name localhost or an IP address as host."""
         self._tokens, self._checks_host, self._read_seconds = tokens, checks_host, read_seconds
         self._secret = secrets.token_bytes(32)
 
     def check(self, method: str, path: str, query: str, headers: Headers) -> Access:
-        """Return a request's rights. RequestRefusedError with status 401, or 303 to the login form for a browser that asks for
-        a page.
+        """Return a request's rights. RequestRefusedError: 401 without a valid token or cookie, for a browser 303 to the login
+        form; 403 for a foreign form or host.
 
         The cookie is valid for reading, and for the forms of the service's own pages. Plug-ins send their token.
         """

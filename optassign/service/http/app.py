@@ -43,7 +43,7 @@ __all__ = ["PAGES", "make_app"]
 
 _UPLOAD_S = 20.0  # seconds for the body of a comparison or report: a shutdown may wait that long for it
 _COMPARE_S = 10.0
-"""Seconds of solving for each assignor if the request states no deadline; enough to prove groups of 3,000 tasks."""
+"""Seconds of solving for each assignor if the request states no deadline; enough to prove optimality for 3,000 tasks."""
 _PROGRESS_S = 5.0  # seconds for a report on progress to arrive: it has a few hundred lines at most
 _PROGRESS_BYTES = 65_536  # bytes of a report on progress: it has a few hundred lines at most
 
@@ -91,7 +91,7 @@ def make_app(
 
     @asynccontextmanager
     async def receive(request: Request, head: BodyHead, until: float) -> AsyncIterator[bytes]:
-        """Yield the body of a request whose token is for its application. Within the context the body counts towards the
+        """Yield the body of a request, after `check_name` for its application. Within the context the body counts towards the
         limit."""
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, limits.body_bytes, until, held)
@@ -126,7 +126,7 @@ def make_app(
 
     @app.post("/v1/progress", response_model=NextProgress, openapi_extra=describe_body(ProgressReport))
     async def tell_progress(request: Request, head: Annotated[ProgressHead, Header()]) -> Response:
-        """Take how far the copies of an instance are, between two rebalances."""
+        """Take a report on the restore progress of an instance's copies, between two rebalances."""
         until = asyncio.get_running_loop().time() + _PROGRESS_S
         with bodies.hold() as held:
             body = await read_body(request, head.is_gzip, _PROGRESS_BYTES, until, held)
@@ -143,7 +143,7 @@ def make_app(
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """Answer whether workers are warm and the service is not shutting down."""
+        """Answer status 200 if the service is ready for rebalances, otherwise 503 with the reason."""
         why = find_why_not_ready()
         if why is not None:
             raise make_unavailable(why, 1, "other")

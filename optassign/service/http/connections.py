@@ -98,7 +98,7 @@ class Connections:
                     self._end(why, protocol.abort)
 
     def _make_room(self, peer: str | None) -> bool:
-        """End a connection (of this peer) without a request under way, and return whether there was one."""
+        """End a connection of `peer`, or of any peer for None, without a request under way, and return whether any existed."""
         of_peer = [protocol for protocol in self._protocols if peer in (None, protocol.peer)]
         waiting = [protocol for protocol in of_peer if protocol.head_since is not None]
         waiting = waiting or [protocol for protocol in of_peer if protocol.idle_since is not None]
@@ -124,8 +124,8 @@ class LimitedListener(socket.socket):
     connections: Connections
 
     def accept(self) -> "tuple[_CountedSocket, Any]":
-        """Return the next connection within the limits. ConnectionAbortedError for a connection beyond them, which asyncio
-        ignores."""
+        """Return the next connection and its address. ConnectionAbortedError for a connection beyond the limits; asyncio
+        ignores this error."""
         handle, address = super()._accept()  # type: ignore[misc]
         connection = _CountedSocket(self.family, self.type, self.proto, fileno=handle)
         connection.peer = str(address[0])
@@ -137,7 +137,7 @@ class LimitedListener(socket.socket):
 
 
 class _CountedSocket(socket.socket):
-    """A connection that counts until it is closed."""
+    """An accepted connection that counts towards the limits until it is closed."""
 
     peer: str
     connections: Connections | None = None
@@ -205,7 +205,7 @@ class _Protocol(H11Protocol):
         self._unread_since = None
 
     def find_fault(self, now: float, idle_seconds: float) -> str | None:
-        """Return the part of the request that has taken too long, or None. `read_body` limits the time of the body."""
+        """Return why to end the connection (`head`, `answer unread` or `idle` too long), or None. `read_body` limits bodies."""
         if self.head_since is not None and now - self.head_since > _HEAD_S:
             return "head"
         if self._unread_since is not None and now - self._unread_since > _READ_S:
@@ -221,8 +221,8 @@ class _Protocol(H11Protocol):
 
 
 def check_address(settings: Settings, has_token: bool) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    """Return family and address to listen on. SettingsError for an unknown address, or one that others reach without token and
-    TLS."""
+    """Return family and address to listen on. SettingsError for an unknown address, or if other machines could reach it without
+    access control or TLS."""
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -234,7 +234,7 @@ def check_address(settings: Settings, has_token: bool) -> tuple[socket.AddressFa
 
 
 def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
-    """Return the listening socket. SettingsError if the system refuses it, or others would reach it without token and TLS."""
+    """Return the listening socket. SettingsError as from `check_address`, or if the system refuses the address."""
     family, address = check_address(settings, has_token)
     try:
         listener = socket.create_server(address, family=family, backlog=256)
@@ -248,7 +248,7 @@ def open_listener(settings: Settings, has_token: bool) -> LimitedListener:
 
 
 def _check_safety(settings: Settings, has_token: bool) -> None:
-    """Raise SettingsError if others reach the service, and there is no token, or no TLS to keep the token secret."""
+    """Raise SettingsError unless callers need a token or client certificate, and TLS or a proxy keeps the token secret."""
     if not has_token and settings.tls_client_ca is None:
         raise SettingsError(
             f"--host: found {settings.host}, which others can reach, without a token; allowed: a loopback address, or"

@@ -1,4 +1,4 @@
-"""The gateway: every request passes through it for the token, limits, shutdown, errors as JSON, and metrics."""
+"""The gateway before all pages: it checks access, refuses requests at shutdown, turns errors into JSON, and counts."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from optassign.service.metrics import Metrics
 
 __all__ = ["Gateway", "to_response"]
 
-_RETRY_S = 1  # seconds after which a refused client may try again: the queue is shorter by then
+_RETRY_S = 1  # seconds after which a client may repeat a request refused at shutdown: a restarted service may answer by then
 
 _PUBLIC_PAGES = frozenset({"/healthz", "/readyz", "/login"})
 _PUBLIC_FILES = "/static/"
@@ -27,7 +27,7 @@ _OTHER_PAGES = "other"
 
 
 class Gateway:
-    """An ASGI application around the application with the pages."""
+    """ASGI middleware around the application with the pages."""
 
     def __init__(
         self, app: ASGIApp, *, find_access: Callable[[str, str, str, Headers], Access], metrics: Metrics, pages: frozenset[str]
@@ -112,7 +112,7 @@ class Gateway:
         )
 
     def _name_endpoint(self, scope: Scope) -> str:
-        """Return the label of the page in metrics: its path, or the pattern of a path with variable parts."""
+        """Return the label of the page in metrics: its path, the pattern of a path with variable parts, or `other`."""
         pattern = getattr(scope.get("route"), "path", None)
         return next((name for name in (scope["path"], pattern) if name in self._pages), _OTHER_PAGES)
 
@@ -134,8 +134,8 @@ def to_response(refusal: Refusal) -> Response:
 
 
 def _check_once(headers: Headers) -> None:
-    """Raise RequestRefusedError with status 400 for a repeated header, of which FastAPI would take one value, and for a body
-    with two lengths, of which a proxy may use the other one (RFC 9112, section 6.1)."""
+    """Raise RequestRefusedError with status 400 for a repeated header, or a body with two lengths: FastAPI would take one of
+    the values, and a proxy may take the other (RFC 9112, section 6.1)."""
     if "content-length" in headers and "transfer-encoding" in headers:
         found, allowed = "Content-Length with Transfer-Encoding", "one of them"
         raise make_refusal(400, "the body has two lengths", "Transfer-Encoding", found, allowed)

@@ -137,7 +137,7 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
 
     @app.post(_ROOT + "/{application}/end", **changed)
     async def end(request: Request, application: str, protocol: RequiresProtocol, after: _After = 0) -> Any:
-        """Forget an application that has ended, or is to end: its silence is no alert."""
+        """Expect an application to end, `after` seconds from now: its silence then causes no alert."""
         await holds.set_end(application, after, await _read_operator(request, application, bodies))
         return holds.describe(application)
 
@@ -196,7 +196,7 @@ async def _read_operator(request: Request, application: str, bodies: HeldBodies,
 
 
 def name_operator(request: Request, access: Access, said: str | None) -> str:
-    """Return the operator's name for logs and lists: the stated name, and the token's name or the address."""
+    """Return the name for logs: `said`, if any, and the token's name or address. RequestRefusedError for an invalid `said`."""
     if said is not None and (not said.isprintable() or len(said) > LONGEST_BY):
         raise make_refusal(400, "the request cannot be read", "by", json.dumps(said)[:100], f"1 to {LONGEST_BY} characters")
     if access.name is not None:
@@ -213,6 +213,6 @@ def _read_by(body: bytes) -> str | None:
 
 
 def check_length(where: str, name: str) -> None:
-    """Raise RequestRefusedError for a text that cannot be a name."""
+    """Raise RequestRefusedError with status 400 for an invalid name. where: the kind of name, for the error."""
     if not name or len(name) > _LONGEST_CLIENT or not name.isprintable():
         raise make_refusal(400, "no such name", where, quote(name[:100]), f"1 to {_LONGEST_CLIENT} printable characters")

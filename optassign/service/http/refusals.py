@@ -17,7 +17,7 @@ RefusalReason = Literal["starting", "stopping", "busy", "late", "worker died", "
 
 @dataclass(frozen=True)
 class Refusal:
-    """The reason for not answering; `status` is HTTP's. A plain value that worker processes can send."""
+    """A refusal with an HTTP status: the field at fault (`where`), its value and valid values. Workers can send it."""
 
     status: int
     error: str
@@ -42,7 +42,7 @@ BUG = Refusal(500, "a bug in the service: its log has the traceback")
 
 
 class RequestRefusedError(Exception):
-    """Raised when a request gets no answer."""
+    """Raised to answer a request with a refusal."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.error)

@@ -36,7 +36,7 @@ __all__ = [
 _SMALL_BODY = 1_048_576  # bytes each request may hold; larger bodies count towards the limit, as connections are limited
 _INFLATED_AT_ONCE = 1_048_576  # bytes that one call inflates: the limit of a body is checked after each call
 _SILENT_S = 10.0  # seconds between two pieces of a body: slow senders must not hold all connections
-_HEAD_BYTES = 262_144  # bytes of a body that are searched for the application's name: a refusal in the log has it
+_HEAD_BYTES = 262_144  # bytes of a body that are searched for the application's name: the protocol requires it there
 _LONGEST_AGE_MS = 31_622_400_000
 """The greatest age of an answer in a header: a year, as no application runs that long without a rebalance."""
 _LONGEST_VERSION = 60  # characters of the plug-in's version that are kept: a log line has it
@@ -57,7 +57,7 @@ RequiresProtocol = Annotated[
 
 
 def _simplify(text: str) -> str:
-    """Return the value of a header in lower case, without parameters that have no effect."""
+    """Return a header's value in lower case without its parameters, or unchanged if a parameter is not in `_UTF_8`."""
     kind, *parameters = [part.strip().lower() for part in text.split(";")]
     return kind if all(each in _UTF_8 for each in parameters) else text
 
@@ -133,18 +133,18 @@ class ReportHead(RequestHead):
 
 
 class HeldBody:
-    """The body of one request. `arriving`: the time-out of its reading, which can be rescheduled to end the reading."""
+    """The bytes that one request's body occupies. `arriving`: the time-out of its reading, rescheduled to end the reading."""
 
     def __init__(self, owner: "HeldBodies") -> None:
         self._owner = owner
         self.size = 0
         self.arriving: asyncio.Timeout | None = None
         self.refused = False
-        """Whether the service stopped reading it to make room."""
+        """Whether the service stopped reading the body to make room."""
 
     @property
     def counted(self) -> int:
-        """Return the bytes that count towards the limit."""
+        """Return the bytes that count towards the limit: 0 for a small body."""
         return self.size if self.size > _SMALL_BODY else 0
 
     def grow(self, count: int) -> None:
@@ -157,7 +157,7 @@ class HeldBody:
         return self._owner.make_refusal()
 
     def give_up(self) -> None:
-        """End the reading to make room for others."""
+        """End the reading to make room for other bodies."""
         self.refused = True
         if self.arriving is not None:
             self.arriving.reschedule(asyncio.get_running_loop().time())
@@ -166,7 +166,7 @@ class HeldBody:
 
 
 class HeldBodies:
-    """The bodies of all requests. Without room, the reading of the largest arriving body is ended; small bodies always fit."""
+    """The bytes of all bodies under way, up to `most`. Without room, the largest arriving body is refused; small ones fit."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -179,7 +179,7 @@ class HeldBodies:
 
     @contextmanager
     def hold(self) -> Iterator[HeldBody]:
-        """Yield a body for one request; the body counts while the context is open."""
+        """Yield the `HeldBody` of one request, which counts while the context is open."""
         body = HeldBody(self)
         self._held.add(body)
         try:
@@ -188,7 +188,7 @@ class HeldBodies:
             self._held.discard(body)
 
     def make_room(self, wanting: HeldBody) -> None:
-        """End readings, the largest first, until all bodies fit. RequestRefusedError if `wanting` is the largest."""
+        """End the reading of the largest arriving bodies until all fit. RequestRefusedError if `wanting` is the largest."""
         if not wanting.counted:
             return
         while sum(body.counted for body in self._held) > self._most:
@@ -242,7 +242,7 @@ async def read_body(request: Request, is_gzip: bool, most: int, until: float, he
 
 
 def find_application(body: bytes) -> str | None:
-    """Return the application's name from the first bytes of a snapshot or report.
+    """Return the application's name from the first 256 KiB of a snapshot or report.
 
     None if these bytes name no application. The worker checks the rest of the body.
     """
@@ -265,7 +265,7 @@ def read_small(body: bytes, model: type[_Model]) -> _Model:
 
 
 class _Inflater:
-    """A gzip stream with any number of members."""
+    """An inflater of one gzip stream, with any number of members, to at most `most` bytes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -277,7 +277,7 @@ class _Inflater:
         return self._member.eof
 
     def inflate(self, chunk: bytes, so_far: int) -> bytes:
-        """Return `chunk` inflated; `so_far`: number of bytes inflated before."""
+        """Return `chunk` inflated; `so_far`: bytes inflated before. RequestRefusedError: 413 beyond `most`, 400 if not gzip."""
         out = bytearray()
         try:
             while chunk or out:

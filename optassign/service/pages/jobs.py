@@ -1,4 +1,4 @@
-"""Jobs that make pages in separate processes. No web framework: workers never load it."""
+"""Jobs that make pages in separate processes. The module imports no web framework, since worker processes load none."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ class PageJob:
     """Values for every template."""
 
     def run(self, send: Callable[[Answer | Refusal], None]) -> None:
-        """Make the page, and `send` the page or the reason of the failure."""
+        """Make the page and `send` it, or a refusal if the page cannot be made."""
         try:
             send(Answer(self._make()))
         except RequestRefusedError as error:

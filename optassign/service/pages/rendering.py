@@ -154,7 +154,7 @@ def _shorten_number(value: float) -> str:
 
 
 def render(template: str, **values: Any) -> bytes:
-    """Return a rendered page. Templates escape every value."""
+    """Return the rendered template as UTF-8. Templates escape every value."""
     return _ENVIRONMENT.get_template(template).render(**values).encode("utf-8", "backslashreplace")
 
 
@@ -194,7 +194,7 @@ def _make_environment() -> Environment:
 
 
 def _show_name(name: str | None) -> Markup:
-    """Return a name with isolated direction, so that it cannot reverse its neighbours."""
+    """Return a name, shortened, whose direction of text is isolated, so that it cannot reverse its neighbours."""
     if name is None:
         return Markup('<span class="faint">no name</span>')
     shown, whole = shorten_name(name, PAGE_NAME), show_hidden(name)
@@ -203,7 +203,7 @@ def _show_name(name: str | None) -> Markup:
 
 
 def _show_sentence(text: str) -> Markup:
-    """Return a sentence that may contain outside names."""
+    """Return a sentence, shortened and isolated like a name, since it may contain names from outside."""
     return Markup(f"<bdi>{escape(shorten_name(text, PAGE_SENTENCE))}</bdi>")
 
 
@@ -240,7 +240,7 @@ def _say_coarsely(text: str, now: str) -> str:
 
 
 def _say_span(seconds: float | None) -> str:
-    """Return a span of time in its two greatest units."""
+    """Return a span of time in its two greatest units; `–` for None."""
     if seconds is None:
         return "–"
     if seconds < 10:
@@ -252,7 +252,7 @@ def _say_span(seconds: float | None) -> str:
 
 
 def _to_data(value: Any) -> str:
-    """Return JSON for an attribute; the template escapes it."""
+    """Return a value as JSON for an HTML attribute; the template escapes it."""
     return json.dumps(value if isinstance(value, Mapping | list) else value.model_dump(), separators=(",", ":"))
 
 

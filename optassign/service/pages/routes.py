@@ -86,7 +86,7 @@ def add_pages(
         return Response(answer.content, media_type=_JSON if as_json or page == "snapshot" else _HTML, headers=headers)
 
     def add(path: str, page: PageName, about: str, view: Any) -> None:
-        """Add a page as HTML, and as JSON if `about` describes it."""
+        """Add a page as HTML and as JSON. In the API description, `about` is its summary and `view` its content."""
 
         async def for_people(request: Request) -> Response:
             return await make(page, request, False)
@@ -143,7 +143,7 @@ def add_pages(
 
 
 def wants_html(request: Request) -> bool:
-    """Return whether a browser asks for a page for people."""
+    """Return whether the request is for a page: it accepts HTML, and its path is not below /v1/."""
     return not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
 
 
@@ -170,7 +170,7 @@ def _show_login(request: Request, settings: Settings, target: str, *, failed: bo
 
 
 def _find_target(text: str) -> str:
-    """Return the page to open after the login, always a page of this service."""
+    """Return the page to open after the login: `text` if it is a path of this service, otherwise `/`."""
     safe = quote(text, safe="/?&=%+.-_~,:")
     return safe if text.startswith("/") and not text.startswith("//") and "\\" not in text else "/"
 

@@ -1,1 +1,1 @@
-"""The operators' pages as data, made from the recordings: templates make HTML of the data, machines read it as JSON."""
+"""The operators' pages as data, made from the recordings: templates render the data as HTML, machines read it as JSON."""

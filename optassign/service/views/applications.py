@@ -1,4 +1,4 @@
-"""Views of all applications and of one: its rebalances, restoring copies, restore rates and awaited copies."""
+"""Views of all applications, and of one application with its rebalances, awaited copies, instances and restore rates."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -45,16 +45,16 @@ from optassign_models.policy.constants import DAMAGED_RECORDINGS, IN_TIMELINE, R
 
 __all__ = ["list_copies", "measure_file", "view_application", "view_applications"]
 
-_LISTED_APPLICATIONS = 256  # applications on a page: a page is made within a second
+_LISTED_APPLICATIONS = 256  # most applications on a page: the bound keeps the making of a page below a second
 _HISTORY_BYTES = 2_500_000
-"""Bytes of recordings, compressed, that a task's history reads; large recordings take long to read."""
+"""Most compressed bytes that a task's history reads; it always reads one recording. Large recordings take long to read."""
 _WAITING_LOOKS_BACK = 30
-"""Recordings that are searched for the start of a copy's wait: a page is made within a second."""
-_WAITING_BYTES = 1_000_000  # bytes of these recordings, compressed: large recordings take long to read
+"""Most recordings that are searched for the start of a copy's wait: the bound keeps the making of a page below a second."""
+_WAITING_BYTES = 1_000_000  # most compressed bytes of these recordings
 
 
 def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names: ClientNames) -> list[CopyRow]:
-    """Return the copies that the follow-up waits for: restoring copies first, then the longest awaited."""
+    """Return the copies that the follow-up waits for, restoring and longest awaited first; all warm-ups if there are none."""
     state, report = recording.snapshot, recording.assignment.report
     if not report.waiting:
         return _list_warmups(recording, names)
@@ -127,7 +127,7 @@ def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
 
 
 def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
-    """Return why a copy on target is not caught up yet."""
+    """Return why an awaited copy is not caught up yet; `without_progress`: rebalances since its last progress."""
     report, state = recording.assignment.report, recording.snapshot
     if copy.slot and without_progress:
         return f"being restored, without progress for {without_progress} rebalance{'s' if without_progress > 1 else ''}"
@@ -155,8 +155,8 @@ def measure_file(entry: Entry) -> int:
 
 
 def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[Copy, tuple[Entry, int, bool]]:
-    """Return copy → the oldest of the consecutive recordings that waited for it, their number, and whether there may be
-    more."""
+    """Return copy → (oldest recording, number, whether older ones may exist) of the consecutive recordings, up to `entry`,
+    that waited for the copy."""
     found = dict.fromkeys(copies, (entry, 1, False))
     left, size = set(copies), 0
     older = index.list_entries(entry.folder, before=f"{entry.day}/{entry.time}")
@@ -183,10 +183,10 @@ def view_applications(
     status: Status | None = None,
     find: str = "",
 ) -> ApplicationsView:
-    """Return the view of every application of the token (`allowed`; None: all) at `now`, seconds since 1970.
+    """Return the view of the applications that the token allows (`allowed`; None: all) at `now`, seconds since 1970.
 
-    `holds`: application → operators' requests. `status`: only applications with this status. `find`: only applications with
-    this part in their names, in upper or lower case.
+    `holds`: application → operators' requests. `status`: only applications with this status. `find`: only applications whose
+    names contain this text, ignoring case.
     """
     if index is None:
         return ApplicationsView(
@@ -222,7 +222,7 @@ def view_application(
 ) -> ApplicationView | None:
     """Return the view of one application, or None if none of its recordings is readable.
 
-    `before`: only rebalances older than this `day/time`. `task`: a task whose history to show. `holds`: application →
+    `before`: lists only rebalances before this `day/time`. `task`: a task whose history to show. `holds`: application →
     operators' requests. `heard`: progress that instances have reported between rebalances.
     """
     row = make_application_row(index, folder, now, holds or {})
@@ -272,7 +272,7 @@ def _extrapolate(copy: CopyRow, seen_at: str, now: float) -> CopyRow:
 
 
 def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> TaskHistory:
-    """Return the owners of a task, back to the limit of recordings to read."""
+    """Return the changes of a task's owner, the newest first, within `IN_TIMELINE` recordings and about `_HISTORY_BYTES`."""
     seen: list[tuple[Entry, tuple[str, ...]]] = []
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), IN_TIMELINE):
@@ -340,7 +340,7 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
 
 
 def _find_unknown_drains(held: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
-    """Return the drains whose names no client has. Otherwise a mistyped name would show only at the next rebalance."""
+    """Return the drained names that no client has, so that typing errors show at once; empty without a readable recording."""
     return tuple(drain["client"] for drain in held.get("drains", ()) if called and drain["client"] not in called)
 
 
@@ -388,7 +388,7 @@ def _list_holders(recording: Recording, names: ClientNames) -> list[ClientRow]:
 
 
 def _list_rates(recording: Recording, names: ClientNames) -> list[RateRow]:
-    """Return the known restore rates of clients, the slowest first."""
+    """Return the known restore rates of clients, the slowest first; at most `IN_TIMELINE`."""
     report = recording.assignment.report
     restoring = Counter(copy.process_id for copy in report.waiting if copy.slot)
     rates = [] if report.pace is None else [row for row in report.pace.clients if row.ms and row.offsets]

@@ -52,7 +52,7 @@ class LoadRow(Frozen):
 
 
 class CountRow(Frozen):
-    """A client's counts and shares or, if load is balanced, its load."""
+    """A client's counts of tasks, with its share or, if load is balanced instead, its load."""
 
     client: str
     process_id: str
@@ -65,7 +65,7 @@ class CountRow(Frozen):
     high: int | None
     """The share; None if load is balanced instead of counts."""
     load: LoadRow | None
-    """None if counts are balanced."""
+    """None if counts are balanced instead of load."""
     standbys: int
     warmups: int
     gained: int
@@ -87,7 +87,7 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
 def make_heat_map(
     context: AnswerInContext, names: ClientNames, clients: list[str], first: int
 ) -> tuple[HeatMap, tuple[CountRow, ...]]:
-    """Return the map of some clients, and their counts and shares."""
+    """Return the map and the counts of `clients`; `first`: position of the first of them among all clients."""
     before, now, plan = context.counts
     subtopologies = list(context.shares.subtopology_active)
     shown = subtopologies[:HEAT_MAP_COLUMNS]

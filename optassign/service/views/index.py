@@ -19,7 +19,7 @@ from optassign.service.newest import Newest
 __all__ = ["Entry", "RecordingIndex"]
 
 _KEPT_HEADS = 6_000
-"""Heads that are kept in memory: the first page reads 50 heads of each of fifty applications, an application's page 200."""
+"""Heads kept in memory, enough for a first page of 120 applications: it reads 50 heads of each, an application's page 200."""
 _KEPT_WAITING = 2_000  # recordings whose waiting copies are kept in memory: memory is limited
 _KEPT_DERIVED = 32  # derived views that are kept in memory
 _KEPT_WHOLE = 2  # whole recordings that are kept in memory
@@ -35,7 +35,7 @@ Copy = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """The place of one recording."""
+    """The location of one recording."""
 
     folder: str
     day: str
@@ -45,12 +45,12 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """Return the name of the recording on the command line."""
+        """Return the name of the recording in addresses and on the command line."""
         return f"{self.folder}/{self.day}/{self.time}"
 
 
 class RecordingIndex:
-    """An index of a folder of recordings. Queries are fast for any number of recordings. Used by one thread only."""
+    """An index of a folder of recordings; not thread-safe. Queries are fast for any number of recordings."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,7 +62,7 @@ class RecordingIndex:
         self._whole = Newest[tuple[Path, int], Recording](_KEPT_WHOLE)
 
     def list_folders(self) -> list[str]:
-        """Return the folders of all applications, sorted."""
+        """Return the names of all applications' folders, sorted."""
         return sorted(name for name in _list_names(self._folder) if not name.startswith("."))
 
     def find_folder(self, application: str) -> str | None:
@@ -71,7 +71,7 @@ class RecordingIndex:
         return next((name for name in (application, name_folder(application)) if name in known), None)
 
     def list_entries(self, folder: str, *, before: str = "", everywhere: bool = False) -> Iterator[Entry]:
-        """Yield the recordings of an application, the newest first. before: only recordings older than `day/time`.
+        """Yield the recordings of an application, the newest first. `before`: only recordings before this `day/time`.
 
         `everywhere`: whether all days are checked for new recordings, rather than the newest two.
         """
@@ -83,14 +83,14 @@ class RecordingIndex:
                     yield entry
 
     def find_entry(self, folder: str, day: str, time: str) -> Entry | None:
-        """Return a recording, or None."""
+        """Return the entry of a recording, or None if there is no such file."""
         if folder not in self.list_folders() or not _DAY.fullmatch(day) or not _FILE.fullmatch(time + SUFFIX):
             return None
         path = self._folder / folder / day / (time + SUFFIX)
         return Entry(folder, day, time, path) if path.is_file() else None
 
     def find_neighbours(self, entry: Entry) -> tuple[Entry | None, Entry | None]:
-        """Return the recordings before and after a recording, or None for each."""
+        """Return the entries before and after a recording; None for an entry that does not exist."""
         before = next(self.list_entries(entry.folder, before=f"{entry.day}/{entry.time}", everywhere=True), None)
         days = (day for day in reversed(self._list_days(entry.folder)) if day >= entry.day)
         others = (other for day in days for other in reversed(self._list_day(entry.folder, day)))
@@ -135,8 +135,8 @@ class RecordingIndex:
         return tuple(client["process_id"] for client in clients if task in client.get("active", ()))
 
     def derive(self, entry: Entry, what: str, make: Callable[[], _T]) -> _T:
-        """Return a value derived from a recording, cached until a newer recording of the application replaces it. what: kind of
-        value."""
+        """Return a value derived from a recording. Of each application and kind of value (`what`), the last value is cached
+        until its file changes."""
         try:
             key = (entry.id, entry.path.stat().st_mtime_ns)
         except OSError:
@@ -185,7 +185,7 @@ def _read_waiting(path: Path) -> frozenset[Copy]:
 
 
 def _read_answer(path: Path) -> Mapping[str, Any]:
-    """Return the answer of a recording as plain JSON, without reading the snapshot after it; empty if it is unreadable."""
+    """Return the answer of a recording as plain JSON, without parsing the snapshot; empty if the recording is unreadable."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             text = file.read()
@@ -196,7 +196,7 @@ def _read_answer(path: Path) -> Mapping[str, Any]:
 
 
 def _keep(cache: Newest[tuple[Path, int], _T], path: Path, read: Callable[[], _T]) -> _T:
-    """Return the cached value for a file's present state, or read it."""
+    """Return the value cached for the file's present version; if there is none, read the value and cache it."""
     try:
         key = (path, path.stat().st_mtime_ns)
     except OSError:

@@ -27,7 +27,7 @@ _OVERDUE_FOLLOWUP_S = 120.0  # seconds for which a follow-up may be late before 
 _SILENCE_S = 86400.0
 """Seconds of silence, without a due follow-up, until an application's status is unknown: a stable group rebalances daily."""
 _STOPPED_S = 86400.0
-"""Seconds of silence until an unknown application counts as stopped, since operators ignore an alert that never ends."""
+"""Seconds after a missed rebalance until an unknown application counts as stopped: operators ignore an endless alert."""
 _STATUS_LOOKS_BACK = 50  # recordings that are searched for the start of a status: a page is made within a second
 
 _PLANNERS = ("fallback", "planner")
@@ -51,7 +51,7 @@ _AT_REST: tuple[Awaited | None, ...] = (None, "operators", "quiet hours")
 
 
 def find_status(head: RecordingHead) -> Status:
-    """Return the application's status after this rebalance; a status that needs an operator takes precedence."""
+    """Return the application's status after this rebalance; paused, stuck and fallback precede the others, in this order."""
     summary, overview = head.summary, head.overview
     if summary.hold != "none":
         return "paused"
@@ -69,7 +69,7 @@ def find_status(head: RecordingHead) -> Status:
 
 
 def find_overdue_since(head: RecordingHead, now: datetime) -> datetime | None:
-    """Return the time since which a rebalance of the application is late, or None if none is late.
+    """Return the time at which the application's missed rebalance was due, or None if no rebalance is late.
 
     By default a stable group asks for follow-ups too, so that silence means a failure.
     """
@@ -175,7 +175,7 @@ def _find_seconds_to_balance(head: RecordingHead) -> float | None:
 
 
 def _find_since(index: RecordingIndex, entries: Iterator[Entry], word: Status, since: str) -> Mapping[str, Any]:
-    """Return the start of the status in the recordings, and whether older recordings may have the same status."""
+    """Return `since` and `since_at_least` of the present status `word`, from the recordings `entries`, the newest first."""
     for number, older in enumerate(entries):
         known = index.read_head(older) if number < _STATUS_LOOKS_BACK else None
         if number >= _STATUS_LOOKS_BACK:
@@ -241,7 +241,7 @@ def _describe_status(word: Status, head: RecordingHead) -> str:
 
 
 def _why_fallback(head: RecordingHead) -> str:
-    """Return why the applied answer is not the assignor's own; empty if it is."""
+    """Return why a fallback answered in place of the assignor; empty if none did."""
     if head.mode == "active" and head.reported:
         return head.why or "the plug-in's fallback answered"
     return "" if head.reported else head.summary.why_greedy

@@ -31,10 +31,10 @@ __all__ = [
     "show_live",
 ]
 
-_PROGRESS_SILENT_S = 30.0  # seconds without a report, at least, after which a restoring instance counts as silent: six reports
+_PROGRESS_SILENT_S = 30.0  # least seconds without a report after which a restoring instance counts as silent: six reports
 _PROGRESS_INSTANCES = 2_000  # instances whose progress reports are kept: the bound limits memory
 _PROGRESS_SHARE_S = 0.02
-"""Seconds between two reports of an instance, for each reporting instance: at most fifty reports per second in total."""
+"""Seconds that each reporting instance adds to every instance's interval: at most fifty reports per second in total."""
 _PROGRESS_BUSY_S = 60.0
 """Seconds for which an instance counts as reporting after its last report; more than the interval in a large group."""
 
@@ -65,7 +65,7 @@ class ProgressReport(_ReportPart):
 
 @dataclass(frozen=True)
 class InstanceReport:
-    """The last report of an instance."""
+    """The last progress report of an instance."""
 
     at: float
     """Time of the report in seconds since 1970."""
@@ -77,7 +77,7 @@ class InstanceReport:
 
 @dataclass(frozen=True)
 class RestoringActive:
-    """An active task that cannot run before its state is restored."""
+    """An active task that cannot run before its state is restored; `lag` and `whole` (its changelog) in offsets."""
 
     process_id: str
     label: str
@@ -128,9 +128,9 @@ def show_live(
     acceptable_lag: int,
     now: float,
 ) -> LiveProgress:
-    """Return the copies with the progress reported since the rebalance `since`, at `now`, seconds since 1970.
+    """Return the awaited copies `rows` with the progress reported since the rebalance at `since`. `now`: seconds since 1970.
 
-    rows: the copies awaited at the rebalance. Restoring active tasks with a report come first.
+    Rows of restoring active tasks come first. Reports of unknown and of silent instances are ignored.
     """
     clients, began = tuple(clients), parse_time(since).timestamp()
     told: dict[tuple[str, str], tuple[InstanceReport, int, int | None]] = {}
@@ -175,7 +175,7 @@ def _put_in(row: CopyRow, heard: InstanceReport, lag: int, per_second: int | Non
 
 
 def _list_restored(heard: InstanceReport, actives: Sequence[RestoringActive], since: str) -> list[CopyRow]:
-    """Return the active tasks that an instance restores, where the partition alone identifies the task."""
+    """Return rows for the active tasks that an instance restores, if the partition alone identifies the task."""
     rows = []
     partitions = {copy.partition for copy in heard.copies if copy.role == "active"}
     for partition in partitions:
@@ -215,10 +215,10 @@ def _find_end(at: float, lag: int, per_second: int | None) -> str | None:
 
 
 class ProgressReports:
-    """(application, instance) → its last report."""
+    """The last report of each instance; the instances that reported most recently are kept."""
 
     def __init__(self, read_seconds: Callable[[], float]) -> None:
-        """Start without reports. read_seconds: returns seconds since 1970."""
+        """Create an empty collection; `read_seconds` returns seconds since 1970."""
         self._read_seconds = read_seconds
         self._heard = Newest[tuple[str, str], InstanceReport](_PROGRESS_INSTANCES)
 
@@ -231,6 +231,6 @@ class ProgressReports:
         return next_s
 
     def list(self, application: str) -> tuple[InstanceReport, ...]:
-        """Return the reports of an application, given its name or its folder's."""
+        """Return the reports of an application, given its name or the name of its folder."""
         names = {application, name_folder(application)}
         return tuple(each for (folder, _), each in self._heard.items() if folder in names)

@@ -81,7 +81,7 @@ def view_rebalance(
 
 
 def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
-    """Return the comparison of the recorded answer with all assignors that need no JDK; `seconds` of solving for each."""
+    """Compare the recorded answers with those of all assignors that need no JDK; each assignor solves for `seconds`."""
     state = recording.snapshot
 
     def ask(name: str) -> tuple[TaskAssignment, float]:
@@ -95,13 +95,13 @@ def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
 
 
 def dump_snapshot(recording: Recording, anonymised: bool) -> bytes:
-    """Return the snapshot as JSON; `anonymised`: with other names."""
+    """Return the snapshot as JSON; `anonymised`: with names replaced or left out."""
     state = anonymise(recording.snapshot) if anonymised else recording.snapshot
     return state.model_dump_json(indent=1).encode()
 
 
 def _explain(context: ExplainedAnswer, names: ClientNames, task: str, client: str) -> tuple[tuple[str, ...], str]:
-    """Return the explanation of the requested task or client, and the text of an unknown one."""
+    """Return (lines, not found): the explanation of the requested task or client, and the request if it fits no single one."""
     if task:
         if task not in context.state.all_tasks:
             return (), f"task {task}"

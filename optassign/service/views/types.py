@@ -1,6 +1,6 @@
-"""The pages' content as data: templates make HTML of it, and machines read it as JSON.
+"""The pages' content as data: templates render the data as HTML, and machines read it as JSON.
 
-Times are ISO 8601 in UTC, lags are offsets, and null is an unknown value, such as one that an older service did not record.
+Times are ISO 8601 in UTC, lags are offsets, and null is an unknown value, such as a field that an older service did not record.
 """
 
 from typing import Literal
@@ -32,7 +32,7 @@ __all__ = [
 Status = Literal[
     "unknown", "stuck", "fallback", "not balanced", "draining", "waiting", "warming up", "at rest", "paused", "stopped"
 ]
-"""Statuses in the order of the first page: those that need an operator come first, those that an operator requested last."""
+"""Statuses in the order of the first page, the most urgent first."""
 Decider = Literal["optassign", "fallback", "Kafka"]
 """The component that decided the last rebalance; fallback: the planner in the plug-in; Kafka: the assignor that runs the group
 in shadow mode."""
@@ -57,7 +57,7 @@ class RebalanceRow(Frozen):
     mode: Literal["active", "shadow"]
     answered_by: str
     fallback: str
-    """Why another answer than the service's own was applied; empty if its own was."""
+    """Why a fallback answered in place of the assignor; empty if none did."""
     rebalance: str
     """The plug-in's id of the rebalance, which is in the plug-in's log; empty if unknown."""
     trigger: str
@@ -91,7 +91,7 @@ class Trend(Frozen):
     to_restore: tuple[int | None, ...]
     """Offsets that copies still have to restore until the target assignment is reached."""
     seconds_to_balance: tuple[float | None, ...]
-    """Estimated seconds until the target is reached; 0 if nothing is awaited."""
+    """Estimated seconds until the target is reached; 0 if the group is at rest."""
 
 
 class ApplicationRow(Frozen):
@@ -118,7 +118,7 @@ class ApplicationRow(Frozen):
     load_least: float | None
     load_most: float | None
     load_unit: LoadUnit
-    """The unit of these loads, and of the loads of clients."""
+    """The unit of `load_least`, `load_most` and the loads of clients."""
     standbys_wanted: int | None
     standbys_caught_up: int | None
     balanced: bool
@@ -134,13 +134,13 @@ class ApplicationsView(Frozen):
     """All applications."""
 
     recording: bool
-    """False if nothing is recorded, so that nothing can be shown."""
+    """Whether the service records rebalances; if not, no application is shown."""
     now: str
     counts: tuple[tuple[Status, int], ...]
     """Each status that occurs, with its number of applications, regardless of the query."""
     status: Status | None
     find: str
-    """The queried status and part of a name; null and empty for all."""
+    """The requested status and the requested part of a name; null and empty for all."""
     applications: tuple[ApplicationRow, ...]
     more: int
     """Number of applications that are left out to bound the page."""
@@ -199,7 +199,7 @@ class ClientRow(Frozen):
     to_go: int
     """Active tasks that it has and that its target does not."""
     load: float
-    """Weight of its active tasks per thread × capacity."""
+    """The load of its active tasks, in the unit `ApplicationRow.load_unit`."""
     standbys: int
     warmups: int
     state: int
@@ -245,7 +245,7 @@ class ApplicationView(Frozen):
     now: str
     row: ApplicationRow
     end: str
-    """A text on when the target is likely to be reached; empty if that is at `row.expected_end` in the future."""
+    """A text on when the target is likely to be reached; empty if `row.expected_end` is in the future."""
     end_remark: str
     """A remark on `end`; may be empty."""
     followup: str
@@ -266,7 +266,7 @@ class ApplicationView(Frozen):
     rates: tuple[RateRow, ...]
     rebalances: tuple[RebalanceRow, ...]
     older: str | None
-    """The query for older rebalances."""
+    """The parameter `before` of the next page of rebalances; null if no older one exists."""
     timeline: Timeline
     task: TaskHistory | None
     """The history of the requested task."""
@@ -310,7 +310,7 @@ class RebalanceView(Frozen):
     """The ids of the rebalances before and after it."""
     why_not_applied: str
     beside: str
-    """The service's own answer, in words, if another answer was applied; otherwise empty."""
+    """A sentence that compares the service's own answer with the applied answer; empty unless both are recorded."""
     summary: tuple[str, ...]
     """The changes, their reasons, and the reason for the follow-up."""
     moves: tuple[MoveRow, ...]

@@ -1,4 +1,4 @@
-"""Answers to what-if questions: the target of a changed snapshot, its cost and duration, and the simulated way to it."""
+"""Answers to what-if questions: the target of a changed snapshot, its cost and duration, and the simulated rebalances."""
 
 import math
 import re
@@ -55,13 +55,13 @@ __all__ = [
 
 
 CHANGES = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
-"""The fields that a query may have."""
+"""The fields of a query, each for one change."""
 _WEIGHT = re.compile(r"([^:\s]+):(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of a question; None and empty stand for no change."""
+    """The changes of a what-if question; a field with its default value changes nothing."""
 
     standbys: int | None = None
     warmups: int | None = None
@@ -120,13 +120,13 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
 
 
 def find_lost(changes: Changes, state: ApplicationState) -> frozenset[str]:
-    """Return the clients that the changes remove."""
+    """Return the process ids of the clients that the changes remove, by name or by zone."""
     of_zone = (client.process_id for client in state.clients if changes.zone and _has_tag(client, changes.zone))
     return frozenset((*changes.lost, *of_zone))
 
 
 def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState:
-    """Return the snapshot with the changes."""
+    """Return the snapshot after the changes."""
     configs, options = state.configs, state.options
     if changes.standbys is not None:
         configs = configs.model_copy(update={"num_standby_replicas": changes.standbys})
@@ -209,7 +209,7 @@ def _read_weights(text: str, state: ApplicationState) -> Mapping[str, float] | N
 
 
 def _read_clients(given: Mapping[str, str], name: str, names: ClientNames) -> tuple[str, ...]:
-    """Return process ids for any names of clients, one per line or separated by commas."""
+    """Return the process ids of the clients that a field names, one name per line or separated by commas."""
     found: dict[str, None] = {}
     for text in filter(None, (part.strip() for part in re.split(r"[,\r\n]+", given.get(name, "")))):
         try:
@@ -260,7 +260,7 @@ class WhatIfView(Frozen):
 
 
 class SimulatedChange(Frozen):
-    """The simulated rebalances after a change, up to the target: each list has one value for each point of time."""
+    """The simulated rebalances after a change, up to the target: each list has one value for each point in time."""
 
     assignor: str
     at_s: tuple[float, ...]
@@ -290,7 +290,7 @@ def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, 
 def compare_with_change(
     base: ApplicationState, rates: Mapping[str, float], given: Mapping[str, str], assignor: str, seconds: float
 ) -> WhatIfView:
-    """Return the comparison of a snapshot with its changed one. rates: client → known restore rate in offsets per second."""
+    """Compare the answers to a snapshot and to the changed snapshot. `rates`: client → known offsets restored per second."""
     names, changes = ClientNames(base), read_changes(given, base)
     state = apply_changes(changes, base)
     as_it_is, _ = _ask(base, assignor, seconds, rates)
@@ -318,7 +318,7 @@ def compare_with_change(
 
 
 def simulate_change(recording: Recording, given: Mapping[str, str], assignor: str) -> SimulatedChange:
-    """Return the simulated rebalances to the target. RequestRefusedError with status 400 for invalid changes."""
+    """Return the simulated rebalances after a form's changes. RequestRefusedError with status 400 for invalid changes."""
     base = _make_base(recording)
     changes = read_changes(given, base)
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
@@ -383,7 +383,7 @@ def _read_rates(recording: Recording) -> dict[str, float]:
 
 
 def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str, float]) -> tuple[Scenario, list[str]]:
-    """Return a scenario in which the change happens after a while, and its assumptions in words."""
+    """Return a scenario in which the change happens at `EVENT_BEGINS_S`, and its assumptions in words."""
     state = apply_changes(changes, base)
     after, lost = state.kafka_streams_states, find_lost(changes, base)
     everybody = {**base.kafka_streams_states, **after}  # with their threads and tags after the change

@@ -81,12 +81,12 @@ def run_assign(
 def _solve(
     job: AssignJob, state: ApplicationState, start: float, send: Callable[[Outcome | Spare], None], known: Answer
 ) -> TaskAssignment | None:
-    """Solve and `send` the outcome: `known` with the answer's fields. Return None if the assignor has no answer.
+    """Solve, `send` the outcome (`known` with the answer's fields), and return the answer, or None if the assignor has none.
 
-    If the spare answer has been sent already, the solver is too late, and the spare is the answer.
+    If solving ends after `job.spare_seconds`, the service has used the spare answer already, which is then returned.
 
     Args:
-        start: when the job was sent, by the monotonic clock.
+        start: when the worker began the job, by the monotonic clock.
     """
     begun = time.monotonic()
     time_limit = max(_LEAST_LIMIT_S, start + job.seconds - begun)
@@ -128,7 +128,7 @@ def _take_snapshot(data: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJob) -> Applied:
-    """Return the applied answer of the report. InputError if its clients are not those of the snapshot."""
+    """Return the applied answer of the report. InputError if it is missing or invalid, or has other clients than `state`."""
     if not isinstance(report.get("applied"), dict):
         raise InputError("request", "applied", "no object", "the answer that was applied")
     try:
@@ -155,7 +155,7 @@ def _read_applied(report: dict[str, Any], state: ApplicationState, job: AssignJo
 
 
 def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAssignment:
-    """Return the applied answer with data that its assignor does not report: rates, operators' requests, goals."""
+    """Return the applied answer with input rates, and notes on requests and goals that its assignor does not serve."""
     from optassign.translating.answer import note_unserved_holding
 
     unserved = (*note_unserved_holding(state, answer.assignor), *note_unknown_to_planner(state, answer.assignor))
@@ -168,7 +168,7 @@ def _complete_applied(answer: TaskAssignment, state: ApplicationState) -> TaskAs
 
 
 def run_compare(job: CompareJob, send: Callable[[Outcome], None]) -> None:
-    """`send` the result of `optassign compare` without --converge, as JSON."""
+    """Compare assignors, and `send` the result as JSON, as `optassign compare --format json` without --converge prints it."""
     from optassign.judging.comparison import compare
 
     try:

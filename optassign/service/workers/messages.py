@@ -21,11 +21,11 @@ class AssignJob:
     remembered: bytes | None
     """The service's last answer for the application, as JSON."""
     remembered_newer: bool
-    """Whether it replaces the remembered answer in the body."""
+    """Whether `remembered` replaces the remembered answer in the body."""
     keep_snapshot: bool
     """Whether the details include the snapshot."""
     remembering: tuple[str | None] | None = None
-    """The application under which the request was accepted, in a tuple; None if it does not matter."""
+    """The application under which the request was accepted, in a tuple, to check the body against it; None for no check."""
     seconds: float = 0.0
     """Seconds from sending the job until the assignor must end; set when a worker takes the job."""
     report: bool = False
@@ -58,17 +58,17 @@ class CompareJob:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer for the plug-in, and fields of the log."""
+    """The answer to a job, and fields for the log."""
 
     content: bytes
     """The answer as JSON."""
     application: str | None = None
     assignor: str = ""
     time_limit: float = 0.0
-    """The assignor's seconds of solving."""
+    """The assignor's time limit in seconds."""
     memory: MemorySource = "none"
     solve_seconds: float = 0.0
-    """Seconds between reading and writing."""
+    """Seconds of solving and of encoding the answer."""
     ignored: tuple[str, ...] = ()
     """The first unknown fields of the request."""
 
@@ -98,7 +98,7 @@ class Details:
     said: dict[str, str | list[str] | None]
     """Field of the log → text."""
     snapshot: bytes | None
-    """The solved snapshot as JSON, if requested."""
+    """The snapshot as JSON, with memory and operators' requests; None unless `keep_snapshot`."""
     applied: Applied | None = None
     """The applied answer of a report."""
     holding: HoldingOutcome = NOTHING
@@ -116,7 +116,7 @@ class Failure:
 
 
 Outcome = Answer | Refusal | Failure
-"""A worker's first message about a job."""
+"""A worker's result of a job, which it sends once, before the details."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _WORKER_LOOK_S = 1.0  # seconds between two checks of idle workers: a dead worke
 
 @dataclass(frozen=True)
 class Schedule:
-    """Points in time by the loop's clock, in this order; `reading` and `cost` are seconds."""
+    """The points in time of a request by the loop's clock, in ascending order, and two durations: `reading` and `cost`."""
 
     solved: float
     """The assignor's time limit. An assignor that includes greedy, such as cp-sat, answers by then."""
@@ -52,7 +52,7 @@ class Schedule:
     give_up: float
     """The request is refused if there is no answer."""
     reading: float
-    """Seconds that a worker has for reading and checking the body, if that ends after the deadline."""
+    """Seconds for reading and checking the body; a worker has at least this time, even beyond the deadline."""
     cost: float
     """Estimated seconds of work."""
     kill: float
@@ -312,6 +312,6 @@ class WorkerPool:
 
 
 def _set_result(future: asyncio.Future[T], value: T) -> None:
-    """Set the result of a future that is not done."""
+    """Set the result of a future, unless the future is done."""
     if not future.done():
         future.set_result(value)

@@ -29,7 +29,7 @@ class SideProcess:
         is_kept: bool = True,
     ) -> None:
         """Start without a process. failed, busy: the errors of a failed job and of too many jobs; seconds: limit of one job;
-        most_jobs: limit of jobs, the waiting included; is_kept: whether the process continues with the next job."""
+        most_jobs: limit of jobs, including waiting jobs; is_kept: whether the process also serves the next jobs."""
         self._failed, self._busy = failed, busy
         self._spec = replace(spec, assignor=None, niceness=_PAGE_NICENESS)
         self._make_worker = make_worker
@@ -79,7 +79,7 @@ class SideProcess:
         try:
             if not worker.alive:
                 await loop.run_in_executor(self._thread, worker.start)
-            if self._given_up is None:  # otherwise the job may have been given up before the process existed
+            if self._given_up is None:  # otherwise the job was given up while the process started
                 await loop.run_in_executor(self._thread, lambda: worker.run_job(job, self._seconds, outcomes.append))
                 is_done = True
         except (WorkerDiedError, OSError) as error:

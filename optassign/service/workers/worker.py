@@ -37,7 +37,7 @@ def _bind_to_parent(parent: int) -> None:
 
 
 def _limit_memory(most: int) -> None:
-    """Limit the address space to `most` bytes, so that a process without memory fails alone. 0: no limit."""
+    """Limit the address space to `most` bytes, so that a process that runs out of memory fails alone. 0: no limit."""
     if not most:
         return
     try:
@@ -52,7 +52,7 @@ def _limit_memory(most: int) -> None:
 
 
 def _limit_time(seconds: float | None) -> None:
-    """Let the system end this process after `seconds` seconds; None cancels the limit."""
+    """Let the system end this process after `seconds`; None cancels the limit."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # without a handler it also works inside a library
         signal.setitimer(signal.ITIMER_REAL, 0.0 if seconds is None else max(0.01, seconds))
@@ -211,7 +211,7 @@ def _run_process(pipe: Connection, spec: WorkerSpec, parent: int) -> None:
 
 
 def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> None:
-    """Run a job, and send its messages: that its body is read, if the job reports it, its outcome, and its details or None."""
+    """Run a job, and send its messages: `_READ` and `Spare`, if the job has them; then the outcome, and the details or None."""
     outcomes = 0
 
     def send(outcome: Outcome | Spare) -> None:
@@ -236,7 +236,7 @@ def run_one_job(pipe: Connection, job: AssignJob | CompareJob | OtherJob) -> Non
         if not outcomes:
             send(Failure("the worker ran out of memory", died=True))
         raise SystemExit(1) from None  # ending the process returns all of its memory
-    except Exception as error:  # an error of a bug ends only this job
+    except Exception as error:  # a bug ends only this job
         _log.exception("a job failed")
         if not outcomes:
             send(Failure(f"{type(error).__name__}: {error}"))
