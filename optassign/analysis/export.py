@@ -33,26 +33,27 @@ class ExportedModel:
     optimum: int | None
     """The least value of the goal; None if it was not proven within the time limit, or if no placement keeps the shares."""
     fixed: dict[str, int]
-    """Goals earlier in the order, which rows keep at these values."""
+    """Earlier goal in the order → its optimum, which a row of the model keeps."""
     variables: int
     rows: int
     is_exact: bool
-    """Whether every pair of task and client is a candidate. Otherwise pooled copies are counted, and the optimum is a bound."""
+    """Whether every pair of task and client is a candidate. Otherwise copies on interchangeable clients are merged into counts,
+    and the optimum is a lower bound."""
 
 
 def export_model(
     state: ApplicationState, path: str | Path, goal: str | None = None, time_limit: float = TIME_LIMIT
 ) -> ExportedModel:
-    """Write the model of a snapshot's target.
+    """Write the model of a snapshot's target to a file, and return its description.
 
     Args:
-        path: its end chooses the format: `.mps`, `.lp`, or `.txt` for the text of CP-SAT's message.
-        goal: minimise this goal, and keep those before it in the order at their optima; None: the first one.
-        time_limit: seconds for these optima.
+        path: its suffix selects the format: `.mps`, `.lp`, or `.txt` for the text of CP-SAT's message.
+        goal: the goal to minimise, with the goals before it in the order at their optima; None: the first goal.
+        time_limit: seconds for proving the optima.
 
     Raises:
-        ExportError: for another end, a goal that the snapshot does not order, one after a goal that was not proven in time, or
-            a group under load that is too large for one model.
+        ExportError: for another suffix, a goal outside the snapshot's order or after a goal without a proven optimum, or a
+            large group with task weights.
         OSError: if the file cannot be written.
         TypeError: for a snapshot of another type.
 

@@ -24,16 +24,16 @@ from optassign_models.target.search import find_best
 
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
-    """A target: no other target with less restore work has as little imbalance."""
+    """A target on the front, if `proven`: any target with less restore work has more imbalance."""
 
     imbalance: int
     """Sum of e (e + 1) / 2 over all counts at distance e from their shares."""
     restore_work: int
     """Offsets."""
     active_migrations: int
-    """Active tasks that leave their clients, the fewest for these two."""
+    """The fewest active tasks that leave their clients at this imbalance and restore work."""
     proven: bool
-    """Whether it is proven optimal at its price of imbalance."""
+    """Whether the target is proven optimal at its price of imbalance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ class ParetoFront:
 
     points: tuple[ParetoPoint, ...]
     complete: bool
-    """Whether these are all targets that are optimal at some price of imbalance; otherwise there are more between them."""
+    """Whether every gap was searched. Otherwise more targets, optimal at other prices of imbalance, may lie between these."""
 
 
 def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time_limit: float = TIME_LIMIT) -> ParetoFront:
-    """Trace the front of restore work and imbalance; the widest gaps are bisected first.
+    """Return the front of restore work and imbalance, bisecting the widest gaps first; empty if no target is found.
 
     Args:
-        points: at most this many, 2 or more.
-        time_limit: seconds for all of them.
+        points: the most points to find, 2 or more.
+        time_limit: seconds for all points together.
 
     Raises:
         ExportError: for a snapshot whose load is balanced, which has no shares of counts.
@@ -80,9 +80,9 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
 
 
 def _find(question: Question, prices: Sequence[tuple[int, int]], effort: Effort) -> ParetoPoint | None:
-    """Find the best target in weighted sums of restore work and imbalance, in their order; then by the fewest migrations.
+    """Return the target that minimises weighted sums of restore work and imbalance in turn, then active migrations.
 
-    None if none was found in time.
+    None if no target is found in time. `prices`: the weights (restore work, imbalance) of each sum.
     """
     sums = [Objective(goals=((RESTORE_WORK, work),) if work else (), imbalance=(even,) * 5) for work, even in prices]
     answer = find_best(replace(question, objectives=(*sums, *list_in_order((ACTIVE_MIGRATIONS,)))), effort)

@@ -16,7 +16,7 @@ from optassign.measuring.placement import planned_placement
 
 @dataclass(frozen=True, slots=True)
 class LimitPrice:
-    """The change of a target by one limit, with all others kept; negative if the target without it is dearer."""
+    """The cost of one limit in a target, with all other limits kept; negative if the target without the limit costs more."""
 
     limit: str
     restored: int
@@ -26,11 +26,11 @@ class LimitPrice:
 
 
 def price_limits(state: ApplicationState, answer: TaskAssignment, assignor: str, seconds: float) -> tuple[LimitPrice, ...]:
-    """Return the price of each limit of the snapshot's options, in order; it takes one more answer for each.
+    """Return the price of each limit of the snapshot's options, in order; each limit takes one more call of the assignor.
 
     Args:
-        answer: to the snapshot with all limits.
-        assignor: gives the answers without one limit, each within these `seconds`.
+        answer: the answer to the snapshot with all limits.
+        assignor: name of the assignor that answers without one limit, each time within `seconds`.
     """
     limits, options = state.options.limits, state.options
     restored, moves = _measure(state, answer)

@@ -19,11 +19,11 @@ from optassign_models.target.solver import LinearForm
 from optassign_models.target.variables import TargetVariables
 
 FORMATS = (".mps", ".lp", ".txt")
-"""Ends of file names: MPS, LP, and CP-SAT's text."""
+"""Suffixes of file names: MPS, LP, and CP-SAT's text."""
 
 
 def name_variables(v: TargetVariables, number: int, tasks: Sequence[str]) -> list[str]:
-    """Return a name for each of `number` variables: x and a number for those that goals and steps need. `tasks`: (T,) ids."""
+    """Return the names of `number` variables; auxiliary variables of goals and steps are x and a number. `tasks`: (T,) ids."""
     problem = v.scope.problem
     names = [f"x_{each}" for each in range(number)]
     plain = [re.sub(r"\W", "_", name) for name in tasks]
@@ -42,9 +42,9 @@ def name_variables(v: TargetVariables, number: int, tasks: Sequence[str]) -> lis
 
 
 def write_program(path: Path, matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> None:
-    """Write the program that minimises a form, in the format that the end of the file's name says (`FORMATS`).
+    """Write the program that minimises a form, in the format of the file name's suffix (`FORMATS`).
 
-    All numbers are whole and complete. OR-Tools writes six digits, which changes offsets.
+    All numbers are written as exact integers. OR-Tools writes six digits, which would change offsets.
 
     Raises:
         OSError: if the file cannot be written.
@@ -54,7 +54,7 @@ def write_program(path: Path, matrix: Matrix, form: LinearForm, names: Sequence[
 
 
 def _list_mps(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:
-    """Lines of free MPS. The constant of the objective is the negated right side of its row."""
+    """Yield the lines of free MPS. The constant of the objective is the negated right-hand side of its row."""
     low, high = matrix.row_low.tolist(), matrix.row_high.tolist()
     has_range = [-FAR < least < most < FAR for least, most in zip(low, high, strict=True)]
     yield from (f"NAME {title}", "ROWS", " N objective")
@@ -79,7 +79,7 @@ def _list_mps(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str
 
 
 def _list_lp(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:
-    """Lines of LP. A row with two bounds is written twice, as few readers know ranges."""
+    """Yield the lines of LP. A row with two bounds is written twice, because few readers support ranges."""
     cost = form.unit * form.each
     used = np.flatnonzero(cost)
     yield from (f"\\ {title}", "Minimize", " objective:")
@@ -101,13 +101,13 @@ def _list_lp(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str)
 
 
 def _list_terms(variables: IntArray, coefficients: IntArray, names: Sequence[str]) -> Iterator[str]:
-    """Lines of a sum, ten terms each: readers bound the length of a line."""
+    """Yield the lines of a sum, ten terms each, because readers limit the length of a line."""
     terms = [f" {each:+d} {names[at]}" for at, each in zip(variables.tolist(), coefficients.tolist(), strict=True)]
     yield from ("".join(terms[start : start + 10]) for start in range(0, len(terms), 10))
 
 
 def _list_cp_sat(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:
-    """Return the text of CP-SAT's message."""
+    """Yield the text of CP-SAT's message."""
     proto = write_model(matrix, form.unit * form.each, None).proto
     proto.name = title
     proto.objective.offset = form.paid

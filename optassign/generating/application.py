@@ -15,7 +15,7 @@ class Topology:
     """The tasks of an application, by subtopology."""
 
     sizes: IntArray
-    """(G,) tasks of each subtopology."""
+    """(G,) number of tasks of each subtopology."""
     group_stateful: BoolArray
     """(G,) whether its tasks are stateful."""
     group_logged: BoolArray
@@ -25,7 +25,7 @@ class Topology:
 
     @property
     def logged(self) -> BoolArray:
-        """(T,) whether the task has a changelog."""
+        """Return (T,) whether each task has a changelog."""
         return np.repeat(self.group_logged, self.sizes)
 
 
@@ -39,15 +39,15 @@ def draw_topology(
     spread: float,
     rng: np.random.Generator,
 ) -> Topology:
-    """Draw a topology; subtopologies of different kinds are mixed. ValueError for too many subtopologies.
+    """Draw a topology with mixed kinds of subtopologies. ValueError for fewer subtopologies than kinds, or more than tasks.
 
     Args:
         tasks: the number of tasks.
-        stateless, unlogged: shares of the tasks.
+        stateless, unlogged: shares of stateless tasks, and of stateful tasks without a changelog.
         subtopologies: their number; by default half the square root of the number of tasks, at most 50.
         tiny: share of the logged tasks whose whole changelog is within the acceptable lag.
         acceptable: the acceptable lag, offsets.
-        spread: sigma of the logarithms of changelogs' lengths.
+        spread: sigma of the logarithms of the changelogs' lengths.
         rng: the random numbers.
     """
     without, own = round(tasks * stateless), min(round(tasks * unlogged), tasks - round(tasks * stateless))
@@ -68,7 +68,7 @@ def draw_topology(
     sizes, logged = sizes[order], kind == 0
     T = int(sizes.sum())
     end = (SMALLEST_END + np.exp(rng.normal(np.log(MEDIAN_END), spread, T))).clip(max=LARGEST_END)
-    # A changelog that is not tiny exceeds any acceptable lag.
+    # A changelog that is not tiny exceeds the acceptable lag, if that is at most 2⁵⁰.
     end = (end * max(1.0, min(acceptable, 1 << 50) * 1.05 / SMALLEST_END)).astype(np.int64)
     small = rng.random(T) < tiny
     end[small] = rng.integers(0, min(acceptable, LARGEST_END), T, endpoint=True)[small]
@@ -77,7 +77,7 @@ def draw_topology(
 
 
 def _split(total: int, weights: IntArray, least: IntArray) -> IntArray:
-    """Return (n,) whole parts of `total` in proportion to the weights (n,), each at least `least` (n,): largest remainders."""
+    """Return (n,) parts of `total`: `least` (n,), and the rest in proportion to `weights` (n,) by largest remainders."""
     if not len(weights):
         return np.zeros(0, dtype=np.int64)
     spare = total - int(least.sum())
@@ -90,7 +90,7 @@ def _split(total: int, weights: IntArray, least: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class PastSettings:
-    """The parameters of a history."""
+    """The parameters from which a `GroupPast` is drawn."""
 
     topology: Topology
     """The tasks."""
@@ -99,7 +99,7 @@ class PastSettings:
     clients: int
     """The number of clients in the snapshot; they come first."""
     standbys: int
-    """Standbys of each logged task."""
+    """Number of standbys of each logged task."""
     acceptable_lag: int
     """Offsets."""
     rng: np.random.Generator
@@ -121,13 +121,13 @@ class GroupPast:
     """The clients' reports, and the answer before them (`remembered`), if there was one."""
 
     active: IntArray
-    """(T,) previous owner, −1 without one."""
+    """(T,) previous owner of each task, or −1 if no client owned the task."""
     task: IntArray
-    """(P,) task of each task directory, except those of previous actives."""
+    """(P,) task of each task directory; directories of previous actives are left out."""
     client: IntArray
-    """(P,) client of each."""
+    """(P,) client of each directory."""
     lag: IntArray
-    """(P,) lag of each, offsets."""
+    """(P,) lag of each directory, in offsets."""
     remembered: LastAnswer | None = None
 
 
@@ -158,9 +158,7 @@ def make_scale_out(s: PastSettings) -> GroupPast:
 
 
 def make_scale_in(s: PastSettings) -> GroupPast:
-    """Return a past in which four thirds of the clients were settled, and those beyond `s.clients` have left with their
-    state.
-    """
+    """Return a past in which `s.clients` clients of a settled group have stayed; the rest of `s.units` left with its state."""
     before = make_settled(s, len(s.units))
     here = before.client < s.clients
     return replace(
@@ -175,7 +173,7 @@ def make_scale_in(s: PastSettings) -> GroupPast:
 def make_restart(s: PastSettings) -> GroupPast:
     """Return a past in which one settled client was away for a while and is back with a lagging disk.
 
-    The others took over its active tasks, on standbys if there were any, and began to restore standbys in place of its own.
+    The other clients took over its active tasks, on standbys where possible, and began to restore the missing standbys.
     """
     t, logged = s.topology, s.topology.logged
     before = make_settled(s, s.clients)
@@ -190,7 +188,7 @@ def make_restart(s: PastSettings) -> GroupPast:
     held = np.union1d(np.flatnonzero(active == away), before.task[before.client == away])
 
     def find_least_loaded(among: set[int] | None, but: set[int]) -> int:
-        """Return the client with the fewest copies for its capacity: one of `among` if given, otherwise one outside `but`."""
+        """Return the client with the fewest copies per capacity, from `among` if given, otherwise from all outside `but`."""
         burden = load / s.units
         if among is not None:
             return min(among, key=lambda c: (burden[c], c))
@@ -256,7 +254,7 @@ def _list_copies(history: GroupPast) -> dict[int, set[int]]:
 
 
 def _convert_to_dealt(active: IntArray, keys: IntArray, standbys: int) -> Dealt:
-    """Return actives (T,) and standbys, pairs (task, client) in (S, 2), as `Dealt`."""
+    """Return the assignment with the actives (T,), and with the pairs (task, client) of `keys` (S, 2) as standbys."""
     standby = np.full((len(active), standbys), -1, dtype=np.int64)
     at = [0] * len(active)
     for task, client in keys.tolist():
@@ -273,5 +271,5 @@ def _draw_small_lags(s: PastSettings, task: IntArray) -> IntArray:
 
 
 def _draw_disk_lags(s: PastSettings, task: IntArray) -> IntArray:
-    """Return lags of a disk that was away for a while: up to a tenth of each changelog."""
+    """Return lags of a disk that was away for a while: 0.5% to 10% of each changelog."""
     return (s.topology.end[task] * s.rng.uniform(0.005, 0.1, len(task))).astype(np.int64)

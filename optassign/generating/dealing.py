@@ -8,10 +8,10 @@ subtopologies and clients:
    Tijdeman, The chairman assignment problem, 1980). Augmenting paths (`_SumRepair`) bring the remaining sums into their shares:
    the shares are two laminar families, so the paths exist.
 2. Copies per (subtopology, client), likewise, at least as many as the actives. A third family meets the two here, so a path may
-   be missing; then both are dealt again with other ties, every second time the copies first.
+   be missing; then both are dealt again with other ties, alternately actives first and copies first.
 3. Tasks (`_deal_tasks`). The numbers of actives and standbys per client that one task can have are the integer points of a
-   network polytope, so any numbers within the shares can be dealt to tasks with all copies of a task on different clients (R2):
-   the client with most copies left comes first.
+   network polytope. So any numbers within the shares can be dealt to tasks with all copies of a task on different clients (R2).
+   The client with most copies left comes first.
 """
 
 import heapq
@@ -27,13 +27,13 @@ from optassign_models.problem import BoolArray, IntArray
 from optassign_models.shares import narrow_to_nearest, split_copies
 
 DEALS = 200
-"""Deals before giving up: few shapes need a second one (tests/generating/test_generate.py)."""
+"""The greatest number of deals that are tried; few shapes need a second deal (tests/generating/test_generate.py)."""
 
 
 def repair_sums(
     counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray
 ) -> bool:
-    """Bring running sums of counts into their shares, in place; return False if that is impossible.
+    """Bring running sums of counts into their bounds, in place, keeping each subtopology's total; return False if impossible.
 
     Args:
         counts: (n, C) of each subtopology on each client.
@@ -47,7 +47,7 @@ def repair_sums(
 
 
 class _SumRepair:
-    """The flow under repair: a node for each subtopology, for each (level, client), and the sink."""
+    """A flow of counts and sums, with a node for each subtopology and each (level, client), and a sink."""
 
     def __init__(
         self, counts: IntArray, low: IntArray, high: IntArray, level: IntArray, sum_low: IntArray, sum_high: IntArray
@@ -61,7 +61,7 @@ class _SumRepair:
         self._sums = np.cumsum([counts[rows].sum(axis=0) for rows in self._rows], axis=0) if self._n else sum_low
 
     def repair(self) -> bool:
-        """Repair all sums, in place; return False if one cannot be repaired."""
+        """Bring all sums into their bounds, in place; return False if some sum has no augmenting path."""
         while True:
             outside = np.argwhere((self._sums > self._sum_high) | (self._sums < self._sum_low))
             if not len(outside):
@@ -77,11 +77,11 @@ class _SumRepair:
                 self._push(tail, head)
 
     def _number_node(self, level: int, client: int) -> int:
-        """Return the node of a client's sum at a level; after the last level, the sink."""
+        """Return the node of a client's sum at a level, or the sink after the last level."""
         return self._n + level * self._clients + client if level < self._levels else self._sink
 
     def _find_path(self, start: int, goal: int) -> list[int] | None:
-        """Return the shortest path of the residual graph, without the arc between start and goal; None if none exists."""
+        """Return the nodes of a shortest residual path that avoids the arc from start to goal, or None without such a path."""
         parent = {start: start}
         queue = [start]
         for node in queue:
@@ -98,7 +98,7 @@ class _SumRepair:
         return None
 
     def _list_heads(self, node: int) -> list[int]:
-        """Return the nodes that can take one unit from the node, or return one to it."""
+        """Return the heads of the arcs that leave a node in the residual graph."""
         if node < self._n:
             return (
                 self._number_node(int(self._level[node]), 0) + np.flatnonzero(self._counts[node] < self._high[node])
@@ -116,7 +116,7 @@ class _SumRepair:
         return heads
 
     def _push(self, tail: int, head: int) -> None:
-        """Push one unit along an arc of the residual graph: forward a count or sum rises by one, backward it falls."""
+        """Push one unit along a residual arc: a forward arc raises its count or sum by one, a backward arc lowers it."""
         if tail < self._n:
             self._counts[tail, (head - self._n) % self._clients] += 1
         elif head < self._n:
@@ -128,7 +128,7 @@ class _SumRepair:
 
 
 class NotBalancedError(OptassignError, RuntimeError):
-    """No deal was balanced."""
+    """A failure to deal a balanced assignment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +136,9 @@ class Dealt:
     """An assignment in arrays."""
 
     active: IntArray
-    """(T,) client of each task."""
+    """(T,) client of each task's active copy."""
     standby: IntArray
-    """(T, n) clients of its standbys; −1 for a missing standby."""
+    """(T, n) clients of each task's standbys; −1 for a missing standby."""
 
 
 def deal_assignment(
@@ -147,14 +147,14 @@ def deal_assignment(
     """Return a balanced assignment of G subtopologies to C clients: all counts are in their shares
     (optassign_models/shares.py).
 
-    Tasks are numbered by subtopology. `NotBalancedError` if no deal is balanced.
+    Tasks are numbered by subtopology. `NotBalancedError` if no deal is balanced, or if the capacities overflow 64-bit integers.
 
     Args:
         sizes: (G,) tasks of each subtopology.
-        stateful: (G,) whether its tasks are.
-        logged: (G,) whether its tasks are.
+        stateful: (G,) whether its tasks are stateful.
+        logged: (G,) whether its tasks have a changelog.
         units: (C,) relative capacities, whole numbers > 0.
-        standbys: of each logged task; at most the number of other clients counts.
+        standbys: number of standbys of each logged task, reduced to C − 1 if greater.
         rng: decides ties.
     """
     G, C = len(sizes), len(units)
@@ -167,7 +167,7 @@ def deal_assignment(
     of_active, of_copies = _Shares.of(units, 1), _Shares.of(units, standbys + 1)
     one_level = np.zeros(n, dtype=np.int64)
     for turn in range(DEALS):
-        # Actives first and copies first, alternately: one of the two orders mostly succeeds.
+        # Actives first and copies first, alternately: one of the two orders usually succeeds.
         actives = copies = None
         if turn % 2 == 0:
             actives = _deal_counts(sizes[order], of_active, level, rng, nearest=True)
@@ -199,15 +199,15 @@ class _Shares:
         return cls(np.array([int(share * denominator) for share in shares], dtype=np.int64), denominator)
 
     def floor(self, tasks: IntArray) -> IntArray:
-        """Return (n, C) floor of the share of each number of tasks (n,)."""
+        """Return (n, C) the floor of each client's share of `tasks` (n,) tasks."""
         return tasks[:, None] * self.numerator // self.denominator
 
     def ceiling(self, tasks: IntArray) -> IntArray:
-        """Return (n, C) ceiling of the share of each number of tasks (n,)."""
+        """Return (n, C) the ceiling of each client's share of `tasks` (n,) tasks."""
         return -(-tasks[:, None] * self.numerator // self.denominator)
 
     def narrow(self, low: IntArray, high: IntArray, tasks: int) -> tuple[IntArray, IntArray]:
-        """Return (C,) floor and ceiling of the share of `tasks` tasks, narrowed to the counts nearest to it."""
+        """Return `low` and `high` (C,), floor and ceiling of the shares of `tasks` tasks, narrowed to the nearest counts."""
         return narrow_to_nearest(low, high, (tasks * self.numerator % self.denominator).tolist(), tasks)
 
 
@@ -224,10 +224,10 @@ def _deal_counts(
 
     Args:
         sizes: (n,) tasks of each subtopology.
-        shares: of one task.
+        shares: each client's share of one task.
         level: (n,) ascending; at the end of each level, each client's running sum is floor or ceiling of its share, too.
         rng: decides ties.
-        at_least, at_most: further bounds of the first subtopologies.
+        at_least, at_most: (m, C) further bounds of the first m subtopologies.
         nearest: whether the last sums must be the counts nearest to the shares.
     """
     n, sums = len(sizes), np.cumsum(sizes)
@@ -257,7 +257,7 @@ def _deal_counts(
 
 
 def _find_due(floor: IntArray, sum_low: IntArray) -> IntArray:
-    """Return (n + 1, C) the next subtopology, from each on, in which the running sum needs a ceiling; n without one."""
+    """Return (n + 1, C) the first subtopology from each on in which the client's running sum needs a ceiling, or n."""
     n = len(floor)
     carries = np.diff(sum_low - np.cumsum(floor, axis=0), axis=0, prepend=0) > 0
     due = np.full((n + 1, floor.shape[1]), n, dtype=np.int64)
@@ -274,7 +274,7 @@ def _deal_tasks(
     Args:
         sizes: (G,) tasks of each subtopology.
         active, standby: (G, C) places of each client.
-        standbys: of each logged task.
+        standbys: number of standbys of each logged task.
         rng: decides the order of tasks, and ties between clients.
 
     Returns:
@@ -296,7 +296,7 @@ def _deal_tasks(
 
 
 class _Places:
-    """The places of one subtopology that are not dealt yet; two heaps have the clients with most places left on top."""
+    """The places of one subtopology that are not dealt yet, with a heap for each role: clients with most places left first."""
 
     def __init__(self, active: IntArray, standby: IntArray, rng: np.random.Generator) -> None:
         self._active, self._standby = active.tolist(), standby.tolist()
@@ -334,6 +334,6 @@ class _Places:
         heap = self._heaps[role]
         while True:
             left, _, client = heapq.heappop(heap)
-            # Stale entries are skipped: the client has got a copy since, and a new entry.
+            # Stale entries are skipped: the client has since been dealt a copy, with a new entry.
             if -left == self._left[client] and places[client] and client != but:
                 return int(client)

@@ -17,7 +17,7 @@ from optassign.generating.application import MAKE_HISTORY, GroupPast, PastSettin
 from optassign_models.problem import IntArray
 
 MOST_GENERATED_TASKS = 1_000_000
-"""More tasks take gigabytes; no known application has a tenth."""
+"""The most tasks: more take gigabytes; no known application has a tenth."""
 MOST_GENERATED_CLIENTS = 100_000
 """The most clients, racks and clusters: more take minutes; no known application has a tenth."""
 MOST_GENERATED_STANDBYS = 100
@@ -37,7 +37,7 @@ _BOUNDS = {
     "racks": (0, MOST_GENERATED_CLIENTS),
     "clusters": (0, MOST_GENERATED_CLIENTS),
 }
-"""Argument → least and most."""
+"""Argument → least and greatest allowed value."""
 
 
 def generate(
@@ -67,25 +67,25 @@ def generate(
     """Return a snapshot of `tasks` tasks and `clients` clients.
 
     shape:
-        `cold`: all clients empty. `steady`: balanced, at rest, standbys caught up. `scale-out`: a quarter of the
-        clients has just joined a settled group of three quarters. `scale-in`: a settled group of four thirds; a quarter of it
-        has gone with all its state. `restart`: one client is back, its state on disk, and the others have taken over its
-        actives. `partial`: uneven previous actives, random holders with random lags.
+        `cold`: all clients empty. `steady`: balanced, stable, standbys caught up. `scale-out`: a quarter of the clients has
+        just joined a stable group of three quarters. `scale-in`: a quarter of a stable group of four thirds has left with all
+        its state. `restart`: one client is back with lagging state, and the others have taken over its actives. `partial`:
+        uneven previous actives, and state with random lags on random clients.
     threads, capacity: the same for all clients, or drawn for each from (lowest, highest).
-    stateless, unlogged: shares of the tasks; each kind has subtopologies of its own.
+    stateless, unlogged: shares of stateless and of unlogged stateful tasks; each kind has subtopologies of its own.
     subtopologies: how many; by default half the square root of the number of tasks, at most 50.
     tiny: share of the logged tasks whose whole changelog is within the acceptable lag.
-    unknown: share of the reported lags that are not known (−3), those of running actives apart.
-    weights: spread of the tasks' weights (sigma of a lognormal distribution around 1).
-    states: spread of the lengths of changelogs, which is that of the tasks' state (sigma of a lognormal distribution).
-    racks: number of racks; each client is on one (also its tag `zone`), each partition's replicas on two.
+    unknown: share of unknown lags (−3) in the reported lags, except those of running actives.
+    weights: spread of the tasks' weights (sigma of a lognormal distribution around 1); 0 for no weights.
+    states: spread of the changelogs' lengths, and so of the tasks' state (sigma of a lognormal distribution).
+    racks: number of racks; each client is in one rack (also its tag `zone`), each partition's replicas in two.
     clusters: number of values of a second tag, `cluster`, which goes across racks: each rack has clients of every cluster.
     memory: the snapshot remembers the last answer (cold and partial have none).
-    dense: every client reports a lag for every logged task, as Kafka does; otherwise lags without state are left out.
-    consumers: previous actives are also listed per consumer, one for each thread.
+    dense: every client reports a lag for every logged task, as Kafka does; otherwise only for tasks of which it has state.
+    consumers: previous actives are also listed per consumer; each thread has a consumer.
 
-    ArgumentError for arguments out of range, `optassign.generating.dealing.NotBalancedError` where no balanced group could be
-    dealt.
+    ArgumentError for arguments out of range, ValueError for an impossible `subtopologies`, TypeError for a wrong type,
+    `optassign.generating.dealing.NotBalancedError` if no balanced group could be dealt.
 
     Examples:
         >>> import optassign
@@ -177,12 +177,12 @@ def _check_arguments(given: dict[str, Any]) -> None:
 
 
 def _draw_for_each(value: Any, number: int, draw: Callable[[Any, Any], Any]) -> Any:
-    """Return (number,) copies of the value, or draws from (lowest, highest)."""
+    """Return `number` copies of the value, or the result of `draw` if the value is a pair (lowest, highest)."""
     return draw(*value) if isinstance(value, tuple) else np.full(number, value)
 
 
 def _make_task_rows(topology: Topology, ids: list[str], weights: float, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Return the tasks as JSON. `weights`: sigma of a lognormal distribution around 1; 0 for none."""
+    """Return the tasks as JSON. `weights`: sigma of a lognormal distribution around 1; 0 for no weights."""
     stateful = np.repeat(topology.group_stateful, topology.sizes).tolist()
     logged = topology.logged.tolist()
     rows: list[dict[str, Any]] = [{"id": task, "stateful": stateful[t], "logged": logged[t]} for t, task in enumerate(ids)]
@@ -232,7 +232,7 @@ def _list_by_client(client: IntArray, task: IntArray, clients: int, ids: list[st
 
 
 def _make_remembered(history: GroupPast, names: list[str], ids: list[str]) -> dict[str, Any] | None:
-    """Return the last answer as JSON, with clients that have left since and without new ones; None without one."""
+    """Return the last answer as JSON, with clients that have left since, without new clients; None without a last answer."""
     if history.remembered is None:
         return None
     dealt = history.remembered.dealt

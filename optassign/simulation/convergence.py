@@ -1,4 +1,4 @@
-"""Rebalance after rebalance until the group is stable: the probing rebalances of KIP-441 under an assignor."""
+"""Consecutive rebalances until the group is stable: the probing rebalances of KIP-441 under an assignor."""
 
 import math
 import time
@@ -41,7 +41,7 @@ _NO_SUCCESSOR = ("format", "R1", "R2")
 
 Rebalancing = Literal["eager", "cooperative", "cooperative, state not shown"]
 """Eager: a rebalance has one pass. Cooperative (KIP-429): while an answer revokes tasks from clients that stay, another pass
-follows at once. In that pass clients report the state of the tasks that they have just given up, or do not; Kafka does both."""
+follows at once. In that pass clients report the state of the tasks just given up, unless `state not shown`; Kafka does both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def play_to_rest(
     growth: Growth | None = None,
     rebalancing: Rebalancing = "eager",
 ) -> Iterator[PlayedStep]:
-    """Yield each rebalance with its successor, up to the first that asks for no follow-up, breaks R1, R2 or the format, or is
-    number `limit`."""
+    """Yield every pass of consecutive rebalances. Stop after a rebalance without a follow-up, after `limit` rebalances, or
+    after an answer that breaks R1, R2 or the format."""
     moved: set[str] = set()
     state = drop_idle_followup(state)
     for _ in range(limit):

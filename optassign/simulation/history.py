@@ -49,7 +49,7 @@ class Change:
     away: int = 0
     """Rebalances of the group without the restarting process; 0 if the process returns before the first."""
     behind: float = 0.0
-    """The greatest lag of the copies of a process that returns, as a share of their changelogs."""
+    """The most that a copy's lag grows while its process restarts, as a share of the changelog."""
     rebalances: int | None = None
     """Number of rebalances until the next change; None if the next change waits until the group is stable."""
 
@@ -192,7 +192,7 @@ def draw_history(suite: str, seed: int) -> History:
 
 
 class _Draft:
-    """A history while its changes are drawn, with the clients that are present, so that no client leaves twice."""
+    """A history while its changes are drawn. It tracks the present clients, because no client may leave twice."""
 
     def __init__(self, suite: str, shape: Shape, seed: int) -> None:
         self._suite, self._shape, self._seed = suite, shape, seed
@@ -204,7 +204,7 @@ class _Draft:
         self._standbys = self._dice.randint(0, 2)
 
     def draw(self) -> History:
-        """Return the history."""
+        """Draw the group, its settings and its changes, and return the history."""
         dice, shape = self._dice, self._shape
         for _ in range(dice.randint(*shape.processes)):
             client = self._make_client()

@@ -54,11 +54,12 @@ class Grades:
         default_factory=Counter
     )
     unsettled: Annotated[int, About("changes", "after which the group did not come to rest, the start included")] = 0
-    """Changes after which the limit of rebalances ended, the assignor stalled, or a repeated call gave another answer."""
+    """The limit of rebalances was reached, the assignor stalled, an answer broke R1, R2 or the format, or a repeated call gave
+    another answer. Changes that could not be played count too."""
     rounds: Annotated[int, About("rebalances", "after changes, second passes left out")] = 0
     second_passes: Annotated[int, About("passes", "after changes, of cooperative rebalances: the second and further ones")] = 0
     altered_passes: Annotated[int, About("passes", "of them, those that answered other than the pass before")] = 0
-    """The previous pass had tasks revoked for its own answer."""
+    """The previous pass had tasks revoked for an answer that was then changed."""
     rests: Annotated[int, About("rests", "after changes; what follows, up to `imbalance`, is summed over them")] = 0
     spread_stateful: Annotated[float, About("copies per thread", "max − min of stateful active tasks")] = 0.0
     spread_stateless: Annotated[float, About("copies per thread", "max − min of stateless tasks")] = 0.0
@@ -202,7 +203,7 @@ def list_copies(answer: TaskAssignment, *, warmups: bool = False) -> Pairs:
 
 
 def grade_balance(grades: Grades, state: ApplicationState, answer: TaskAssignment) -> None:
-    """Add the spreads, and the copies above the even shares, of a stable group."""
+    """Add the spreads, the copies above the even shares, the skew and the imbalance of a stable group."""
     counted = count_copies(state, answer)
     kinds = Counter("stateful" if task.stateful else "stateless" for task in state.tasks)
     logged = sum(task.logged for task in state.tasks)
@@ -234,7 +235,7 @@ def _count_skew(state: ApplicationState, counted: Counts) -> int:
 
 
 def count_tag(state: ApplicationState, answer: TaskAssignment, tag: str) -> tuple[int, int]:
-    """Return the (reached, reachable) values of one tag, configured or not; (0, 0) if no task can reach more than one."""
+    """Return the (reached, reachable) values of one tag, configured or not; (0, 0) if no task can reach two values."""
     values = {client.tags[tag] for client in state.clients if tag in client.tags}
     if min(len(values), standbys_per_task(state) + 1) < 2:
         return 0, 0
@@ -244,7 +245,8 @@ def count_tag(state: ApplicationState, answer: TaskAssignment, tag: str) -> tupl
 
 
 def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost: Set[str]) -> None:
-    """Add the copies and tasks that the clients `lost` take with them. copies: active copies and standbys before the loss."""
+    """Add the logged tasks, and the copies and tasks lost with the clients `lost`. `copies`: active copies and standbys before
+    the loss."""
     logged = {task.id for task in state.tasks if task.logged}
     grades.zone_copies += sum(task in logged and client in lost for task, client in copies)
     grades.zone_tasks += len(logged)
@@ -254,15 +256,14 @@ def grade_lost_zone(grades: Grades, state: ApplicationState, copies: Pairs, lost
 class Moving(NamedTuple):
     """The moves of an episode, a sequence of placements. Each placement is a set, for instance of pairs of a task and a client.
 
-    *Made* counts the elements added from one placement to the next. *Undone* counts the additions that are avoidable: the same
-    first and last placement are possible without them. The definition has these properties, as the thrashing of CockroachDB's
-    `asim`:
+    *Made* counts the elements added from one placement to the next. *Undone* counts the avoidable additions: the same first and
+    last placement are possible without them. The definition has the properties of the thrashing in CockroachDB's `asim`:
 
     - undone is 0 if no element that was added is removed, and no element that was removed returns;
-        - everything made is undone if the last placement equals the first; repeating the episode doubles both;
-        - 0 ≤ undone ≤ made, and an unchanged placement adds nothing;
-        - names do not matter, and independent episodes add up;
-        - two consecutive episodes have at least the sum of their undone moves, since the second may undo the first.
+    - everything made is undone if the last placement equals the first; repeating the episode doubles both;
+    - 0 ≤ undone ≤ made, and an unchanged placement adds nothing;
+    - names do not matter, and independent episodes add up;
+    - two consecutive episodes have at least the sum of their undone moves, since the second may undo the first.
     """
 
     made: int
@@ -270,7 +271,7 @@ class Moving(NamedTuple):
 
 
 def measure_moving(placements: Sequence[Set[Hashable]]) -> Moving:
-    """Return the moves of an episode. `placements`: in their order, the first included."""
+    """Return the moves of an episode. `placements`: in order, from the placement before the first move."""
     if not placements:
         return Moving(0, 0)
     made = sum(len(after - before) for before, after in pairwise(placements))

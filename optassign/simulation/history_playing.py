@@ -35,7 +35,7 @@ _Rest = tuple[ApplicationState, TaskAssignment]
 
 
 def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = TIME_LIMIT) -> Grades:
-    """Play a history under an assignor, and return its grades. If tags are configured, a second run without tags is played too.
+    """Play a history under an assignor, and return its grades. A second run without tags gives the tag-blind grades.
 
     time_limit: seconds of solving for each answer; only for an assignor given by name. An answer that breaks R1, R2 or the
     format ends the history, and the remaining changes count as unsettled.
@@ -52,15 +52,15 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
 
 
 def list_rests(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
-    """Return the snapshots before those changes that find the group stable under this assignor: number of the change, from 1 →
-    snapshot."""
+    """Return number of a change, from 1 → the snapshot before the change, for changes that find the group stable under this
+    assignor."""
     player = _Player(history, assignor, TIME_LIMIT)
     player.play()
     return {n + 1: player.after[n] for n in player.rests if n < len(history.changes)}
 
 
 def play_change(history: History, number: int, before: ApplicationState, assignor: str | TaskAssignor) -> Grades:
-    """Play one change until the group is stable, and return its grades. `before`: a snapshot that any assignor has led to."""
+    """Play one change until the group is stable, and return its grades. `before`: a stable snapshot under any assignor."""
     player = _Player(history, assignor, TIME_LIMIT)
     change = history.changes[number - 1]
     player.play_change(before, replace(change, rebalances=None), number)
@@ -81,7 +81,7 @@ def _grade_tags(grades: Grades, rests: dict[int, _Rest], blind: dict[int, _Rest]
 
 
 class _Player:
-    """A history under one assignor. `rests`: number of the change → snapshot and answer of the last rebalance."""
+    """A run of a history under one assignor. `rests`: number of the change → snapshot and answer of the last rebalance."""
 
     def __init__(self, history: History, assignor: str | TaskAssignor, time_limit: float, *, is_blind: bool = False) -> None:
         self._history, self._is_blind = history, is_blind
@@ -89,7 +89,7 @@ class _Player:
         self.grades = Grades(changes=len(history.changes))
         self.rests: dict[int, _Rest] = {}
         self.after: dict[int, ApplicationState] = {}
-        """Number of the change → the snapshot after its rest."""
+        """Number of the change → the snapshot after the group became stable."""
 
     def play(self) -> None:
         """Play the start, then every change."""
@@ -133,7 +133,7 @@ class _Player:
         return None if state is None else bring_back(state, client, change, seed)
 
     def _play_rebalances(self, state: ApplicationState, number: int, rebalances: int) -> ApplicationState | None:
-        """Play at most `rebalances` rebalances, fewer if the group asks for no follow-up; return the snapshot after them."""
+        """Play at most `rebalances` rebalances, or until the group asks for no follow-up; return the next snapshot or None."""
         steps = list(self._rebalance(state, number, rebalances))
         self._grade_steps(state, steps)
         return steps[-1].following
@@ -171,7 +171,7 @@ class _Player:
             self.grades.violations.update(step.played.measures.violations)
 
     def _grade_steps(self, state: ApplicationState, steps: list[PlayedStep]) -> None:
-        """Add the results of the rebalances after a change."""
+        """Add the results of the rebalances after a change. `state`: the snapshot before them."""
         grades = self.grades
         self._grade_answers(steps)
         is_second = [not before.is_last_pass for before in steps[:-1]]
@@ -227,7 +227,7 @@ def _list_actives(answer: TaskAssignment) -> Iterable[tuple[str, str]]:
 
 @dataclass
 class Graded:
-    """The results of one assignor."""
+    """The grades of one assignor in a suite."""
 
     assignor: str
     by_seed: dict[int, Grades] = field(default_factory=dict)
@@ -259,7 +259,7 @@ def count_histories(suite: str) -> int:
 
 
 def play_suite(suite: str, seed: int, count: int, assignor: str, tell: Callable[[int], None] | None = None) -> Graded:
-    """Play the histories with `count` seeds from `seed` on. `tell`: called with the number of histories that are played."""
+    """Play the histories with `count` seeds from `seed` on. `tell`: called with the number of finished histories."""
     graded = Graded(assignor)
     for number, drawn_seed in enumerate(range(seed, seed + count), start=1):
         graded.by_seed[drawn_seed] = play_history(draw_history(suite, drawn_seed), assignor)

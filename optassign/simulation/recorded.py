@@ -26,7 +26,7 @@ __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
     """Return application → its recordings, the oldest first, and a line about each file that is not a recording.
 
-    All files below the folder that end in .json.gz or .json are read. InputError if no recording is found.
+    All files below the folder that end in .json.gz or .json are read, except hidden files. InputError if no recording is found.
     """
     found: dict[str, list[Recording]] = {}
     refused = []
@@ -49,8 +49,8 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
     """Return the scenario of one application, and its beginning. `recordings`: at least one, in the order of their times.
 
     A client joins a second before the first snapshot that has it, and leaves a second before the first snapshot that misses it.
-    Clients restore at the rates that the reports have learnt, or at the default rate. Changelogs and inputs grow from each
-    snapshot to the next as recorded, and after the last one at the overall rate.
+    Clients restore at their learnt rates in the reports, at the median of these rates, or without any at the default rate.
+    Changelogs and inputs grow from each snapshot to the next as recorded, and after the last at the overall rate.
     """
     states = [recording.snapshot for recording in recordings]
     begin = _parse(recordings[0])
@@ -173,7 +173,7 @@ def _measure_growth(since: Recording, until: Recording) -> dict[str, float]:
 def _compare(
     before: ApplicationState, after: ApplicationState, seconds: float, groups: Sequence[Sequence[TaskInfo]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the events between two recorded rebalances. `seconds`: from the first recording to the second of the two."""
+    """Yield the events between two recorded rebalances. `seconds`: from the first recording of all to `after`."""
     at = max(0.0, seconds - 1.0)
     had, has = before.kafka_streams_states, after.kafka_streams_states
     if gone := sorted(had.keys() - has.keys()):

@@ -18,17 +18,17 @@ __all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapsh
 
 
 class Growth:
-    """The growth of a group's changelogs, drawn by a seed. Each step between rebalances draws anew, so the order of calls
+    """The growth of a group's changelogs, drawn by a seed. Each step between rebalances draws lags anew, so the order of calls
     matters.
 
-    A step lasts as long as the restoration of the assigned copies. A copy without state restores its whole changelog in that
-    time, so R, the offsets that a copy restores in a step, is the mean changelog of the first snapshot.
+    A step lasts as long as the restoration of the assigned copies. R is the number of offsets that a copy restores in a step:
+    the mean changelog of the first snapshot, since a copy without state restores its whole changelog.
 
     Each changelog grows by the same number of offsets in every step, drawn once, uniformly from 0 to ⌊share × R⌋. No changelog
     grows beyond 2⁶³ − 1.
 
     Restored standbys and warm-ups follow their changelogs closely. The lag of each is drawn in every step, from 0 to the growth
-    of its changelog and at most `acceptable_recovery_lag`, so that the copy counts as caught up.
+    of its changelog. The lag is at most `acceptable_recovery_lag`, because the copy counts as caught up.
     """
 
     def __init__(self, state: ApplicationState, share: float, seed: int) -> None:
@@ -62,9 +62,9 @@ def make_restored_snapshot(
     """Return the snapshot after every assigned copy has been restored, as a probing rebalance of KIP-441 finds it.
 
     Assigned copies lag by −2 (active) or 0 (standby and warm-up). `previous_standby` lists standbys and warm-ups. Other state
-    is deleted. With `keep_state` it stays and lags by a fiftieth of its changelog more in each step, until the lag reaches the
-    whole changelog; `previous_standby` lists it too, as Kafka lists every directory. State of unknown lag is not kept.
-    `remembered` is the answer with `memory`, otherwise None.
+    is deleted. With `keep_state` it stays, and its lag grows by a fiftieth of the changelog in each step, until the lag would
+    reach the whole changelog. `previous_standby` then lists it too, as Kafka lists every directory. State of unknown lag is not
+    kept. `remembered` is the answer with `memory`, otherwise None.
 
     With `growth`, changelogs grow between rebalances. Restored standbys and warm-ups then lag a little, and kept state falls
     behind by the written offsets.

@@ -35,7 +35,7 @@ class SimulatedTask:
 class Application:
     """The state of all tasks (T) on all clients (C) of a scenario, present or not, and its change with time.
 
-    Offsets and records are fractions: the model is a fluid, without single records.
+    Offsets and records are real numbers, as in a fluid model without single records.
     """
 
     def __init__(self, scenario: Scenario, names: Sequence[str] | None = None) -> None:
@@ -169,8 +169,8 @@ class Application:
         return self.lag_since(task, int(self.mode[task, client]), float(self.position[task, client]), float(self.end[task]))
 
     def lag_since(self, task: int, mode: int, position: float, end: float) -> int:
-        """Return the lag of a copy to the present end of its changelog. mode, position, end: those of the copy and its
-        changelog when the client reported them."""
+        """Return the lag, in offsets, of a reported copy behind the present end of its changelog. `mode`, `position`, `end`: of
+        the copy and its changelog at the time of the report."""
         if mode in (FOLLOWING, RUNNING):
             written = math.ceil(float(self.end[task]) - end)
             return written + math.floor(self.scenario.group.follow_s * float(self._growth[task]))
@@ -217,7 +217,7 @@ class Application:
         return done
 
     def give_role(self, task: int, client: int, *, active: bool) -> None:
-        """Assign an active copy, or a standby or warm-up, to a client, which starts from its state."""
+        """Assign an active copy, or a standby or warm-up, to a client. The copy starts from the client's state on disk."""
         mode, C = self.mode[task, client], len(self.clients)
         if active:
             self.owner[task] = client
@@ -247,7 +247,7 @@ class Application:
         self._refresh()
 
     def stop(self, client: int, now: float) -> None:
-        """Stop a process; its disk stays."""
+        """Stop a process and revoke its copies; their state stays on the disk."""
         self.up[client] = False
         for task in np.flatnonzero(self.mode[:, client] > KEPT).tolist():
             self.take_role(task, client, now)
@@ -297,7 +297,7 @@ class Application:
 
     def _share_processing(self, running: BoolArray) -> FloatArray:
         """Return (T,) records processed per second: the input, plus an equal share of the client's spare rate for tasks with a
-        backlog."""
+        backlog. An overloaded client processes the same share of each input."""
         C = len(self.clients)
         processed = np.zeros(len(self.owner))
         task = np.flatnonzero(running)

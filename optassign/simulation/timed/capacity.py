@@ -37,13 +37,13 @@ class CapacityTarget:
     """The greatest values that each run may have; None means no limit. At least one limit is required."""
 
     balance_s: float | None = None
-    """`--balance`: seconds for which active tasks are out of balance, or no instance runs, after an event up to the next."""
+    """`--balance`: seconds from an event to the next in which active tasks are out of balance or no instance runs."""
     load: float | None = None
     """`--load`: input of an instance's active tasks as a share of its threads' rate, 0 to 1, such as 0.7."""
     state: float | None = None
     """`--disk`: offsets of state on an instance."""
     down_s: float | None = None
-    """`--downtime`: seconds for which a task is not processed."""
+    """`--downtime`: longest time for which a task is not processed, in seconds."""
     zone_loss: bool = False
     """`--zone-loss`: each limit also holds when any one zone fails, and each logged task then keeps a caught-up copy."""
 
@@ -66,7 +66,7 @@ class CapacityOption:
 
     capacity: Capacity
     balance_s: float | None
-    """None if the actives were still out of balance at the event after some event."""
+    """None if, after some event, the actives were still out of balance at the next event or at the end."""
     load: float
     state: float
     down_s: float
@@ -122,7 +122,7 @@ _FIGURES = ("balance_s", "load", "state", "down_s")
 
 
 def describe_choice(plan: CapacityPlan) -> str:
-    """Return the result in a few words."""
+    """Return the chosen capacity in a few words, or that no capacity keeps the target."""
     return "no capacity of the ranges keeps the target" if plan.chosen is None else f"{plan.chosen.capacity} keep the target"
 
 
@@ -137,12 +137,12 @@ def plan_capacity(
 ) -> CapacityPlan:
     """Find the fewest instances that keep a target over a scenario, then the fewest standbys, then the fewest warm-ups.
 
-    Each number of instances is tried with each number of standbys and of warm-ups, the most warm-ups first, until one keeps the
-    target. Instances are added to and taken from the kinds that are present at the start, in their proportion. Each kind keeps
-    one instance, and instances that an event names stay.
+    Each tried number of instances is combined with each number of standbys and of warm-ups, the most warm-ups first, until a
+    combination keeps the target. Instances are added to and taken from the kinds that are present at the start, in their
+    proportion. Each kind keeps one instance, and instances that an event names stay.
 
     Args:
-        scenario: a scenario, the path of one in TOML, or the name of one in optassign.
+        scenario: a scenario, the path of a TOML file, or the name of a scenario in optassign.
         target: the limits.
         ranges: the numbers to try.
         assignor: the assignor that assigns tasks in every run.
@@ -152,7 +152,8 @@ def plan_capacity(
     Raises:
         TypeError: for a scenario or a limit of another type.
         InputError: for a scenario that cannot be read.
-        ArgumentError: for a target without limits, an impossible range, or `zone_loss` in a scenario without zones.
+        ArgumentError: for a target without limits, an impossible limit or range, no replications, a scenario with its own
+            `start`, or `zone_loss` with fewer than two zones.
 
     Examples:
         >>> import optassign
@@ -202,7 +203,7 @@ def _choose_bounds(scenario: Scenario, ranges: CapacityRanges) -> dict[str, Boun
 
 
 class _Judge:
-    """The judge of capacities, which plays each capacity once."""
+    """A judge of capacities, which simulates each capacity once and keeps its figures."""
 
     def __init__(
         self,
@@ -273,7 +274,7 @@ class _Planner:
         self._searches: list[Search] = []
 
     def plan(self) -> CapacityPlan:
-        """Search kind by kind, then play the neighbours of the result."""
+        """Search kind by kind, play the neighbours of the result, and return the plan."""
         most = Capacity(**{name: high for name, (_, high) in self._bounds.items()})
         found = self._find(most)
         prices = {"the most of each": self._judge.judge(most)} if found is None else self._list_prices(found)
@@ -303,7 +304,7 @@ class _Planner:
     def _find_kept(self, most: Capacity) -> Capacity | None:
         """Return the capacity with the fewest standbys that keeps the target, or None.
 
-        Every number is tried: more standbys use more disk, and more warm-ups share it.
+        Every number is tried: more standbys may break a limit, because they use more disk, and so may more warm-ups.
         """
         standbys, warmups = self._bounds["standbys"], self._bounds["warmups"]
         each = (

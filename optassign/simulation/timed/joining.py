@@ -16,12 +16,12 @@ __all__ = ["JoinDelays", "expect_join_s"]
 
 @dataclass(frozen=True)
 class JoinDelay:
-    """The times at which a client joins a pass, in seconds from its beginning."""
+    """The times at which a client joins a pass, from the beginning of the pass."""
 
     reports_s: float
-    """Until the thread that reports the state of the client joins."""
+    """Seconds until the thread joins that reports the client's state."""
     complete_s: float
-    """Until the last thread has joined."""
+    """Seconds until the last thread has joined."""
 
 
 class JoinDelays:
@@ -46,7 +46,7 @@ class JoinDelays:
         Args:
             threads: (C,) number of threads of each client.
             at_once: clients with a thread that does not wait for its heartbeat.
-            may_be_late: whether such a thread may be late.
+            may_be_late: whether these threads may be late.
         """
         delays = []
         for client, number in enumerate(threads.tolist()):
@@ -67,7 +67,7 @@ def expect_join_s(scenario: Scenario, members: int) -> float:
 
 
 def _draw_delays(scenario: Scenario, dice: np.random.Generator, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-    """Draw the seconds until the next heartbeat, and the seconds by which a member is late."""
+    """Draw the seconds until each member's next heartbeat, and the seconds by which the member is late, both of `shape`."""
     faults = scenario.faults
     heartbeats = dice.random(shape) * (scenario.group.heartbeat_s if faults.heartbeats else 0.0)
     is_late = dice.random(shape) < faults.late

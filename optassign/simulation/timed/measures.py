@@ -17,7 +17,7 @@ from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, App
 __all__ = ["CURVES", "Felt", "Point", "measure_felt_imbalance"]
 
 CURVES = ("active_imbalance", "client_imbalance", "down", "backlog", "standbys_missing", "restoring")
-"""The values of each point, in addition to its time."""
+"""The fields of `Point` except `at` and `imbalance`."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Point:
     backlog: float
     """Records that wait at this time."""
     standbys_missing: int
-    """Standbys in sync that logged tasks lack, as far as there are clients for them."""
+    """In-sync standbys that logged tasks lack; a task lacks at most one less than there are running clients."""
     restoring: int
     """Copies that are restoring."""
 
 
 @dataclass
 class Felt:
-    """Sums so far. Task-seconds count each task: two tasks down for three seconds are six task-seconds."""
+    """The sums and curves of a run. Task-seconds count each task: two tasks down for three seconds are six task-seconds."""
 
     down_task_s: Annotated[float, About("task-seconds", "in which a task was not processed", "downtime, task-seconds")] = 0.0
     longest_down_s: Annotated[float, About("s", "longest of one task", "longest downtime of a task, s")] = 0.0
@@ -166,7 +166,7 @@ class Felt:
         return since
 
     def _watch_downtime(self, down: np.ndarray, now: float) -> None:
-        """Note since when the tasks `down` (T,) are down, and the longest downtime of a task that is up again."""
+        """Record the start of each downtime, and the longest downtime that has ended. `down`: (T,) whether a task is down."""
         for task in np.flatnonzero(down).tolist():
             self._down_since.setdefault(task, now)
         for task in [task for task in self._down_since if not down[task]]:
@@ -174,8 +174,8 @@ class Felt:
 
 
 def measure_felt_imbalance(application: Application, state: ApplicationState) -> tuple[int, int, int]:
-    """Return the imbalance of the active shares, of the clients' shares of all active tasks, and of all shares, counting the
-    copies with a role on running clients of the snapshot."""
+    """Return the imbalance of the active shares, of the clients' shares of all active tasks, and of all shares. Only copies
+    with a role on running clients count."""
     active: dict[str, tuple[str, ...]] = {}
     standby: dict[str, tuple[str, ...]] = {}
     for t in np.flatnonzero(application.present).tolist():

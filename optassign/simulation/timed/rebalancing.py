@@ -187,7 +187,7 @@ class _Watcher(_Heartbeats):
     """Follow-ups of protocol `streams` with `optassign watch`: members report their offsets at intervals, and the watcher
     checks them.
 
-    The watcher also restores the config that it touched. That assignment changes nothing and is left out.
+    The real watcher also restores the config that it touched. That assignment changes nothing and is not simulated.
     """
 
     def __init__(self, application: Application, agenda: Agenda, trigger: Trigger) -> None:
@@ -220,7 +220,7 @@ class _Watcher(_Heartbeats):
 
 
 class _NoFollowUps(FollowUps):
-    """Protocol `streams` (KIP-1071 as of Kafka 4.4), in which an assignor cannot ask for a follow-up."""
+    """No follow-ups: in protocol `streams` (KIP-1071 as of Kafka 4.4) an assignor cannot ask for them."""
 
     def arm(self, answer: TaskAssignment) -> None:
         pass
@@ -309,7 +309,7 @@ class Rebalancer:
         """The last answer."""
 
     def trigger(self, reason: str, members: Iterable[int] = ()) -> None:
-        """Start a rebalance, or another one after the present one. `members`: clients that join first."""
+        """Start a rebalance, or request another pass, or retry a waiting pass. `members`: clients that join first."""
         if self.is_rebalancing:
             self._join(members)
         if self._delayed_reason is not None:
@@ -446,7 +446,7 @@ class Rebalancer:
 def as_streams_has_it(answer: TaskAssignment, *, emulated_warmups: bool) -> TaskAssignment:
     """Return the answer as Kafka 4.4's broker understands it: active and standby tasks only, and no follow-up.
 
-    To the broker emulated warm-ups are standbys; here they stay warm-ups, so that they do not count as standbys.
+    The broker takes emulated warm-ups for standbys. They stay warm-ups here, because they must not count as standbys.
     """
     clients = tuple(
         client.model_copy(update={"warmup": client.warmup if emulated_warmups else (), "followup_rebalance_ms": None})

@@ -31,7 +31,7 @@ class Interval:
 def replicate(
     scenario: Scenario, assignor: str | TaskAssignor, number: int, on_run: Callable[[int], None] | None = None
 ) -> Iterator[Played]:
-    """Play the scenario under `number` consecutive seeds from its own on. `on_run`: called with the number of finished runs."""
+    """Yield runs under `number` consecutive seeds from `scenario.seed` on. `on_run`: called with the number of runs so far."""
     for done in range(number):
         yield simulate(scenario.model_copy(update={"seed": scenario.seed + done}), assignor)
         if on_run is not None:
@@ -46,8 +46,8 @@ def estimate_figures(figures: Sequence[Mapping[str, float | int | None]]) -> dic
 def estimate_median(values: Sequence[float | None]) -> Interval:
     """Return the median and its confidence interval from independent values of any distribution.
 
-    The interval reaches from the k-th least to the k-th greatest value. k is the greatest number for which a binomial count of
-    n values at probability ½ is below k with at most half of the error (David and Nagaraja, Order Statistics, section 7.1).
+    The interval reaches from the k-th least to the k-th greatest value (David and Nagaraja, Order Statistics, section 7.1).
+    k is the greatest number with P(X < k) ≤ (1 − `CONFIDENCE`) / 2 for X binomial over n values at ½.
     None (never) counts as greater than every number.
 
     Raises:
@@ -68,7 +68,7 @@ def find_least_replications() -> int:
 
 
 def _find_rank(number: int) -> int:
-    """Return the greatest k with P(X < k) ≤ (1 − level) / 2 for X binomial over `number` values at ½; 0 if no k qualifies."""
+    """Return the greatest k with P(X < k) ≤ (1 − `CONFIDENCE`) / 2 for X binomial over `number` values at ½, or 0."""
     below, rank = 0, 0
     for k in range(number):
         below += comb(number, k)

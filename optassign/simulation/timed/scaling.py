@@ -46,15 +46,15 @@ def fail_zone(scenario: Scenario, zone: str) -> Scenario:
 
 
 def count_least_instances(scenario: Scenario) -> int:
-    """Return the fewest instances that a scenario allows: one of each kind, and all that events name by their ids."""
+    """Return the fewest instances that a scenario allows: of each kind one, or all that events name singly."""
     return sum(_count_kept(scenario))
 
 
 def scale(scenario: Scenario, capacity: Capacity) -> Scenario:
     """Return the scenario with another capacity.
 
-    Instances are added and removed in the proportion of the kinds at the start. Instances that an event names stay, except
-    where the event names all of a kind: then it names all of that kind afterwards.
+    Instances are added and removed in the proportion of the kinds at the start. Instances that an event names stay. An
+    event that names all instances of a kind also names all of that kind in the result.
 
     Raises:
         ValueError: for fewer instances than `count_least_instances`.
@@ -109,7 +109,7 @@ def _share(number: int, own: Sequence[int], kept: Sequence[int]) -> list[int]:
 
 
 def _choose_ids(own: tuple[str, ...], number: int, named: Collection[str], taken: Collection[str]) -> tuple[str, ...]:
-    """Return the ids of a kind: its own without the last unnamed ones, or its own followed by new ones."""
+    """Return `number` ids of a kind: its own without the last ids that no event names, or its own followed by new ids."""
     if number <= len(own):
         free = [name for name in own if name not in named]
         gone = set(free[len(free) - (len(own) - number) :])

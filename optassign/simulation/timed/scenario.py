@@ -36,7 +36,7 @@ __all__ = [
 
 
 _SHOWN_IDS = 5
-"""Ids that an error names: it stays one line."""
+"""The most ids in an error, which is one line."""
 
 
 def _read_seconds(value: object) -> object:
@@ -369,7 +369,7 @@ def list_library() -> list[str]:
 
 
 def find_scenario(scenario: Scenario | str | PathLike[str]) -> Scenario:
-    """Return a scenario, or read the scenario that a path or a library name stands for.
+    """Return a given scenario, or read the scenario at a path or of a library name.
 
     Raises:
         TypeError: for any other type.

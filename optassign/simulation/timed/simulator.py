@@ -69,7 +69,7 @@ def simulate(
     on_time: Callable[[float], None] | None = None,
     beginning: Beginning | None = None,
 ) -> Played:
-    """Play the scenario from its start to its end. `on_time`: called at intervals with the simulated seconds so far.
+    """Play the scenario to its end, and return the run. `on_time`: called at intervals with the simulated seconds so far.
 
     beginning: the first state, for a scenario from recordings; the group then rebalances at once.
     """
@@ -139,8 +139,8 @@ class _Simulator:
     def _find_start(self) -> TaskAssignment:
         """Return the stable assignment at the start: balanced, all copies in sync.
 
-        cp-sat computes it for every assignor. With `own_start` the playing assignor converges to it, and its last answer is
-        also what the rebalancer remembers.
+        cp-sat computes it for every assignor. With `own_start` the playing assignor converges to it, and the rebalancer
+        remembers the last answer.
         """
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
@@ -165,7 +165,7 @@ class _Simulator:
             self._agenda.plan_in(PERIOD_S, self._change_inputs)
 
     def _change_mean_inputs(self, per_s: Mapping[str, float]) -> None:
-        """Set the mean inputs to the recorded ones."""
+        """Set the mean inputs to the recorded rates; 0 for a task without a rate."""
         self._application.mean_input[:] = [per_s.get(task.id, 0.0) for task in self._application.tasks]
 
     def _change_noise(self) -> None:
@@ -178,7 +178,7 @@ class _Simulator:
         if self._felt.needs_imbalance(application):
             if application.up.any():
                 self._felt.imbalances = measure_felt_imbalance(application, make_snapshot(application, None))
-            else:  # there are no shares, and no balance either
+            else:  # without clients there are no shares; each task counts as an imbalance of 1
                 tasks = int(application.present.sum())
                 self._felt.imbalances = (tasks, tasks, tasks)
         self._felt.look(application, self._agenda.now)
@@ -255,8 +255,8 @@ class _Simulator:
             self._rebalancer.trigger("session time-out")
 
     def _come_back(self, clients: list[int]) -> None:
-        """Restart the same processes with the state on their disks. Static members whose absence was not noticed continue in
-        their places."""
+        """Restart the same processes with the state on their disks. Static members continue in their places if their absence
+        was not noticed."""
         self._record_event("back", clients=self._name_clients(clients))
         missed = set(clients) - self._application.unnoticed
         self._application.unnoticed -= set(clients)
@@ -288,7 +288,7 @@ FIGURES = {measure.name: measure for measure in list_measures(Felt)}
 
 
 def summarise(played: Played) -> dict[str, float | int | None]:
-    """Return figure → value; seconds to the millisecond."""
+    """Return figure → value, to three decimals."""
     values = {name: getattr(played.felt, name) for name in FIGURES}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 

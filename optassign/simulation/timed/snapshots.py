@@ -1,4 +1,4 @@
-"""Snapshots of a simulated application, and the application of answers and recorded snapshots to it."""
+"""Snapshots of a simulated application, and functions that apply answers and recorded snapshots to it."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def make_snapshot(
     now: float = 0.0,
     joined: Mapping[int, Joined] = MappingProxyType({}),
 ) -> ApplicationState:
-    """Return the snapshot of all tasks and running clients `now`, as Kafka reports them. Directories of tasks that a client
+    """Return the snapshot of the present tasks and running clients, as Kafka reports them. Directories of tasks that a client
     does not own are previous standbys.
 
-    joined: client → its report when it joined; a missing client joins now. The end offsets are the present ones, since the
-    leader asks for them when it assigns. So a lag includes the offsets written since the client joined.
+    now: seconds from the start of the scenario. joined: client → its report when it joined; a missing client joins now. The end
+    offsets are the present ones, as the leader asks for them when it assigns. So a lag includes offsets written since the join.
     """
     scenario = application.scenario
     reports = {c: joined.get(c) or describe_joining(application, c) for c in np.flatnonzero(application.up).tolist()}
@@ -162,7 +162,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Beginning:
-    """Recorded numbers that replace the scenario's own."""
+    """The recorded state and inputs of a scenario, in place of its own."""
 
     tasks: tuple[TaskInfo, ...]
     """Every task of the scenario, in its order, under its name in the snapshot."""
@@ -175,8 +175,8 @@ class Beginning:
 def place_copies(application: Application, beginning: Beginning) -> None:
     """Set the application to the state of a recorded snapshot.
 
-    A task's owner runs the task with its restored part. A client with a remembered standby or warm-up continues it. Other state
-    is kept on its disk. An unknown lag counts as 0, as in docs/reference/rules.md.
+    Copies continue from their reported lags: actives on their previous owners, remembered standbys and warm-ups on clients that
+    list them. Other state stays on the disk without a role. An unknown lag counts as 0, as in docs/reference/rules.md.
     """
     state, number = beginning.snapshot, application.number_of
     for task in beginning.tasks:
