@@ -5,7 +5,7 @@
     answer = optassign.assign(state)
     answer.model_dump_json()
 
-Names are imported when first used: `import optassign` costs nothing, and no solver is loaded before one is needed.
+Names are imported when first used: `import optassign` costs nothing, and no solver is loaded before it is needed.
 """
 
 from importlib import import_module

@@ -53,18 +53,18 @@ class TaskAssignor(Protocol):
         return  # without a body, a class that inherits from this one counts as abstract
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Answer one rebalance."""
+        """Return the answer to one rebalance."""
         ...
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None
     ) -> None:
-        """Take notice of an answer's fate: `error` is None or NONE if it was accepted."""
+        """Receive the outcome of an answer: `error` is None or NONE if the answer is accepted."""
         return
 
 
 AssignorFactory = Callable[..., TaskAssignor]
-"""Makes an assignor; called as `factory(time_limit=seconds)`, or without arguments if it has no such parameter. A class is a
+"""A callable that returns an assignor: `factory(time_limit=seconds)`, or `factory()` if it has no such parameter. A class is a
 factory.
 
 Its optional attributes: `TRAITS`, the assignor's promises, and `VARIANTS`, the forms in which it can be requested."""
@@ -73,7 +73,7 @@ ENTRY_POINTS = "optassign.assignors"
 
 
 class AssignorError(OptassignError, RuntimeError):
-    """An assignor cannot be loaded, or its answer is one that Kafka would refuse."""
+    """An error for an assignor that cannot be loaded, fails, or returns an answer that Kafka would refuse."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Traits:
     """An assignor's properties, known before it answers."""
 
     keeps_rules: bool = True
-    """It promises R3 to R8: an answer that breaks one is a bug. A baseline promises only what Kafka demands."""
+    """Whether the assignor promises R3 to R8: an answer that breaks one is a bug. A baseline promises only Kafka's demands."""
     optimises: bool = False
-    """It searches for the best answer and reports a bound; comparisons show it last."""
+    """Whether the assignor searches for the best answer and reports a bound; comparisons show it last."""
     needs_jdk: bool = False
-    """It runs Kafka's own classes; `optassign compare` asks it with --kafka."""
+    """Whether the assignor runs Kafka's own classes; `optassign compare` asks it with --kafka."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ _lock = Lock()
 _entries: dict[str, _Entry] = {
     "cp-sat": _Entry("optassign.assignors.cp_sat:CpSatAssignor", Traits(optimises=True)),
     "greedy": _Entry("optassign.assignors.greedy:GreedyAssignor", Traits()),
-    # The assignors in use today, and those of the source documents.
+    # Baselines: assignors in use today, and designs from papers and KIPs (docs/reference/assignors.md).
     "consumer-sticky": _Entry(f"{_FOLDER}.consumer_sticky:ConsumerStickyAssignor", _BASELINE),
     "gap-sticky": _Entry(f"{_FOLDER}.gap_sticky:GapStickyAssignor", _BASELINE),
     "goal-chain": _Entry(f"{_FOLDER}.goal_chain:GoalChainAssignor", _BASELINE),
@@ -171,7 +171,7 @@ def find_traits(assignor: str | TaskAssignor) -> Traits:
 
 
 def is_own(name: str) -> bool:
-    """Return whether the assignor of that name is one of optassign's own."""
+    """Return whether `name`, also with a variant, is the name of one of optassign's own assignors."""
     return name.partition(":")[0] in _OWN
 
 
@@ -255,7 +255,7 @@ def _takes_time_limit(factory: AssignorFactory) -> bool:
 
 
 def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", time_limit: float = TIME_LIMIT) -> TaskAssignment:
-    """Answer one rebalance.
+    """Return an assignor's answer to one rebalance.
 
     Args:
         state: the snapshot.
@@ -265,8 +265,8 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
     Raises:
         TypeError: for a snapshot of another type.
         ArgumentError: for an unknown name or a bad limit.
-        AssignorError: if the assignor cannot be loaded, or its answer is none, or one that Kafka would refuse. Errors that the
-            assignor raises pass through.
+        AssignorError: if the assignor cannot be loaded, returns no TaskAssignment, or returns one that Kafka would refuse.
+            Errors that the assignor raises pass through.
 
     Examples:
         >>> import optassign
@@ -302,7 +302,7 @@ def check_type(answer: object, assignor: TaskAssignor) -> TaskAssignment:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return an assignor's exception in one line: type, message, and the last line outside of libraries."""
+    """Return an exception in one line: type, message, and last line outside of libraries; or an AssignorError's message."""
     text = " ".join(str(error).split())
     if isinstance(error, AssignorError):
         return text

@@ -4,14 +4,14 @@
 class OptassignError(Exception):
     """The base of all errors of optassign.
 
-    They are `InputError` (a file or its contents), `ArgumentError` (an argument of a function), `AssignorError` (an assignor
-    failed), `ExportError` (no such model exists), `NotBalancedError` (no such group exists) and `MissingPackageError`. An
-    argument of a wrong type raises Python's TypeError.
+    They are `InputError` (a file or its contents), `ArgumentError`, `AssignorError` (an assignor failed), `ExportError` (no
+    such model), `NotBalancedError` (no balanced group found) and `MissingPackageError`. An argument of a wrong type raises
+    Python's TypeError.
     """
 
 
 class ArgumentError(OptassignError, ValueError):
-    """An argument has a forbidden value. `str()` is one line."""
+    """An error for an argument with a forbidden value. `str()` is one line: argument, found value, allowed values."""
 
     def __init__(self, where: str, found: str, allowed: str) -> None:
         super().__init__(f"{where}: found {found}; allowed: {allowed}")
@@ -19,7 +19,7 @@ class ArgumentError(OptassignError, ValueError):
 
 
 class MissingPackageError(OptassignError, ImportError):
-    """A package is missing that only this function needs. `str()` has the command to install it."""
+    """An error for a missing optional package. `str()` has the purpose, and the command that installs the package."""
 
     def __init__(self, purpose: str, package: str, install: str) -> None:
         super().__init__(f"{purpose} needs {package}: pip install {install}", name=package)

@@ -1,4 +1,4 @@
-"""The functions of `import optassign` that combine several rooms: read, compare, explain, simulate."""
+"""The functions of `import optassign` that combine several packages: read, compare, explain, simulate."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ TIMED_CALLS = 3
 
 
 def read_snapshot(source: Source) -> ApplicationState:
-    """Read a snapshot, also that of a recording.
+    """Return the snapshot in the JSON of a snapshot or a recording.
 
     Args:
         source: a path, `-` for standard input, or the JSON as bytes; each may be compressed by gzip.
 
     Raises:
-        InputError: if it cannot be read, or contents are wrong; the message has place, found and allowed.
+        InputError: if the source cannot be read or is invalid; the message has the place, the value found, and allowed values.
+        TypeError: for a source of another type.
 
     Examples:
         >>> import optassign
@@ -59,16 +60,16 @@ def read_snapshot(source: Source) -> ApplicationState:
 
 @dataclass(frozen=True, slots=True)
 class PlayOn:
-    """How `compare` continues after each answer until the group is at rest."""
+    """Settings with which `compare` continues after each answer until the group is stable."""
 
     max_rebalances: int | None = None
-    """None: twice as many as warming up every copy would take."""
+    """The limit of rebalances. None: twice the number that warms up every copy, plus a few."""
     keep_state: bool = False
     """Whether dropped state stays on disk."""
 
 
 def _refuse_unknown(name: str, time_limit: float) -> None:
-    """Raise ArgumentError for an unknown name. Failures of registered assignors are reported in the result instead."""
+    """Raise ArgumentError for an unknown name, or the error of an own assignor. `Comparison` reports other failures."""
     try:
         create(name, time_limit=time_limit)
     except ArgumentError:
@@ -88,21 +89,21 @@ def compare(
     on_step: Callable[[str], None] | None = None,
     given: Mapping[str, TaskAssignment | None] | None = None,
 ) -> Comparison:
-    """Ask several assignors about one snapshot and judge their answers.
+    """Return the answers of several assignors to one snapshot, side by side with their measures.
 
-    The first column is the assignment before, as if it stayed. The answers in `given` follow, then a column for each assignor
-    that answered, and one for each of `weights`.
+    The first column is the previous assignment, as if it were kept. The answers in `given` follow, then a column for each
+    assignor that answered, and one for each of `weights`.
 
     Args:
         assignors: names, or assignors that you made yourself; None: all that need no JDK.
         time_limit: seconds of solving for each answer, of assignors given by name.
-        converge: play on under each assignor until the group is at rest.
-        weights: for each a further column: cp-sat under preset `weighted`.
-        on_step: called before each step with what it does.
-        given: `recorded` and `beside`: the answers of a recording.
+        converge: whether to repeat the rebalance under each assignor until the group is stable, or the settings for this.
+        weights: each adds a column for cp-sat under preset `weighted`.
+        on_step: called before each step with its description.
+        given: the answers of a recording, by the names `recorded` and `beside`.
 
     Raises:
-        TypeError: for a snapshot of another type.
+        TypeError: for a snapshot of another type, or one name in place of a list.
         ArgumentError: for an unknown name. An assignor that fails has a reason in `failures` instead of a column.
 
     Examples:
@@ -156,9 +157,9 @@ def _create(assignor: str | TaskAssignor, time_limit: float) -> TaskAssignor:
 
 
 def _time_in_warm_jvm(assignor: object, state: ApplicationState, seconds: float) -> float:
-    """Return the seconds of a call in a warm JVM, if the assignor runs in one; otherwise `seconds`, as measured.
+    """Return the median seconds of calls in a warm JVM; `seconds` for an assignor without JVM, or from `SHORT_CALL_S` on.
 
-    A first call would include the compilation of Kafka's classes. Calls longer than `SHORT_CALL_S` are compiled on the way.
+    A first call would include the compilation of Kafka's classes. A long call warms the JVM by itself.
     """
     timed = getattr(assignor, "timed", None)
     if timed is None or seconds >= SHORT_CALL_S:
@@ -188,7 +189,7 @@ def explain(
 
     Args:
         task: id of a task.
-        client: process id, client id, host or tag of a client, or its beginning.
+        client: process id, client id, host or tag of a client, or the beginning of one of these.
 
     Raises:
         TypeError: for a snapshot of another type.
@@ -227,8 +228,8 @@ def simulate(
     """Simulate an application over hours under one assignor.
 
     Args:
-        scenario: a scenario, the path of one in TOML, or the name of one in optassign, such as `rolling-restart`.
-        seed: in place of the scenario's own.
+        scenario: a scenario, the path of a TOML file, or the name of a scenario of optassign, such as `rolling-restart`.
+        seed: replaces the scenario's own seed.
 
     Raises:
         InputError: for a scenario that cannot be read.

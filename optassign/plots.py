@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
 
 MOST_ACROSS = 3
-"""Panels in a row: more are too narrow."""
+"""Most panels in a row: with more, each is too narrow."""
 DRAWN_TASKS = 60
-"""The most tasks with a row each in a timeline: more rows are too thin."""
+"""Most tasks for which `plot_simulations` draws a row for each task: more rows are too thin."""
 ROOM_OF_A_NAME = 0.04
-"""The least distance of two named events, as a share of the time: closer names would overlap."""
+"""Least distance of two named events, as a share of the simulated time: closer names would overlap."""
 
 
 _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#333333", "#b3202a"
@@ -35,8 +35,8 @@ _ACTIVE, _STANDBY, _WARMUP, _BEFORE, _END = "#1f5a94", "#8fbbe0", "#f2a65a", "#3
 def plot_comparison(state: "ApplicationState", comparison: Comparison) -> "Figure":
     """Plot the tasks of each client under each assignor.
 
-    Panels share their axes: clients by process id, tasks per client. Bars: after this rebalance. Grey line: active tasks
-    before. Dashed lines: the bounds of the share of active tasks. Red dots: active tasks in the end.
+    Panels share their axes: clients by process id, tasks per client. Bars: after this rebalance. Solid line: active tasks
+    before. Dotted lines: the bounds of the share of active tasks. Red dots: active tasks after convergence, if played.
 
     Raises:
         MissingPackageError: without matplotlib.
@@ -116,7 +116,7 @@ _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
 
 
 def plot_front(front: "ParetoFront", title: str) -> "Figure":
-    """Plot imbalance over restore work.
+    """Plot the imbalance of each target of a Pareto front over its restore work, in offsets.
 
     Raises:
         MissingPackageError: without matplotlib.
@@ -144,10 +144,10 @@ def plot_simulations(runs: Sequence[Played]) -> "Figure":
     """Plot simulations of one scenario under several assignors.
 
     Above: four curves, a line for each assignor. Below, for up to sixty tasks: a panel for each assignor with a row for each
-    task, in the colour of its client, red while no client processes it.
+    task. A row has the colour of the task's client, and is red while no client processes the task.
 
     Raises:
-        ArgumentError: for no run at all.
+        ArgumentError: if `runs` is empty.
         MissingPackageError: without matplotlib.
 
     Examples:
@@ -186,19 +186,19 @@ def _make_figure(figsize: tuple[float, float]) -> "Figure":
 
 
 def _choose_unit(seconds: float) -> tuple[float, str]:
-    """Return the seconds of a unit of the axis, and its name."""
+    """Return the unit of the time axis for a run of `seconds`: its length in seconds, and its name."""
     if seconds >= 4 * 3600:
         return 3600.0, "hours"
     return (60.0, "minutes") if seconds >= 300 else (1.0, "seconds")
 
 
 def _list_marks(played: Played) -> list[dict[str, Any]]:
-    """List what happened to instances and to the application, also each restart of a rolling one and each return."""
+    """Return the events that get a mark (`_MARKED`), also each restart of a rolling restart and each return."""
     return [event for event in played.events if event["event"] in _MARKED]
 
 
 def _name_events(panel: Any, played: Played, unit: float) -> None:
-    """Name what happens at the top of a panel, the first of what happens at one time, where names have room."""
+    """Write the names of marked events above a panel; an event too close to the last named event stays unnamed."""
     last = -math.inf
     for event in _list_marks(played):
         if event["at"] - last >= played.scenario.duration_s * ROOM_OF_A_NAME:
@@ -209,8 +209,8 @@ def _name_events(panel: Any, played: Played, unit: float) -> None:
 
 def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[[Point], float], unit: float) -> None:
     coloured = list(zip(_COLOURS * len(runs), runs, strict=False))
-    # An optimising assignor is drawn last, cp-sat after all others, and each line is thinner than those below it: of equal
-    # curves all are seen.
+    # Optimising assignors are drawn last, cp-sat after all others. Each line is thinner than the lines below it, so equal
+    # curves all remain visible.
     coloured.sort(key=lambda each: (is_own(name := each[1].assignor) and find_traits(name).optimises, name == _TOP))
     for below, (colour, played) in enumerate(coloured):
         times = [point.at / unit for point in played.felt.curve]

@@ -1,4 +1,4 @@
-"""Text from outside, safe to show. Imports nothing large: the command line needs this module first."""
+"""Escaping of text from outside, before it is shown. Imports nothing large: the command line needs this module first."""
 
 import unicodedata
 
@@ -9,11 +9,11 @@ def escape_unprintable(text: str) -> str:
 
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Invisible categories of Unicode, among them marks that change the direction of text."""
+"""Unicode categories of invisible characters, such as marks that change the direction of text."""
 
 
 def show_hidden(name: str) -> str:
-    """Return the name with a four-digit escape for each invisible character."""
+    """Return the name with each invisible character as a hexadecimal escape of four or five digits."""
     if name.isascii() and name.isprintable():
         return name
     return "".join(
@@ -22,7 +22,7 @@ def show_hidden(name: str) -> str:
 
 
 def shorten_name(name: str, longest: int) -> str:
-    """Return the name with invisible characters escaped; a longer name becomes its beginning and its end."""
+    """Return the name with invisible characters escaped; if over `longest` characters, only its beginning and its end."""
     shown = show_hidden(name)
     if len(shown) <= longest:
         return shown

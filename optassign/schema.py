@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 
 def list_objects(schema: Schema, root: str | None = None) -> dict[str, Schema]:
-    """Return name → node of each object of the schema or of its definition `root`, a whole before its parts."""
+    """Return name → node of each object of the schema or of its definition `root`, each before the objects that it includes."""
     found: dict[str, Schema] = {}
 
     def visit(title: str, node: Schema) -> None:
@@ -100,7 +100,7 @@ def _format_number(value: float) -> str:
 
 
 def _meaning(field: Schema) -> str:
-    """Return the field's description, or that of its entries."""
+    """Return the field's description, or the first description among its alternatives; empty without one."""
     return _plain(
         field.get("description") or next((o["description"] for o in _list_alternatives(field) if "description" in o), "")
     )
@@ -132,7 +132,7 @@ _PAGES: tuple[tuple[str, Which, str | None], ...] = (
     ("recording", "recording", None),
     ("scenario", "scenario", None),
 )
-"""Page, its schema, and the definition in it if not the whole."""
+"""Page, its schema, and the definition in the schema that the page shows; None: the whole schema."""
 _MARK = "<!-- tables -->"
 
 

@@ -1,5 +1,5 @@
-"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors; `assignors/rack_utilities.py` has those for
-racks.
+"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors. `assignors/rack_utilities.py` has the building
+blocks for racks.
 """
 
 import heapq
@@ -24,8 +24,8 @@ class AssignmentError(Enum):
 def validate_task_assignment(state: ApplicationState, assignment: TaskAssignment) -> AssignmentError:
     """Return the first of Kafka's errors in `assignment`, or NONE (TaskAssignmentUtils.validateTaskAssignment).
 
-    Kafka notices neither a missing task nor a standby of a stateful task without changelog; `validation` does. To Kafka a
-    warm-up is a standby.
+    Kafka reports neither a missing task nor a standby of a stateful task without changelog;
+    `optassign.judging.validation.validate` does. To Kafka a warm-up is a standby.
     """
     tasks = state.all_tasks
     active: set[str] = set()
@@ -63,9 +63,9 @@ def default_standby_task_assignment(
 ) -> dict[str, KafkaStreamsAssignment]:
     """Return `assignments` with num_standby_replicas standbys for every logged task (defaultStandbyTaskAssignment).
 
-    Kafka's load-based default: task by task, each standby goes to the client without a copy that has the fewest tasks per
-    thread, the least process id among equals. Tasks get fewer standbys if clients run out. Existing standbys stay and count;
-    tags are ignored. KeyError if a client of the snapshot is missing.
+    Kafka's load-based default: task by task, each standby goes to a client without a copy, with the fewest tasks per thread.
+    The least process id breaks ties. Tasks get fewer standbys if clients run out. Existing standbys stay and count; tags are
+    ignored. KeyError if `assignments` lacks a client of the snapshot.
     """
     active = {c.process_id: set(assignments[c.process_id].active) for c in state.clients}
     standby = {c.process_id: set(assignments[c.process_id].standby) for c in state.clients}

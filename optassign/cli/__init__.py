@@ -88,7 +88,7 @@ def _report_error(arguments: Namespace, error: Exception, code: int) -> int:
 
 
 class _ClosedOutput(io.TextIOBase):
-    """A closed standard output: a write is an error at once and, if the writer ignores it, again at the next flush."""
+    """A closed standard output: `write` raises OSError, as does the next `flush`, since writers may ignore the first error."""
 
     encoding = "utf-8"
 

@@ -1,4 +1,4 @@
-"""`python -m optassign.cli`, if the script is not on the path."""
+"""Entry point of `python -m optassign.cli`, for a PATH without the script."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """Arguments that several commands share, and the types of their values.
 
-Only argparse is imported: `optassign --help` reads this for all commands and must be fast.
+It imports only argparse: `optassign --help` imports this module for all commands and must be fast.
 """
 
 import argparse
@@ -142,7 +142,7 @@ def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]
 
 
 def accept_numbers(what: str) -> Callable[[str], float]:
-    """Return the type of an argument that is a finite number from 0. `what`: its name in the error message."""
+    """Return the type of an argument that is a finite number, 0 or more. `what`: its name in the error message."""
 
     def parse(text: str) -> float:
         value = float(text)
@@ -175,7 +175,7 @@ def accept_durations(allowed: str = "", fits: Callable[[float], bool] = lambda s
 
 
 def accept_weights(text: str) -> tuple[float, float, float]:
-    """Parse --weights: three finite numbers from 0, separated by commas."""
+    """Return the weights in --weights: three finite numbers, 0 or more, separated by commas."""
     try:
         instance, subtopology, stickiness = (float(part) for part in text.split(","))
     except ValueError:  # not a number, or not three
@@ -189,7 +189,7 @@ _ALLOWED = "[NAME=]MODULE:CLASS"
 
 
 def add_register(parser: ArgumentParser, where: str = "") -> None:
-    """Add --register. `where`: places of a module in addition to this folder and the path of Python."""
+    """Add --register. `where`: text of the help about places of a module other than this folder and PYTHONPATH."""
     parser.add_argument(
         "--register",
         action="append",
@@ -201,7 +201,7 @@ def add_register(parser: ArgumentParser, where: str = "") -> None:
 
 
 def register_listed_assignors(arguments: Namespace, *, elsewhere: bool = False) -> tuple[tuple[str, str], ...]:
-    """Register the assignors of --register; return their (name, "module:class"). UsageError for a bad one.
+    """Register the assignors of --register; return their (name, "module:class"). UsageError for a bad name or class.
 
     `elsewhere`: they run in other processes, so a module with a NAME need not be importable here.
     """

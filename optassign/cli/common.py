@@ -1,6 +1,6 @@
 """The shared steps of commands: read the snapshot, check and ask assignors, write the result.
 
-Commands import this before they are chosen, so slow imports are inside functions.
+The command line imports this module for every command, so slow imports are inside functions.
 """
 
 import os
@@ -24,7 +24,7 @@ _VARIABLE = "OPTASSIGN_RECORDINGS"
 """The environment variable with the default of --recordings."""
 _DEFAULT = "recordings"
 _ID = re.compile(r".+/\d{4}-\d\d-\d\d/\d{6}\.\d{3}-\d+")
-"""The form of a recording's id, which is hardly a file name."""
+"""The form of a recording's id, which hardly any file name has."""
 
 
 def find_folder(arguments: Namespace) -> Path:
@@ -47,10 +47,10 @@ def find_recording(arguments: Namespace, name: str) -> Path:
 
 
 def find_snapshot(arguments: Namespace) -> str:
-    """Return the source that SNAPSHOT names: - or a file unchanged, or the recording with this id, or an application's latest
-    one.
+    """Return the source that SNAPSHOT names: - or a file unchanged, the recording with this id, or an application's latest
+    recording. Any other name is unchanged.
 
-    UsageError if --recordings is stated or the name has the form of an id, and there is no such recording.
+    UsageError for another name if --recordings is stated, or the name has the form of an id.
     """
     from optassign.recordings.files import SUFFIX
 
@@ -79,7 +79,7 @@ def find_snapshot(arguments: Namespace) -> str:
 
 
 def _find_latest(folder: Path, application: str) -> Path | None:
-    """Return the path of an application's latest recording; None if it has none."""
+    """Return the path of an application's latest recording; None if it has none. UsageError if the folder cannot be read."""
     from optassign.recordings.files import find_recordings
 
     if not folder.is_dir():
@@ -92,7 +92,7 @@ def _find_latest(folder: Path, application: str) -> Path | None:
 
 
 def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":
-    """Return the recorded answer, or with `--beside` the service's own. UsageError if there is none."""
+    """Return the recorded answer, or with `beside` the service's own. UsageError if there is no such answer."""
     if not beside and recording is not None:
         return recording.assignment
     if recording is None or recording.beside_assignment is None:
@@ -106,7 +106,7 @@ def _get_stated_folder(arguments: Namespace) -> str | None:
 
 
 def load_snapshot(arguments: Namespace) -> "ApplicationState":
-    """Return the snapshot of `load_rebalance`."""
+    """Return the snapshot of the command line, as `load_rebalance` does, without its recording."""
     return load_rebalance(arguments)[0]
 
 
@@ -133,7 +133,7 @@ def check_standard_input(arguments: Namespace) -> None:
 
 
 def describe_size(state: "ApplicationState") -> str:
-    """Return the size of a problem, for a progress line."""
+    """Return the numbers of tasks and clients as text, for a progress line."""
     return f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
 
 
@@ -150,7 +150,7 @@ def check_assignor(name: str, option: str = "--assignor") -> None:
 
 
 def list_assignors(text: str) -> list[str]:
-    """Return the names in --assignors, separated by commas. UsageError for an unknown name."""
+    """Return the names in `text`, the comma-separated value of --assignors. UsageError for an unknown name."""
     chosen = [name.strip() for name in text.split(",")]
     for name in chosen:
         check_assignor(name, "--assignors")

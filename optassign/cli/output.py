@@ -1,4 +1,4 @@
-"""The end of a command: results on standard output or in a file, as JSON or tables; exit code; errors in one line."""
+"""The output of a command: results on standard output or in a file, as JSON or tables; exit codes; errors in one line."""
 
 import io
 import json
@@ -118,7 +118,7 @@ def _is_utf8(file: TextIO) -> bool:
 
 
 def _write_file(text: str, path: Path) -> None:
-    """Write a temporary file next to it, and rename it; OSError leaves the old file unchanged."""
+    """Replace the file by a rename of a temporary file in its folder; OSError leaves the old file unchanged."""
     path = Path(os.path.realpath(path))  # a link stays, its target is written
     try:
         mode = path.stat().st_mode

@@ -47,7 +47,7 @@ class Command(Protocol):
 
     @property
     def EXAMPLE(self) -> str:  # noqa: N802 - a constant of each module
-        """Command lines to begin with, without `optassign`, one a line."""
+        """Examples of command lines, one per line, without `optassign`."""
         ...
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -105,7 +105,7 @@ class _Parser(ArgumentParser):
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Formatter, **settings})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse unknown arguments in the name of the command that got them."""
+        """Parse arguments; for unknown ones, exit with an error of the command that received them."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._describe_unknown(unknown))
@@ -119,7 +119,7 @@ class _Parser(ArgumentParser):
         return f"unexpected {' '.join(unknown)!r}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Check choices as argparse does, with the words of other errors and a suggestion."""
+        """Raise argparse.ArgumentError, with a suggestion, for a value that is not among the choices."""
         if action.choices is not None and value not in action.choices:
             allowed = [str(choice) for choice in action.choices]
             suggested = _suggest(str(value), allowed)
@@ -129,7 +129,7 @@ class _Parser(ArgumentParser):
         self.exit(USAGE, f"{self.prog}: error: {escape_unprintable(message)} (see {self.prog} --help)\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Let errors of standard output pass: argparse would ignore them and end with 0."""
+        """Print the message; raise errors of standard output, which argparse would ignore and then end with 0."""
         if file is None or file is sys.stderr:
             super()._print_message(message, file)
         else:
@@ -166,14 +166,14 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=30)
 
     def add_text(self, text: str | None) -> None:
-        """Wrap a paragraph to the width; an example stays unchanged."""
+        """Add a text: a paragraph is wrapped to the width, an example stays unchanged."""
         if text and "\n" not in text:
             text = "\n".join(textwrap.wrap(text, self._width - self._current_indent))
         super().add_text(text)
 
 
 class _ShowVersion(argparse.Action):
-    """An action that looks the version up on demand: `action="version"` needs the text in advance, which takes time."""
+    """An action that prints the version: unlike `action="version"`, it looks the version up only on demand, as this is slow."""
 
     def __call__(self, parser: ArgumentParser, *_: Any) -> None:
         from optassign import __version__

@@ -182,7 +182,7 @@ class _NumberedNames:
                 {
                     **_drop_extras(client.model_dump()),
                     "process_id": self._clients[client.process_id],
-                }  # the other fields are numbers
+                }  # the other fields have no names
                 for client in pace.clients
             ],
             "looks": pace.looks,
@@ -208,7 +208,7 @@ class _NumberedNames:
 
 
 def _list_process_ids(answer: TaskAssignment | None) -> set[str]:
-    """Return all clients that a remembered answer mentions; they may be missing in the snapshot."""
+    """Return the process ids in a remembered answer; their clients may be missing in the snapshot."""
     if answer is None:
         return set()
     report = answer.report
@@ -218,7 +218,7 @@ def _list_process_ids(answer: TaskAssignment | None) -> set[str]:
 
 
 def _number_names(kind: str, *groups: Iterable[str]) -> dict[str, str]:
-    """Return name → kind and number, sorted as the names are."""
+    """Return name → `kind-number` for the names in all groups; numbers have the order of the names."""
     ordered = sorted(set().union(*groups))
     width = len(str(len(ordered)))
     return {name: f"{kind}-{i:0{width}}" for i, name in enumerate(ordered, start=1)}

@@ -1,7 +1,7 @@
-"""The clocks of an application: the start of its way to the target, and the last progress of a copy.
+"""The clocks of an application: since when it moves towards its target, and when a copy last made progress.
 
-Each recording continues those of the previous one. So pages, command line and metrics show the same times, also after a
-restart of the service.
+Each recording continues the clocks of the previous recording. So pages, command line and metrics show the same times, also
+after a restart of the service.
 """
 
 from datetime import timedelta
@@ -10,11 +10,11 @@ from optassign.formats.base import parse_time, to_ms
 from optassign.recordings.recording import Clocks, RecordingHead
 
 STUCK_S = 600.0
-"""Seconds without progress of any awaited copy after which an application is stuck: more is not a slow disk any more."""
+"""Seconds without progress of any awaited copy after which an application is stuck: a slow disk needs less."""
 
 
 def is_settling(head: RecordingHead) -> bool:
-    """Return whether the rebalance shows that the application has not reached its target."""
+    """Return whether the target is not reached: stalled, or with a follow-up for more than operators or quiet hours."""
     summary = head.summary
     return summary.stalled or (summary.followup_ms is not None and summary.awaited not in ("operators", "quiet hours"))
 
@@ -23,8 +23,8 @@ def advance_clocks(before: Clocks | None, head: RecordingHead) -> Clocks:
     """Return the clocks of an application after a rebalance.
 
     Args:
-        before: after the rebalance before; None if that is not known.
-        head: of the rebalance; its own clocks are not read.
+        before: the clocks after the previous rebalance; None if unknown.
+        head: the head of the rebalance's recording; its own clocks are not read.
     """
     summary, overview, at = head.summary, head.overview, head.recorded_at
     clocks = before or Clocks()
@@ -44,7 +44,7 @@ def advance_clocks(before: Clocks | None, head: RecordingHead) -> Clocks:
 
 
 def is_stuck(head: RecordingHead) -> bool:
-    """Return whether no copy that is waited for has come nearer for `STUCK_S`, or for several answers in a row (R11)."""
+    """Return whether no awaited copy has made progress for `STUCK_S`, or the answer is stalled (R11)."""
     since = None if head.clocks is None else head.clocks.progress_at
     if head.summary.stalled or since is None:
         return head.summary.stalled

@@ -1,4 +1,4 @@
-"""Files of recordings: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC. How they are named, listed and found."""
+"""Names, lists and heads of the files of recordings: FOLDER/application/YYYY-MM-DD/HHMMSS.mmm-n.json.gz, in UTC."""
 
 import logging
 import os
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 LONGEST_FOLDER = 120
-"""Characters of a folder's name: file systems allow 255, and date and number follow."""
+"""Most characters of the name of an application's folder: file systems allow 255, and date and file name follow."""
 KEPT_OF_FOLDER = 100
-"""Characters of a longer name before its hash: people still recognise it."""
+"""Characters of a longer name that are kept before its hash: people still recognise the name."""
 READ_RECORDINGS = 1_000
-"""Recordings read per application in search of its last applied answer, before the service's first request
+"""Most recordings per application that the service searches for its last applied answer, before the first request
 (tests/service/answering/test_recorder.py)."""
 
 
@@ -45,7 +45,7 @@ SUFFIX = ".json.gz"
 _NO_APPLICATION = "=none"
 """The folder of rebalances that name no application; no encoded name has an equals sign."""
 _HEADS = (1 << 12, 1 << 16)
-"""Bytes, before and after inflating, in which most heads end, and in which every head ends, as names in it are limited."""
+"""Bytes, compressed and inflated, that contain most heads, and that contain every head, as its names are limited."""
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _FILE = re.compile(r"(\d\d)(\d\d)(\d\d)\.(\d{3})-(\d+)\.json\.gz")
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, order=True)
 class RecordingFile:
-    """The parts of a recording's path. They sort by age, the oldest first."""
+    """The parts of a recording's path. Recordings sort by time, the oldest first."""
 
     at: datetime
     number: int
@@ -85,7 +85,7 @@ def name_folder(application: str | None) -> str:
 
 
 def make_relative_path(application: str | None, at: datetime, number: int) -> Path:
-    """Return the path of a recording below the folder of all. `number`: among those of the same millisecond."""
+    """Return the path of a recording below the folder of all. `number`: its number among recordings of the same millisecond."""
     at = at.astimezone(UTC)
     time = f"{at:%H%M%S}.{at.microsecond // 1000:03d}"
     return Path(name_folder(application), f"{at:%Y-%m-%d}", f"{time}-{number}{SUFFIX}")
@@ -101,7 +101,7 @@ def find_recordings(
 ) -> Iterator[RecordingFile]:
     """Yield recordings below `folder` in no particular order: of all applications or one, of all days or some (YYYY-MM-DD).
 
-    Other names are ignored. OSError if the folder cannot be read; nothing if it does not exist.
+    Files with other names are ignored. OSError if the folder cannot be read; nothing if it does not exist.
     """
     wanted = None if application is None else name_folder(application)
     if not folder.exists():
@@ -114,7 +114,7 @@ def find_recordings(
 
 
 def count_recordings(folder: Path) -> dict[str, tuple[int, int]]:
-    """Count all recordings below `folder`: day (YYYY-MM-DD) -> their number and the bytes that they take on the disk.
+    """Return day (YYYY-MM-DD) → the number of its recordings below `folder`, and the bytes that they take on the disk.
 
     OSError if the folder itself cannot be read.
     """
@@ -133,7 +133,7 @@ def count_recordings(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def measure_file(path: Path) -> int:
-    """Return the bytes that a file takes on the disk, which are whole blocks. OSError if it cannot be looked at."""
+    """Return the bytes that a file takes on the disk, in whole blocks. OSError if its status cannot be read."""
     return _count_blocks(path.stat())
 
 
@@ -142,7 +142,7 @@ def _count_blocks(found: os.stat_result) -> int:
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """List a folder; empty if it is no folder, has just been deleted or, with a warning, cannot be read."""
+    """Return the entries of a folder; empty if it is no folder, has just been deleted or, with a warning, cannot be read."""
     with _skip_unreadable(folder):
         return list(folder.iterdir())
     return []
@@ -160,7 +160,7 @@ def _skip_unreadable(folder: Path) -> Iterator[None]:
 
 
 def _find_day(folder: Path) -> datetime | None:
-    """Return the day whose recordings are in a folder, by its name; None if it names no day."""
+    """Return midnight UTC of the day that the folder's name states; None if it states no day."""
     match = _DAY.fullmatch(folder.name)
     if match is None:
         return None
@@ -172,7 +172,7 @@ def _find_day(folder: Path) -> datetime | None:
 
 
 def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
-    """List the recordings in the folder of one day of an application, whose folder is called `folder`."""
+    """Yield the recordings in the folder `day`. `folder`: the name of the application's folder."""
     date = _find_day(day)
     for entry in [] if date is None else _scan_day(day):
         match = _FILE.fullmatch(entry.name)
@@ -184,14 +184,14 @@ def _list_day(day: Path, folder: str) -> Iterator[RecordingFile]:
 
 
 def _scan_day(day: Path) -> list[os.DirEntry[str]]:
-    """List a day's folder without links that lead nowhere; it may be deleted meanwhile."""
+    """Return the entries of a day's folder without dangling links; empty if it cannot be read or has just been deleted."""
     with _skip_unreadable(day), os.scandir(day) as entries:
         return [entry for entry in entries if not entry.is_symlink() or os.path.exists(entry)]
     return []
 
 
 def read_recording_head(path: Path) -> RecordingHead:
-    """Read the head of a recording, without the rest. InputError for everything wrong with it."""
+    """Read the head of a recording, without the rest. InputError if the file cannot be read or its head is invalid."""
     data: dict[str, Any] = {}
     try:
         with open(path, "rb") as file:
@@ -212,7 +212,7 @@ def _read_head(content: bytes) -> tuple[dict[str, Any], bool]:
     """Return the members of a recording before its answer, and whether all of them are in `content`."""
     data: dict[str, Any] = {}
     for name, value in read_members(content.decode("utf-8", "replace")):
-        if name == "assignment":  # of an older service: there is no overview before it
+        if name == "assignment":  # of an older service, which wrote no overview before it
             return data, True
         data[name] = value
         if name == "overview":
@@ -221,10 +221,10 @@ def _read_head(content: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def find_newest_answers(folder: Path, most: int) -> Iterator[Recording]:
-    """Find the newest applied answers of each application; of at most `most` applications, the newest first.
+    """Yield the newest applied answers of at most `most` applications, those with the newest recordings first.
 
-    They are the newest in shadow mode, if it is the newest of all, and the newest in active mode. For a recording that cannot
-    be read, an older one is taken, with a warning. OSError if the folder itself cannot be read.
+    Each application has its newest answer in active mode and, before it, a newer answer in shadow mode, if any. Recordings
+    that cannot be read are skipped with a warning. OSError if the folder itself cannot be read.
     """
     if not folder.exists():
         return
@@ -241,13 +241,13 @@ def find_newest_answers(folder: Path, most: int) -> Iterator[Recording]:
 
 
 def _list_newest_first(of_application: Path) -> Iterator[RecordingFile]:
-    """List an application's recordings, the newest first; of older days only if they are asked for."""
+    """Yield an application's recordings, the newest first; the folder of a day is read when the iteration reaches it."""
     for day in sorted(filter(_find_day, _list_folder(of_application)), reverse=True):
         yield from sorted(_list_day(day, of_application.name), reverse=True)
 
 
 def _read_newest_applied(group: Iterator[RecordingFile]) -> Iterator[Recording]:
-    """Yield the newest applied answer; if it is of shadow mode, also the newest of active mode."""
+    """Yield the newest applied answer among `READ_RECORDINGS`; after one of shadow mode, the newest of active mode."""
     damaged, has_shadow = 0, False
     for file in islice(group, READ_RECORDINGS):
         try:

@@ -1,8 +1,8 @@
 """A recording: one rebalance and the applied answer, in a file that every command can read.
 
-The file is gzip-compressed JSON: a head (time, application, what was done), the answer, and the snapshot that the answer was
-computed from, with its remembered answer. If another answer was applied, the service's own is recorded, too. The service's
-assignor gives the same answer to the snapshot again (R9). `files.py` has the places of files.
+The file is gzip-compressed JSON: a head (time, application, summary), the answer, and its snapshot, which includes the
+remembered answer. If another answer was applied, the service's own is recorded, too. The service's assignor gives the same
+answer to the snapshot again (R9). `files.py` names and finds the files.
 """
 
 import gzip
@@ -33,7 +33,7 @@ from optassign_models.policy.constants import EARLY_MS
 RECORDED_NAMES = 3
 """Clients that the head of a recording names: the head stays short."""
 RECORDED_CHARACTERS = 200
-"""Characters of each of these names."""
+"""Most characters kept of each of these names."""
 
 
 LoadUnit = Literal["weight per thread", "even spreads"]
@@ -71,7 +71,7 @@ class Overview(Frozen):
 
 
 def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
-    """Return the overview of an answer."""
+    """Return the overview of an answer to `state`."""
     label, placement, ranks = ClientNames(state).label, TaskPlacement.of(state, answer), Ranks(state)
     joined: list[str] | None = None
     left: list[str] | None = None
@@ -101,7 +101,7 @@ def make_overview(state: ApplicationState, answer: TaskAssignment) -> Overview:
 
 
 def _find_trigger(state: ApplicationState, has_joined: bool, has_left: bool) -> Trigger | None:
-    """Return the reason of the rebalance; None without a remembered answer."""
+    """Return the reason of the rebalance; None without a remembered answer, or without times to recognise a follow-up."""
     before = state.remembered
     if before is None:
         return None
@@ -132,7 +132,7 @@ def _cut(names: Sequence[str]) -> tuple[str, ...]:
 BROKER_AGENT = "optassign-broker/"
 """The beginning of the User-Agent of the brokers' assignor."""
 MemorySource = Literal["none", "plug-in", "service"]
-"""The owner of the remembered answer in the snapshot."""
+"""The origin of the remembered answer in the snapshot."""
 _WHY_GREEDY = {
     "limit": "greedy answered, as there was no time for the solver",
     "fallback": "greedy answered, as the solver failed or broke a rule",
@@ -307,7 +307,7 @@ def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
 
 
 def replay_recording(recording: Recording) -> TaskAssignment | None:
-    """Ask the service's assignor again for the recorded snapshot; None if it had no answer.
+    """Return a new answer of the service's assignor to the recorded snapshot; None if the service had no answer.
 
     If no limit was hit, the answer equals the service's, except for seconds (R9).
     """
@@ -318,7 +318,7 @@ def replay_recording(recording: Recording) -> TaskAssignment | None:
 
 
 def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> bytes:
-    """Return the content of a file; equal recordings give equal bytes. Both answers and `snapshot` are JSON."""
+    """Return the content of a recording's file; equal recordings give equal bytes. Both answers and `snapshot` are JSON."""
     parts = [head.model_dump_json()[:-1].encode(), b',"assignment":', assignment]
     if beside is not None:
         parts += [b',"beside_assignment":', beside]
@@ -336,7 +336,7 @@ def read_recording(source: Source, *, unknown: Literal["refuse", "ignore"] = "re
 
 
 def read_recorded_snapshot(source: Source) -> str:
-    """Return the snapshot of a recording as JSON, unchanged: as a type it would lose entries about unknown tasks.
+    """Return the snapshot of a recording as JSON, unchanged: an `ApplicationState` loses entries about unknown tasks.
 
     InputError for every fault of the recording.
     """
@@ -364,10 +364,10 @@ def read_rebalance(source: Source) -> tuple[ApplicationState, Recording | None]:
 
 
 def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | None:
-    """Return the recording at `path` joined with a reported answer of the same rebalance; None if it has a report already.
+    """Return the recording at `path` joined with a reported answer of the same rebalance.
 
     The reported answer replaces the service's answer, which moves to `beside`; the snapshot remains the one that the service
-    used. InputError if the recording cannot be read.
+    used. None if the recording has a report already, or `head` is not reported. InputError if the recording cannot be read.
     """
     name, data = read_json(path)
     recording, _ = to_model(data, Recording, name)

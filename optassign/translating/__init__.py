@@ -1,1 +1,1 @@
-"""Between formats and arrays: a snapshot is read into a situation, and a step is written as an answer."""
+"""Translation between formats and arrays: a snapshot into a situation, and a step of the solver into an answer."""

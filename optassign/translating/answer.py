@@ -59,7 +59,7 @@ NOT_SERVED = "limit not served: "
 
 
 def write_answer(state: ApplicationState, situation: Situation, step: Step, assignor: str) -> TaskAssignment:
-    """Return the answer with its report."""
+    """Return the step as an answer with its report. `assignor`: the name in the answer."""
     # Correct by construction, and sorted. Validation would take as long as a greedy answer.
     answer = TaskAssignment.model_construct(
         format=1,
@@ -199,9 +199,9 @@ def _list_progress(situation: Situation, step: Step) -> tuple[WarmupProgress, ..
 
 
 def _has_same_values(confirmed: tuple[GoalReport, ...], now: tuple[GoalReport, ...]) -> bool:
-    """Return whether the values are those of the first pass, so that its proofs hold.
+    """Return whether goals have the values of the confirmed answer, so its proofs still hold.
 
-    Lags may have fallen since. Goals that count moves from the owners do not count here: no client lists tasks in transit any
+    Lags may have fallen since then. Goals that count moves from owners are not compared: no client lists tasks in transit any
     more.
     """
     values = {(goal.stage, goal.name): goal.value for goal in now}
@@ -250,7 +250,7 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
         measured = step.measured_bounds.get(name)
         bound: int | float | None = bounds.get(name)
         if not certain and stage == "plan" and step.is_remembered:
-            bound = None  # found for values of another target
+            bound = None  # proven for values of another target
         if bound is not None:
             bound = goal.bound_in_units(bound, facts)
         bound = bound if measured is None else measured
@@ -265,7 +265,7 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
 
 
 def _is_met(goal: Goal, facts: Facts, value: Value, bound: Value) -> bool:
-    """Return whether the value is as good as its bound, which the model may have in coarser units."""
+    """Return whether the value is as good as its bound, within the tolerance of a model that counts in coarser units."""
     if bound == value or abs(value - bound) < goal.tolerance(facts):
         return True
     return not goal.more_is_better and value <= goal.accepted(bound, facts)
@@ -277,8 +277,8 @@ def _gap(value: float, bound: float | None, least: float) -> float | None:
 
 
 def _find_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
-    """Return the name of CP-SAT, HiGHS, a flow or the rules: the prover of the target or of the first proven stage; None
-    without a proof.
+    """Return the prover of the first proven stage, the target first: CP-SAT, HiGHS, a flow or the rules. None without a
+    proof.
 
     The rules prove restore work that R3 to R5 force, and a count of 0.
     """
@@ -295,10 +295,10 @@ def _find_prover(goals: tuple[GoalReport, ...], step: Step) -> str | None:
 def report_drains(
     state: ApplicationState, answer: TaskAssignment, new_drains: frozenset[str] = frozenset()
 ) -> tuple[DrainReport, ...]:
-    """Return a row for each draining client; `new_drains` came after this answer was computed.
+    """Return a row for each draining client. `new_drains`: clients whose drain came after this answer was computed.
 
-    A client may stop once this answer gives it nothing and it owns nothing: tasks that it gave up in the previous rebalance run
-    elsewhere.
+    A client may stop once this answer gives it no copy and it owns no task. Tasks that it gave up in the previous rebalance
+    then run elsewhere.
     """
     draining = {client.process_id: client for client in state.clients if client.draining}
     planned = {client.process_id: client for client in (answer.clients if answer.plan is None else answer.plan)}
@@ -342,7 +342,7 @@ def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple
 
 
 def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Mapping[str, str]) -> tuple[LimitReport, ...]:
-    """Return the outcome of each limit, as the measures find it in the answer and its target."""
+    """Return the outcome of each limit in the answer and its target. `given_way`: limits that cannot hold → why."""
     facts = Facts(state, answer)
     rows = []
     for name, limit in list_limits(state).items():
@@ -364,14 +364,14 @@ def report_limits(state: ApplicationState, answer: TaskAssignment, given_way: Ma
 
 
 def note_limits(rows: tuple[LimitReport, ...], words: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a note for each limit that is not kept."""
+    """Return a note for each limit that is not kept. `words`: limit → its description."""
     return tuple(
         f"limit {'gives way' if row.gave_way else 'not kept'}: {words[row.name]}: {row.why}" for row in rows if not row.kept
     )
 
 
 def note_unserved_limits(state: ApplicationState, assignor: str) -> tuple[str, ...]:
-    """Return a note for each limit, for an assignor that serves none."""
+    """Return a note for each limit, for an assignor that serves no limits."""
     return tuple(
         f"{NOT_SERVED}{describe_limit(name, limit)}: {assignor} follows rules of its own"
         for name, limit in list_limits(state).items()
@@ -379,7 +379,7 @@ def note_unserved_limits(state: ApplicationState, assignor: str) -> tuple[str, .
 
 
 def note_unserved_holding(state: ApplicationState, assignor: str) -> tuple[str, ...]:
-    """Return notes on hold, drains and limits, for an applied answer whose assignor does not know them."""
+    """Return notes on hold, drains and limits, for an applied answer whose assignor does not serve them."""
     notes = []
     if state.options.hold != "none":
         notes.append(f"hold not served: {assignor} knows nothing of what is {state.options.hold.replace('_', ' ')}")

@@ -48,7 +48,7 @@ _CAPACITY_UNIT = 10**6
 
 
 _NO_ANSWER = TaskAssignment(assignor="none", clients=())
-"""Stands for a missing remembered answer."""
+"""A placeholder for a missing remembered answer."""
 _KINDS = {"pin": Kind.PIN, "forbid": Kind.FORBID, "most_copies": Kind.MOST, "most_state": Kind.MOST}
 
 
@@ -62,7 +62,7 @@ def read_situation(state: ApplicationState) -> Situation:
 
 
 def read_inventory(state: ApplicationState) -> Inventory:
-    """Return tasks, clients, and the entries that clients list."""
+    """Return tasks, clients, and the tasks and lags that clients list, as arrays."""
     tasks, clients = tuple(task.id for task in state.tasks), state.clients
     subtopologies = state.subtopologies.values()
     kind = [LOGGED if of[0].logged else UNLOGGED if of[0].stateful else STATELESS for of in subtopologies]
@@ -196,7 +196,7 @@ def _read_progress(report: Report, inventory: Inventory) -> Progress:
 
 
 def _make_complete_placement(active: IntArray, standby: IntArray, inventory: Inventory) -> Placement | None:
-    """Return the placement; None if a copy of a task is missing."""
+    """Return the placement; None if a task lacks an active, has another number of standbys than wanted, or both on a client."""
     number = np.bincount(standby // inventory.C, minlength=inventory.T)
     wanted = np.where(inventory.logged, inventory.standbys, 0)
     if np.any(active < 0) or np.any(number != wanted) or np.isin(active, standby).any():
@@ -205,7 +205,7 @@ def _make_complete_placement(active: IntArray, standby: IntArray, inventory: Inv
 
 
 def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
-    """Return what options and configs request."""
+    """Return the requests of options and configs, in arrays."""
     options, order = state.options, goal_order(state)
     weights, unit = _read_weights(options.weights)
     goal_data = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
@@ -240,7 +240,7 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
 
 
 def _read_weights(weights: Weights) -> tuple[tuple[int, int, int], Fraction]:
-    """Return the weights as the least whole numbers of their ratio, and the unit of these numbers."""
+    """Return the weights as the smallest integers in their ratio, and the weight of one unit of these integers."""
     denominator = lcm(*(weight.denominator for weight in weights.exact))
     instance, subtopology, stickiness = (int(weight * denominator) for weight in weights.exact)
     divisor = gcd(instance, subtopology, stickiness) or 1
@@ -268,7 +268,7 @@ def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimi
 
 
 def read_pace(state: ApplicationState, inventory: Inventory) -> RememberedPace | None:
-    """Return the pace of the remembered answer; None if it has none, or if the snapshot has no time."""
+    """Return the restore rates of the remembered answer; None if it has none, or if the snapshot has no time."""
     before = None if state.remembered is None else state.remembered.report.pace
     if state.taken_at is None or before is None:
         return None

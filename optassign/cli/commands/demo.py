@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from optassign.simulation.timed.simulator import Played
 
 DEMO_RATE = 100.0
-"""Offsets per second that an instance restores: a changelog has 1,000, so that a copy takes ten seconds."""
+"""Offsets per second that an instance restores: a changelog of 1,000 offsets takes ten seconds."""
 DEMO_DURATION_S = 360.0
 """Simulated time; both assignors are done by then."""
 EXPLANATION_S = 10.0

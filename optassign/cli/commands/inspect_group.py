@@ -26,7 +26,7 @@ SESSION_TIMEOUT_S = 45.0
 SAMPLE_S = 5.0
 """Default time between two readings of offsets, within which a busy topic grows."""
 WAIT_S = 60.0
-"""Default time for a rebalance to end."""
+"""Default time-out of the wait for a rebalance to end."""
 LOOK_EVERY_S = 5.0
 """Default time between two looks of --watch: members send offsets no more often."""
 DOWN_S = 30.0
@@ -183,7 +183,7 @@ def _connect(arguments: Namespace) -> "ClusterConnection":
 
 
 def _inspect(arguments: Namespace, cluster: "ClusterConnection", settings: "StatedSettings") -> "Inspected":
-    """Return the group's last rebalance; changelogs are read twice if the report has an outlook."""
+    """Return the group's last rebalance; for an outlook, with the growth of changelogs between two readings."""
     import time
 
     from optassign.cli.show.progress import ProgressLine

@@ -45,7 +45,7 @@ _LIMITS = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Tell the parser what `plan-capacity` takes."""
+    """Add the arguments of `plan-capacity`."""
     parser.add_argument(
         "scenario", metavar="SCENARIO", help="a scenario in TOML, or the name of one in optassign, such as zone-lost"
     )
@@ -148,7 +148,7 @@ def _write_plan(arguments: Namespace, plan: "CapacityPlan") -> None:
 
 
 def _accept_share(text: str) -> float:
-    """A share of 1, or a percentage. argparse.ArgumentTypeError for any other text."""
+    """Return a share, 0 to 1, from a number or a percentage. argparse.ArgumentTypeError for any other text."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -159,7 +159,7 @@ def _accept_share(text: str) -> float:
 
 
 def _accept_range(text: str) -> tuple[int, int]:
-    """A number, or two with a dash between them. argparse.ArgumentTypeError for any other text."""
+    """Return the bounds of a range A-B; A alone is both bounds. argparse.ArgumentTypeError for any other text."""
     low, dash, high = text.partition("-")
     if not low.isdigit() or (dash and not high.isdigit()):
         raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a number, or a range such as 2-40")

@@ -175,7 +175,7 @@ def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) 
 
 
 def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]") -> None:
-    """Figures in the format of --format, and what --events and --picture ask for."""
+    """Write the figures in the format of --format, the events to --events, and the plot to --picture."""
     from dataclasses import asdict
 
     from optassign.cli.output import format_json, write_text
@@ -232,7 +232,7 @@ def add_suite(parser: ArgumentParser) -> None:
 
 
 def play_suites(arguments: Namespace, assignors: list[str]) -> int:
-    """Write the grades of each assignor. FAILED if one that promises the rules breaks a rule or does not settle."""
+    """Write the grades of each assignor. FAILED if an assignor that promises the rules breaks one or does not converge."""
     from optassign.assignor import find_traits
     from optassign.cli.output import format_json, write_text
     from optassign.simulation.history_playing import count_histories

@@ -1,4 +1,4 @@
-"""Tables of one answer: each client's copies, the goals, the follow-up; of broken rules; of recordings."""
+"""Tables of an answer (each client's copies, the goals, the follow-up), of broken rules, and of recordings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ from optassign.printable import escape_unprintable
 from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
 
 FULL_NAMES = 116
-"""The width from which whole process ids stand next to other names of clients."""
+"""Least width, less that of clients' other names, at which whole process ids are shown."""
 NAME_LENGTHS = (8, 28)
-"""The least and the most characters of such a name; the end of a longer one is shown, in which instances differ."""
+"""Least and most characters of these other names. Longer names show only their end, in which instances differ."""
 _WIDEST_ID = 60
 """Characters of a recording's id that are not wrapped, so that it can be copied: a terminal has 80 columns."""
 
@@ -155,7 +155,7 @@ class _CountsBefore:
 
 
 def _count_restored_offsets(state: ApplicationState, answer: TaskAssignment) -> Counter[str]:
-    """Return client → offsets that it has to replay for its copies and warm-ups."""
+    """Return client → offsets that the client has to replay for its copies and warm-ups."""
     ranked, placement, offsets = Ranks(state), TaskPlacement.of(state, answer), Counter[str]()
     for task in state.tasks:
         if task.logged:
@@ -308,7 +308,7 @@ def render_recording(recording: Recording, width: int) -> Iterator[RenderableTyp
 
 
 def _describe_origin(head: RecordingHead) -> str:
-    """Say whether the answer was applied, and how that is known."""
+    """Return a sentence that says whether the answer was applied, with the evidence."""
     if head.reported:
         why = f": {head.why}" if head.why else ""
         return f"the plug-in reported that {head.assignor} was applied, and not the service's assignment{why}"
@@ -318,7 +318,7 @@ def _describe_origin(head: RecordingHead) -> str:
 
 
 def _compare(head: RecordingHead, beside: Beside) -> Table:
-    """Return a table of both summaries: of the applied answer, and of the one that was not."""
+    """Return a table of the summaries of both answers, applied and not applied, and their differences."""
     applied, other = head.summary, beside.summary
     table = make_table("")
     names = [f"{head.assignor} (applied)", f"{beside.assignor} (not applied)", "saved"]

@@ -1,4 +1,4 @@
-"""Tables of a capacity plan: its figures, and what one more or less of each kind gives."""
+"""Tables of a capacity plan: its figures, and those with one instance, standby or warm-up more or fewer."""
 
 from collections.abc import Iterator
 

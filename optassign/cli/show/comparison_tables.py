@@ -170,7 +170,7 @@ def _list_played_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> I
 
 
 def _format_value(value: object, unit: str = "", *, is_wrong: bool = False) -> _Cell:
-    """Return a measure as a cell: a broken rule and a *no* are marked as wrong; None is empty."""
+    """Return a measure as a cell: broken rules and *no* are marked as wrong, numbers if `is_wrong`; None is empty."""
     if isinstance(value, bool):
         return ("yes", False) if value else ("no", True)
     if isinstance(value, Mapping):

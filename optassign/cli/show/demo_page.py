@@ -39,7 +39,7 @@ NEXT = (
     ("look only, with nothing installed", "optassign inspect --bootstrap-server localhost:9092 --group orders"),
     ("no Kafka: the cost of a fourth instance here", "optassign demo --snapshot | optassign what-if - --add 1"),
 )
-"""Reader of README, "Is it for me?" → the next command."""
+"""Application as in README, "Is it for me?" → the next command."""
 
 
 def render_demo(
@@ -105,7 +105,7 @@ def _sample(curve: Sequence[tuple[float, int]], end: float, columns: int) -> lis
 
 
 def _explain(state: ApplicationState, answer: TaskAssignment, width: int) -> Iterator[RenderableType]:
-    """Explain the first task that waits for its target instance."""
+    """Explain the first task whose active waits for its target instance; without one, the first task."""
     waiting = next((entry.task for entry in answer.report.waiting if entry.role == "active"), state.tasks[0].id)
     names = ClientNames(state)
 

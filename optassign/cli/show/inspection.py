@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_BARS = 60
 """Instances that the page draws; the table has all."""
 LONGEST_WORD = 40
-"""Width up to which words are not broken: longer names of topics would take the room of other columns."""
+"""Characters up to which words are not broken: longer names of topics would take the room of other columns."""
 
 
 _NAMES = {"high-availability": "Kafka's default", "sticky": "Kafka's StickyTaskAssignor", "broker": "the broker's assignor"}
@@ -69,7 +69,7 @@ def _describe_assignor(inspected: Inspected) -> str:
 
 
 def list_figures(report: GroupReport) -> Iterator[tuple[str, str, str, str]]:
-    """Yield rows of the last rebalance: figure, applied, as optassign would have answered, proven least."""
+    """Yield rows of the last rebalance: figure, value as applied, value of optassign's answer, proven minimum."""
     applied, beside = report.recording.summary, report.recording.beside
     own = beside.summary if beside is not None else applied
     handed = len(report.inspected.handed_over)
@@ -128,7 +128,7 @@ def _render_subtopologies(report: GroupReport, width: int) -> Iterator[Renderabl
 
 
 def _make_whole_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]], *left: str) -> RenderableType:
-    """Return a table that breaks lines between words only, if these fit. The first column and `left` are text."""
+    """Return a table whose lines break only between words, if the width allows. The first column and `left` hold text."""
     table, texts = make_table(), (heads[0], *left)
     columns = [(head, [row[at] for row in rows]) for at, head in enumerate(heads)]
     least = [
@@ -237,7 +237,7 @@ def check_libraries() -> None:
 
 
 def make_page(report: GroupReport) -> str:
-    """Return the page, which loads nothing and runs no script."""
+    """Return the report as an HTML page, which loads no other file and runs no script."""
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -278,7 +278,7 @@ def _draw_timeline(report: GroupReport) -> str:
 
 
 def _draw(draw: Callable[[str], None]) -> str:
-    """Return a picture as SVG, without the head of a separate file."""
+    """Return the picture that `draw` writes to a path, as an `<svg>` element."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "picture.svg")
         draw(str(path))

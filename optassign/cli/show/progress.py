@@ -32,9 +32,9 @@ class _StatusLine:
 
 
 class ProgressLine:
-    """A context manager that shows on a terminal what is done and for how long, after `SILENT_START_S`.
+    """A context manager that shows the current step and its time on a terminal, after `SILENT_START_S`.
 
-    The line is renewed every second and erased at the end. `doing` may be changed within the context.
+    The line is renewed every second and erased at the end. `doing`, the text of the step, may be changed within the context.
     """
 
     def __init__(self, doing: str) -> None:
@@ -64,7 +64,7 @@ class ProgressLine:
 
 
 class RowProgress:
-    """Progress of a run of many rows: a terminal shows their number; permanent lines are written anywhere."""
+    """A context manager that shows the progress of many rows on a terminal, and writes permanent lines anywhere."""
 
     def __init__(self, command: str, read_seconds: Callable[[], float] = time.monotonic) -> None:
         """read_seconds: a monotonic clock."""

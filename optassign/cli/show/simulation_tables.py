@@ -1,4 +1,4 @@
-"""Tables of simulations: runs and graded suites side by side, a convergence by rebalance, and the effects of a change."""
+"""Tables of simulations: runs and graded suites side by side, the rebalances of a convergence, the effects of a change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -45,7 +45,7 @@ def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Itera
 
 
 def _render_effects(effects: Mapping[str, Sequence[EventEffect]]) -> RenderableType:
-    """The figures until the next event: below each event a row for each assignor."""
+    """Return the table of figures from each event to the next: below each event, a row for each assignor."""
     table = make_table()
     table.add_column("after event", overflow="fold", max_width=EVENT_COLUMNS)
     for name in ("down", "unbalanced", "stable", "moved", "passes"):
@@ -205,7 +205,7 @@ def render_convergence(state: ApplicationState, result: Convergence, assignor: s
 
 
 def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str]:
-    """Say how long an application would take, and which settings determine it."""
+    """Yield the number of follow-ups, their time, and the settings that determine both; nothing without follow-ups."""
     followups, interval = result.rebalances - 1, state.configs.probing_rebalance_interval_ms
     if followups:
         settings = f"max.warmup.replicas {state.configs.max_warmup_replicas}, probing.rebalance.interval.ms {interval}"
@@ -236,7 +236,7 @@ def _list_cells(number: int, played: PlayedRebalance, wide: bool) -> list[str | 
 
 
 _ASSUMED = " *"
-"""Marks a time by an assumed rate."""
+"""The mark of a time that rests on an assumed restore rate."""
 _FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("clients", lambda o: f"{o.clients:,}"),
     ("active task migrations now", lambda o: f"{o.moved_active:,}"),

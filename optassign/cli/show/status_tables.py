@@ -96,7 +96,7 @@ def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: i
 
 
 def _name(name: str | None) -> str:
-    """Return an application's name without control characters."""
+    """Return an application's name, escaped and cut to `WIDEST_NAME`; `(no name)` if it is empty."""
     shown = escape_unprintable(name) if name else "(no name)"
     return shown if len(shown) <= WIDEST_NAME else f"{shown[: WIDEST_NAME - 1]}…"
 
@@ -113,14 +113,14 @@ def _format_ago(text: str | None, now: datetime) -> str:
 
 
 def _format_due(text: str | None, now: datetime) -> str:
-    """Return when a follow-up is due; `due …` if its time is past and it has not come."""
+    """Return the time until a follow-up is due; `due …` if the follow-up is late."""
     if text is None or datetime.fromisoformat(text) > now:
         return _format_ago(text, now)
     return f"due {_format_span(text, now)}"
 
 
 def _format_span(text: str, now: datetime) -> str:
-    """Return the time between both, in one unit."""
+    """Return the time between `text` and `now` in one unit, such as `3 h`."""
     seconds = abs((now - datetime.fromisoformat(text)).total_seconds())
     size, unit = next(((size, unit) for size, unit in _SPANS if seconds >= 2 * size), (1, "s"))
     return f"{seconds / size:.0f} {unit}"

@@ -11,9 +11,9 @@ from rich.text import Text
 from optassign.judging.validation import name_rule
 
 MOST_ROWS = 50
-"""Rows beyond which tables leave rows out, and say how many: longer tables are not read."""
+"""Most rows of a table, which states the number of further rows: longer tables are not read."""
 NO_END = "no end"
-"""A time out of balance that lasts beyond its limit: "never" would read as none at all."""
+"""Shown for a time out of balance that lasts beyond its limit: "never" would read as never out of balance."""
 LONGEST_TEXT = 120
 """Characters of a line of text: longer lines are hard to read."""
 

@@ -53,7 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the comparison, and draw it for --picture. FAILED if an answer breaks a rule that its assignor promised to keep."""
+    """Write the comparison, and draw it for --picture. FAILED if an assignor gives no answer, breaks a promised rule or, unless
+    a baseline, does not converge.
+    """
     registered = register_listed_assignors(arguments)
     chosen = _choose_assignors(arguments.assignors, arguments.kafka)
     check_registered_are_chosen(registered, chosen, "--assignors")
@@ -74,7 +76,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:
-    """Return the assignors to compare, each once; by default all that need no JDK, the optimising one last."""
+    """Return the assignors to compare, each once; by default all that need no JDK. `kafka`: Kafka's own classes come first."""
     from optassign.assignor import find_traits, list_names, list_names_without_jdk
 
     if listed is not None:
@@ -86,7 +88,7 @@ def _choose_assignors(listed: str | None, kafka: bool) -> list[str]:
 
 
 def _find_unavailable(chosen: Iterable[str]) -> dict[str, str]:
-    """Return name → reason for chosen assignors that cannot run (Kafka's own classes without a JDK), and print the reason."""
+    """Return name → reason for chosen assignors that cannot run (Kafka's own classes without a JDK); print the reason."""
     from optassign.assignor import find_traits
     from optassign.assignors.baselines.jvm import available
 

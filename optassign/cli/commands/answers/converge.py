@@ -1,4 +1,4 @@
-"""`optassign converge`: repeat the rebalance under one assignor until the group is at rest."""
+"""`optassign converge`: repeat the rebalance under one assignor until the group is stable."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the history of the convergence. FAILED if it does not settle or rest, or if an answer breaks a rule."""
+    """Write the history of the convergence. FAILED if the group does not become stable, or if an answer breaks a rule."""
     from optassign.cli.output import format_json
     from optassign.cli.show.progress import ProgressLine
     from optassign.judging.convergences import PlayedRebalance

@@ -115,7 +115,7 @@ def run(arguments: Namespace) -> int:
 def _choose_answer(
     state: "ApplicationState", recording: "Recording | None", arguments: Namespace
 ) -> "tuple[TaskAssignment, list[str]]":
-    """Return the answer to explain, and a line on its origin unless that is obvious.
+    """Return the answer to explain, and a line on its origin if the answer is recorded or its snapshot is solved again.
 
     UsageError for options that would be ignored.
     """

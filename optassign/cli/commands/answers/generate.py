@@ -74,7 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the snapshot. UsageError for arguments that contradict each other."""
+    """Write the snapshot. UsageError for impossible arguments, or if no balanced group is found."""
     from optassign.cli.output import write_text
     from optassign.cli.show.progress import ProgressLine
     from optassign.generating import generate

@@ -63,7 +63,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _read_changes(arguments: Namespace) -> dict[str, str]:
-    """Return the changes as the service's form has them. UsageError without any."""
+    """Return field of the service's form → value, for each stated change. UsageError without a change."""
     names = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
     stated = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if not stated:

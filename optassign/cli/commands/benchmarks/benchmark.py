@@ -1,4 +1,4 @@
-"""`optassign benchmark run|continue|report`: run every assignor on a grid of snapshots, on Spark; `instances`: without
+"""`optassign benchmark run|continue|report`: run every assignor on a grid of snapshots, on Spark. `instances` needs no
 Spark.
 """
 
@@ -157,13 +157,13 @@ def _solve_missing_rows(
 
 
 def _repeat(arguments: Namespace, storage: "Storage", sweep_run: "Run") -> str:
-    """Return the command that continues the run; the run has the assignors of --register."""
+    """Return the command that continues the run. It needs no --register: the run has stored these assignors."""
     mixed = " --mix-commits" if arguments.mix_commits else ""
     return f"optassign benchmark continue {shlex.quote(storage.given)} --run {sweep_run.id}{mixed}{repeat_spark(arguments)}"
 
 
 def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
-    """Return the sweep of --preset or --grid. InputError for an unreadable grid."""
+    """Return the sweep of --preset or --grid. InputError for an unreadable grid, UsageError for options of another preset."""
     from pathlib import Path
 
     from optassign_benchmarks.spark.presets import HISTORIES, read_sweep

@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _choose(arguments: Namespace) -> "list[Instance]":
-    """Return the instances that are asked for. UsageError for an unknown name, and for a size that a family lacks."""
+    """Return the requested instances. UsageError for an unknown name, and for a size that a family lacks."""
     from optassign_benchmarks.instances.catalogue import list_instances
 
     by_name = {each.name: each for each in list_instances()}
@@ -90,7 +90,7 @@ def _choose(arguments: Namespace) -> "list[Instance]":
 
 
 def _make(instance: "Instance", known: "dict[str, BestKnown]") -> "ApplicationState":
-    """Return the snapshot of an instance. UsageError if this generator makes another one."""
+    """Return the snapshot of an instance. UsageError if the snapshot is not that of its best-known values."""
     from optassign_benchmarks.instances.best_known import OtherGeneratorError, check_snapshot
 
     state = instance.make()
@@ -127,7 +127,7 @@ def _score(
 
 
 def _score_answers(folder: Path, chosen: "Sequence[Instance]", known: "dict[str, BestKnown]") -> "Iterator[Score]":
-    """Yield the scores of the answers in a folder. UsageError if it has none."""
+    """Yield the scores of the answers in a folder. UsageError if the folder has no answer."""
     from optassign_benchmarks.instances.scoring import score_answer
 
     found = [(instance, folder / f"{instance.name}.json") for instance in chosen]
@@ -190,7 +190,7 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
 
 
 def _describe_imbalance(scores: "Sequence[Score]") -> "Iterator[str]":
-    """Yield for each assignor with a gap in balance the families of shares that its targets exceed, with sums."""
+    """Yield a line for each assignor with a gap in imbalance: the sum over its targets for each family of shares."""
     from optassign_benchmarks.instances.scoring import IMBALANCE
 
     families: dict[str, Counter[str]] = {}

@@ -76,7 +76,7 @@ def run(arguments: Namespace) -> int:
     check_registered_are_chosen(registered, assignors, "--assignors")
     limits = override_limits(arguments, SolverLimits())
     with start_spark(arguments, arguments.output) as (spark, storage, progress):
-        # It imports pyarrow; the session has reported missing packages before.
+        # Imported here, as it needs pyarrow: the session has already reported missing packages.
         from optassign_benchmarks.spark.replay import count_recordings
 
         recordings = Storage(spark, arguments.recordings)
@@ -160,7 +160,7 @@ def refuse_without_simulate(arguments: Namespace) -> None:
 
 
 def simulate_recordings(arguments: Namespace) -> int:
-    """Write the figures of each run."""
+    """Simulate an application from its first recording on, and write the figures of each assignor."""
     from pathlib import Path
 
     from optassign.simulation.recorded import make_scenario, read_recordings

@@ -1,4 +1,4 @@
-"""The shared part of `optassign benchmark` and `optassign replay`: options, the session of Spark, the report.
+"""The shared part of `optassign benchmark` and `optassign replay`: options, the Spark session, the report.
 
 Spark starts only in a command that needs it, after all other checks.
 """
@@ -81,12 +81,12 @@ def add_limits(parser: ArgumentParser) -> None:
 
 
 def add_failed(parser: ArgumentParser, what: str) -> None:
-    """Add --failed, about rows or recordings."""
+    """Add --failed. `what`: the noun for repeated entries in the help, such as `rows`."""
     parser.add_argument("--failed", action="store_true", help=f"also solve failed {what} again (any status but ok)")
 
 
 def add_spark(parser: ArgumentParser, *, is_optional: bool = False) -> None:
-    """Add what Spark is told: --master, --conf and --py-files. `is_optional`: without --master Spark is not used."""
+    """Add --master, --conf and --py-files. `is_optional`: without --master, Spark is not used."""
     add = parser.add_argument_group("Spark").add_argument
     default = "in this process, without Spark" if is_optional else _MASTER
     chosen = None if is_optional else _MASTER
@@ -104,8 +104,8 @@ def add_driver(parser: ArgumentParser) -> None:
 
 @contextmanager
 def hold_folder(arguments: Namespace, storage: "Storage", run: "Run", progress: "RowProgress") -> Iterator[None]:
-    """Hold the folder's lock while in the context. UsageError if another commit began the run, unless --mix-commits allows
-    it.
+    """Hold the folder's lock in the context. UsageError if the folder is locked, or another commit began the run and
+    --mix-commits is not stated.
     """
     from optassign_benchmarks.folder_lock import LockedError, lock_folder
     from optassign_benchmarks.pedigree import read_commit
@@ -155,7 +155,7 @@ def override_limits(arguments: Namespace, limits: "SolverLimits") -> "SolverLimi
 
 @contextmanager
 def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Storage, RowProgress]]":
-    """A session of Spark, the results in `folder`, and what shows progress. UsageError without Spark, FailedError of Spark."""
+    """Open a Spark session; yield it, the storage in `folder`, and the progress. Errors are those of `start_session`."""
     with start_session(arguments) as (spark, progress):
         from optassign_benchmarks.spark.storage import Storage
 
@@ -164,7 +164,7 @@ def start_spark(arguments: Namespace, folder: str) -> "Iterator[tuple[Any, Stora
 
 @contextmanager
 def start_session(arguments: Namespace) -> "Iterator[tuple[Any, RowProgress]]":
-    """A session of Spark, and what shows progress. UsageError without Spark, FailedError of Spark."""
+    """Open a Spark session; yield it and the progress. UsageError if Spark is missing, FailedError if Spark fails."""
     from optassign.cli.show.progress import RowProgress
     from optassign_benchmarks.spark.session import SparkFailedError, SparkMissingError, check_spark, open_session
 
@@ -206,7 +206,7 @@ def forget_all_failures(spark: Any, storage: "Storage", run: "Run", progress: "R
 
 
 def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgress") -> None:
-    """Write the report on a run as HTML and as Markdown, and print where they are."""
+    """Write the report on a run as HTML and as Markdown, and print both paths."""
     from optassign_benchmarks.spark.reports.report import make_report, to_html, to_markdown
 
     report = make_report(spark, storage, run)
@@ -217,7 +217,7 @@ def write_report(spark: Any, storage: "Storage", run: "Run", progress: "RowProgr
 
 
 def _parse_settings(conf: list[str]) -> dict[str, str]:
-    """Return the settings of --conf. UsageError for one that is not Spark's."""
+    """Return the settings of --conf. UsageError for a setting that is not Spark's."""
     settings = {}
     for pair in conf:
         name, equals, value = pair.partition("=")

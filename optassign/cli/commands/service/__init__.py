@@ -1,1 +1,1 @@
-"""Commands that start the service or the watcher, or send requests to them."""
+"""Commands that start the service or the watcher, send requests to the service, or read its recordings."""

@@ -13,25 +13,25 @@ from optassign.cli.common import write_result
 from optassign.cli.output import DONE, FAILED
 
 DRAIN_S = 3600.0
-"""Default of `drain --wait`: it bounds a script."""
+"""Default of `drain --wait`, so that no script waits without end."""
 DRAIN_EVERY_S = 2.0
-"""Time between two requests for a drain's state: a script continues soon after its end."""
+"""Time between two requests for a drain's state: a script continues soon after the end of the drain."""
 
 
 _UNKNOWN = "this service has answered no rebalance of it; check the name"
-"""Printed for an application that the service has never answered: the request counts from its first rebalance on."""
+"""Printed for an application that the service has never answered: the request takes effect at its first rebalance."""
 
 
 @dataclass(frozen=True)
 class _Request:
-    """One command: a request to /v1/applications/APPLICATION/`page`."""
+    """A command that sends a request to /v1/applications/APPLICATION/`page`."""
 
     ABOUT: str
     EXAMPLE: str
     method: str
     page: str
     more: str = ""
-    """The rest of its help."""
+    """Further sentences of the help."""
     takes_client: bool = False
     cancel: str | None = None
     """Effect of --cancel; None if there is no such option."""
@@ -57,7 +57,9 @@ class _Request:
         add_output(parser)
 
     def run(self, arguments: Namespace) -> int:
-        """Send the request, and show the requests in force. UnreachableError or RefusedError if that fails."""
+        """Send the request, and show the requests in force. FAILED if the client may not stop by the end of --wait;
+        UnreachableError or RefusedError if the request fails.
+        """
         from urllib.parse import quote
 
         from optassign.cli.output import format_json
@@ -153,12 +155,12 @@ def _add_wait(parser: ArgumentParser) -> None:
 def await_drain(
     arguments: Namespace, ask: Callable[[], Any], tell: Callable[[str], None], sleep: Callable[[float], None]
 ) -> tuple[Any, bool]:
-    """Return the service's last state of the application, and whether the client may stop.
+    """Return the service's last state of the application, and whether the client may stop or the drain is over.
 
     Args:
-        arguments: with `client` and `wait`.
+        arguments: with `client` and `wait`, the seconds to wait.
         ask: returns the JSON of GET /v1/applications/APPLICATION.
-        tell: takes a line whenever the drain waits for another thing.
+        tell: takes a line about the next step, whenever it changes.
         sleep: waits that many seconds.
     """
     waited, last_line = 0.0, ""

@@ -110,7 +110,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve until a signal. UsageError for bad settings, or without the packages of the extra `service`."""
+    """Serve until a signal, or print the checked settings. UsageError for bad settings, or without the extra `service`."""
     try:
         from optassign.service.server import check, serve
         from optassign.service.settings import SettingsError

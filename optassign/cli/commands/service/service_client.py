@@ -22,7 +22,7 @@ def add_service(parser: ArgumentParser) -> None:
 
 
 def ask_service(arguments: Namespace, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    """Return the JSON of a page. UnreachableError if no service answers, RefusedError if it refuses."""
+    """Return the JSON of a page. UnreachableError without an answer, RefusedError if refused, UsageError for bad options."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -66,7 +66,7 @@ def _read_token(arguments: Namespace) -> str | None:
 
 
 def _describe_refusal(content: bytes) -> str:
-    """Return a refusal's JSON as one line; other content unchanged, cut."""
+    """Return a refusal's JSON as one line; of other content, the first 200 bytes."""
     try:
         parts = json.loads(content)
         where, found, allowed = (parts.get(name) for name in ("where", "found", "allowed"))

@@ -14,9 +14,9 @@ from optassign.cli.output import UsageError
 ABOUT = "Trigger assignments in a broker when warm-ups have caught up"
 EXAMPLE = "watch --config admin.properties --dry-run"
 _JAR = "OPTASSIGN_WATCH_JAR"
-"""Environment variable: the jar, if it is not built in a checkout."""
+"""Environment variable with the path of the jar, if the jar is not built in a checkout."""
 _SOURCES = "OPTASSIGN_JAVA"
-"""Environment variable: the folder with the Maven modules, if it is not the repository's `java`."""
+"""Environment variable with the folder of the Maven modules, if it is not the repository's `java`."""
 _BUILD = "mvn -f java/pom.xml -pl watch -am -DskipTests -Dstyle.skip package"
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Replace this process by the Java program, so that signals reach it. UsageError if it cannot start."""
+    """Replace this process by the Java program, so that signals reach the program. UsageError without Java or jar."""
     command = [_find_java(), "-jar", str(_find_jar(arguments.jar)), "--config", arguments.config]
     for option in ("groups", "interval", "metrics"):
         value = getattr(arguments, option)
