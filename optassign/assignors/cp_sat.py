@@ -25,7 +25,7 @@ from optassign_models.solving.solve import solve
 from optassign_models.solving.solver_methods import expect_seconds_without_solver, make_solved_load_method, make_target_method
 
 LEAST_SECONDS = 0.01
-"""The time limit below which greedy answers: no flow ends within it (tests/solving/test_fallbacks.py)."""
+"""The least time for a solver; with less, greedy answers. No flow ends within it (tests/solving/test_fallbacks.py)."""
 
 
 _log = logging.getLogger(__name__)
@@ -42,12 +42,12 @@ class CpSatAssignor:
         Args:
             time_limit: seconds.
             solver: takes precedence over that of a snapshot's options.
-            start: an answer with whose target the search begins. It is ignored under load, or if it does not place every task.
+            start: an answer; the search begins with its target. Ignored under load, or if a task has no place in the target.
         """
         self.time_limit, self.solver, self.start = time_limit, solver, start
         self.offer_spare: Callable[[TaskAssignment], None] | None = None
-        """Takes greedy's answer before the solver starts, so that a late solver costs no answer; None: greedy is asked only if
-        the solver fails."""
+        """Receives greedy's answer before the solver starts, in case the solver is late. None: greedy is asked only if the
+        solver fails or has no time."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Do nothing: the snapshot carries the configs."""

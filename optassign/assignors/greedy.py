@@ -1,6 +1,6 @@
-"""The assignor `greedy`: the same rules and stages without a solver.
+"""The assignor `greedy`: the rules and stages of `cp-sat` without a solver.
 
-It answers if the solver has no better answer in time, crashes or breaks a rule. Its numerics, in optassign_models/greedy/,
+It also answers in place of `cp-sat` if the solver is late, crashes or breaks a rule. Its numerics, in optassign_models/greedy/,
 import no solver.
 """
 
@@ -19,7 +19,7 @@ from optassign_models.solving.solve import solve
 
 
 class GreedyAssignor:
-    """KIP-924 TaskAssignor without a solver. It accepts a time limit and needs none."""
+    """KIP-924 TaskAssignor without a solver. The time limit has no effect."""
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
@@ -38,7 +38,7 @@ class GreedyAssignor:
 
 
 def answer_greedily(state: ApplicationState, situation: Situation) -> TaskAssignment:
-    """Return the answer to a snapshot whose situation has been read."""
+    """Return greedy's answer to a snapshot; `situation` is the result of `read_situation`."""
     requests = situation.requests
     if requests.balances_load:
         method = make_load_method(requests.order, requests.load_tolerance)

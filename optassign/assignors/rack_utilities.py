@@ -1,4 +1,4 @@
-"""KIP-924's TaskAssignmentUtils for racks: trade the tasks of any assignment so that less is read across racks.
+"""KIP-924's TaskAssignmentUtils for racks: trade tasks of any assignment between clients to read less across racks.
 
 Both functions keep the number of tasks of each client, and minimise the two costs of KIP-925: partitions read across racks, and
 tasks on new clients. They change nothing if Kafka's functions change nothing: without a strategy or costs, or if the rack of a
@@ -23,7 +23,7 @@ _Assignments = Mapping[str, KafkaStreamsAssignment]
 _Copy = tuple[str, str]
 """(task id, process id)."""
 _Zones = Mapping[str, tuple[str | None, ...]]
-"""Each client's values of the tags that count."""
+"""Process id → values of the tags that define zones; empty for active tasks."""
 
 
 def optimize_rack_aware_active_tasks(
@@ -105,7 +105,7 @@ def _replace(each: KafkaStreamsAssignment, role: str, traded: Collection[str], n
 
 
 def _list_places(given: _Assignments, zones: _Zones, now: Iterable[_Copy]) -> list[_Copy]:
-    """Return each task's possible places: its present one, and each client of its zones without another copy of it."""
+    """Return each task's possible places: its present client, and each client of its zones without a copy of it."""
     held = {client: {*each.active, *each.standby, *each.warmup} for client, each in given.items()}
     here = set(now)
     of_task: dict[str, set[object]] = {}
@@ -129,7 +129,7 @@ def _trade(
     of_client = Counter(client for _, client in now)
     of_task = Counter((task, zones[client]) for task, client in now)
     task_at, client_at = ({name: at for at, name in enumerate(counted)} for counted in (of_task, of_client))
-    places = [place for place in places if place[1] in client_at]  # others hold none, and may take none
+    places = [place for place in places if place[1] in client_at]  # numbers per client stay, so clients without tasks take none
     network = Network(2)
     tails, heads = (network.add_nodes(sign * np.array(list(each.values()))) for sign, each in ((1, of_task), (-1, of_client)))
     to = heads[[client_at[client] for _, client in places]]

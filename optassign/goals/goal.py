@@ -19,7 +19,7 @@ class Goal:
     unit: str
     """The unit of its value."""
     measure: Callable[[Facts], Value | None]
-    """Its value of an answer or of its target; None if the snapshot does not allow to compute it."""
+    """Return its value for an answer or for the answer's target, by stage; None if the snapshot lacks the data."""
     more_is_better: bool = False
     joins: Callable[[ApplicationState], bool] | None = None
     """For goals (a): whether the snapshot's configuration makes the goal take part. None: it always takes part."""
@@ -38,7 +38,7 @@ class Goal:
     bound_in_units: Callable[[Value, Facts], Value] = lambda bound, facts: bound
     """Convert a bound of the model into the unit of the measure."""
     tolerance: Callable[[Facts], float] = lambda facts: 0.0
-    """How far a value proven by the model may lie above its bound, because the model counts in coarser units."""
+    """The most by which a value proven by the model may differ from its bound, because the model counts in coarser units."""
     accepted: Callable[[Value, Facts], Value] = lambda bound, facts: bound
     """Return the value that the options accept for the given bound."""
 
@@ -53,12 +53,12 @@ class Goal:
 
 
 def convert_thousandths(bound: Value, facts: Facts) -> Value:
-    """Return a bound in units; the model counts in thousandths, rounded up."""
+    """Return the least value in units that a bound of the model allows; the model counts in thousandths, rounded up."""
     return max(0.0, (1000 * bound - 999) / 1_000_000)
 
 
 def tolerate_thousandths(copies: Mapping[str, int]) -> float:
-    """Return a thousandth, plus the model's rounding: less than a millionth for each copy of a client."""
+    """Return a thousandth, plus the model's rounding: less than a millionth for each copy on the client with most `copies`."""
     return (1_001 + max(copies.values(), default=0)) / 1_000_000
 
 

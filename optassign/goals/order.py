@@ -89,7 +89,7 @@ def goal_order(state: ApplicationState) -> GoalOrder:
 
 
 def note_unserved(unserved: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a note for each goal → reason that an assignor did not serve it."""
+    """Return a note for each entry of `unserved`: goal → why an assignor did not serve it."""
     return tuple(f"{UNSERVED}{name}: {why}" for name, why in unserved.items())
 
 
@@ -111,7 +111,7 @@ def note_unused_weights(options: Options) -> tuple[str, ...]:
 
 
 def note_weighing(state: ApplicationState) -> tuple[str, ...]:
-    """Return notes on requested weights that the snapshot lacks, and on names in `task_weights` that match no task."""
+    """Return notes on weights that do not apply: of unknown tasks, without data, or not measured for long enough."""
     options, notes = state.options, []
     unknown = set(options.task_weights)
     if unknown:

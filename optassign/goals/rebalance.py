@@ -22,7 +22,7 @@ def _measure_offload(facts: Facts) -> int | None:
 
 
 def _count_extra(facts: Facts, task: TaskInfo) -> int:
-    """Return the moves of the task, now and later to its target, beyond those of a direct move from its present client."""
+    """Return the moves of the task, now and later to its target, beyond a direct move from its owner to its target."""
     owners, now, plan = facts.owners[task.id], set(facts.now.active[task.id]), set(facts.plan.active[task.id])
     moves = (bool(owners) and now.isdisjoint(owners)) + now.isdisjoint(plan)
     return moves - (bool(owners) and plan.isdisjoint(owners))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optassign.display import DataFrame
 
 RECORDED = "recorded"
-"""The name of a recorded answer; an assignor's present promises do not apply to it."""
+"""The name of a recorded answer; it is not judged by the present promises of its assignor."""
 BESIDE = "beside"
 """The name of the service's own answer to a recorded rebalance in which another answer was applied."""
 PREVIOUS = "previous"
@@ -80,7 +80,7 @@ class Comparison:
     left_out: Mapping[str, str]
     """Assignor → why it was not asked."""
     remarks: tuple[str, ...]
-    """Oddities of the snapshot."""
+    """Remarks on entries left out of the snapshot and on contradictions in it."""
     handed_over: int = 0
     """Tasks without an owner although others have one: given up in the first pass (KIP-429), or lost with an instance. The
     previous assignment is then known only in part, and its violations are left out."""
@@ -140,9 +140,10 @@ def compare(
     recorded: TaskAssignment | None = None,
     beside: TaskAssignment | None = None,
 ) -> Comparison:
-    """Ask each assignor, and judge the answers side by side.
+    """Ask each assignor, and return the judged answers side by side; assignors that raise are in `failures`.
 
-    `left_out`: assignor → why it cannot be asked. `recorded`, `beside`: the answers of a recording, as columns of their own.
+    `ask`: assignor → (answer, seconds). `play`: assignor → convergence; None: not simulated. `left_out`: assignor → why it
+    cannot be asked. `recorded`, `beside`: the answers of a recording, as columns of their own.
     """
     handed_over = _count_handed_over(state)
     before = _make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)
@@ -198,7 +199,7 @@ def compare_weights(
 
 
 _SHOWN = ("assignor", "balanced", "active_moves", "restore_work", "planned_work", "warmups", "rules_broken", "seconds")
-"""Columns in a notebook."""
+"""Columns shown in a notebook."""
 
 
 def _flatten(column: ComparedAnswer) -> dict[str, Any]:

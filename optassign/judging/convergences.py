@@ -26,7 +26,7 @@ class PlayedRebalance:
     moved: tuple[str, ...]
     """The tasks that `measures.active_moves` counts."""
     moves_repeated: int
-    """The number of them that had moved before in this convergence."""
+    """The number of `moved` tasks that had moved before in this convergence."""
     followup: bool
     """Whether the answer requests a follow-up rebalance."""
     waiting: tuple[Waiting, ...]
@@ -56,15 +56,15 @@ class PlayedRebalance:
 class Convergence:
     """The rebalances from a snapshot until the group is at rest.
 
-    A new measure is a property here: JSON, `optassign compare`, the tables on Spark and the studies have it by its name.
+    Add a measure as a property: JSON, `optassign compare`, the tables on Spark and the studies find it by its name.
     """
 
     history: tuple[PlayedRebalance, ...]
     final: TaskAssignment
     last_look: PlayedRebalance | None
-    """The answer after the end of the history, which shows whether the group rests; None if it was not asked for."""
+    """The answer after the end of the history, which shows whether the group is stable; None if it was not requested."""
     is_confirmed: bool
-    """Whether that answer changed nothing (R7) and requested no follow-up (R8)."""
+    """Whether `last_look` changed nothing (R7) and requested no follow-up (R8)."""
     lower_bound: Annotated[
         int | None, About("offsets", "proven lower bound of any convergence, by the first answer; null: no proof")
     ] = None

@@ -61,7 +61,7 @@ MOST_LISTED = 20
 
 
 class AnswerInContext:
-    """An answer with the placements before it, in it and on target, and the reasons that they show."""
+    """An answer with the previous, new and target placement, and the reasons for their differences."""
 
     def __init__(self, state: ApplicationState, answer: TaskAssignment) -> None:
         self.state, self.answer = state, answer
@@ -145,7 +145,7 @@ class AnswerInContext:
         return before, now, plan, count_state(self.state, self.now, warmups=False)
 
     def state_of(self, process_id: str) -> StateChange:
-        """Return the offsets of state that a client keeps."""
+        """Return the offsets of state that a client keeps before, in the answer and on target, and its limit."""
         before, now, plan, without = (kept.get(process_id, 0) for kept in self._states)
         clients = [client.process_id for client in staying_clients(self.state)]
         even = sum(self._states[2].values()) // len(clients) if process_id in clients else 0
@@ -160,7 +160,7 @@ class AnswerInContext:
         return (fullest, self.state_of(fullest)) if plan.get(fullest) else None
 
     def why_moved(self, task: str) -> Why | None:
-        """Return why the active copy moved; None if it stayed, or if neither an owner nor a client that left had it."""
+        """Return why the active copy moved; None if it stayed, is not on one client, or was on no known client before."""
         owner, now = self.previous.active.get(task), self.now.active[task]
         if len(now) != 1 or owner == now[0]:
             return None
@@ -212,9 +212,7 @@ class AnswerInContext:
         return (TaskPlacement.of(self.state, remembered), planned_placement(self.state, remembered))
 
     def find_detour(self, task: str) -> Detour | None:
-        """Return the third client on which the active copy is: neither its owner nor its target client; None if there is
-        none.
-        """
+        """Return the detour of an active copy on a client that is neither its owner nor its target client; otherwise None."""
         now, plan, owner = self.now.active[task], self.plan.active[task], self.previous.active.get(task)
         if len(now) != 1 or len(plan) != 1 or now == plan or owner == now[0]:
             return None
@@ -303,7 +301,7 @@ def explain_answer(state: ApplicationState, assignment: TaskAssignment) -> Expla
 
 
 class ExplainedAnswer(AnswerInContext):
-    """An answer and its explanations, which share what they count."""
+    """An answer with methods that explain it for a task, for a client, and as a whole."""
 
     def explain_task(self, task: str) -> TaskExplanation:
         """Explain why the copies of the task are on their clients; the task must be in the snapshot."""

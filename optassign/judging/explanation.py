@@ -9,9 +9,9 @@ from optassign.measuring.outlook import Outlook
 
 Role = Literal["active", "standby", "warmup"]
 Why = Literal["gone", "draining", "lags", "planned", "load", "above its share", "to one below its share", "goals"]
-"""Why an active task moves. Its client has left; is draining; is not among the most caught up (R3). The remembered answer had
-planned the move, and the new client has caught up. Its client had more load than balanced, or more tasks than its share; the
-new client had fewer than its share. Or another reason: a goal, or other moves."""
+"""Why an active task moves; the first that applies. `gone`, `draining`: its client has left, or drains. `lags`: its client is
+not among the most caught up (R3). `planned`: the remembered target has the move, and the new client has caught up. `load`,
+`above its share`: its client had too much. `to one below its share`: the new client had too few. `goals`: any other reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class StateChange:
     before: int
     after: int
     of_warmups: int
-    """The part of `after` that is of warm-ups."""
+    """The part of `after` that belongs to warm-ups."""
     planned: int
     even: int
-    """The value on target if all clients that do not drain kept the same."""
+    """The value on target if all clients that do not drain kept equal state; 0 for other clients."""
     allowed: int | None
-    """The least limit `most_state` for this client; None without any."""
+    """The least limit `most_state` for this client; None without a limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A client as a place for a task."""
+    """A client as a possible place for a copy of a task."""
 
     process_id: str
     rank: int
@@ -204,7 +204,7 @@ class Explanation:
     followup_by: str | None
     followup_ms: int | None
     outlook: Outlook | None
-    """The follow-ups and the time until the target is reached; None if there are none, or if they are unknown."""
+    """The follow-ups and the time until the target is reached; None if no follow-up is due, or without an estimate."""
     waiting: tuple[Waiting, ...]
     stalled: bool
     notes: tuple[str, ...]

@@ -28,11 +28,11 @@ from optassign.measuring.placement import clients_by_task, previous_assignment
 from optassign_models.policy.constants import ASSUMED_RATE
 
 SHOWN_CLIENTS = 10
-"""Entries of a list in a text: longer lists are not read."""
+"""The most entries of a list in a text; longer lists are cut."""
 SHOWN_BOUNDS = 2
 """Violated bounds named per client: a second one shows that the first is not the only one."""
 SHOWN_REMARKS = 3
-"""Examples in a remark on the input, which stays one line."""
+"""The most examples in a remark on the input."""
 
 
 Label = Callable[[str], str]
@@ -115,10 +115,10 @@ def _describe_lag(c: Candidate) -> str:
 
 
 def _list_consequences(e: TaskExplanation, c: Candidate, label: Label) -> Iterator[str]:
-    """Yield the consequences of keeping or moving the active copy here: the load if tasks have weights, a line for each of the
-    first violated bounds and the number of others, or that no rule is broken.
+    """Yield lines on the consequences of keeping or moving the active copy here: an excessive load, the first violated bounds
+    and the number of other bounds, or that no rule is broken.
 
-    Nothing if the client may not have it, or has it in the plan.
+    Yield nothing if R3 excludes the client, or if it is the target client.
     """
     if not c.may_be_active or c.planned == "active":
         return
@@ -316,7 +316,7 @@ def shorten_list(items: Sequence[str], shown: int = SHOWN_CLIENTS) -> str:
 
 
 def remark_on_input(state: ApplicationState) -> Iterator[str]:
-    """Yield remarks on entries left out of the snapshot, and on contradictions in it."""
+    """Yield remarks on entries left out of the snapshot, and on tasks that several clients claim as active."""
     label = ClientNames(state).label
     dropped = {name: number for name, number in state.dropped.model_dump().items() if number}
     if dropped:

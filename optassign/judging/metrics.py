@@ -1,4 +1,4 @@
-"""The measures that every answer of every assignor is judged by, computed without a solver.
+"""The measures by which every answer of every assignor is judged, computed without a solver.
 
 Moves, restore work and balance are KIP-441's cost function (section "Constraints and Cost Function"), reads across racks
 KIP-925's, tags KIP-708's. Lags and restore work are offsets, as Python integers: sums may exceed int64.

@@ -50,7 +50,7 @@ Rule = Literal["format", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "limit"
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: task and client, and in words what was found and what is allowed."""
+    """A broken rule, with its task and client and a message that states the found and the allowed value."""
 
     rule: Rule
     task: str | None
@@ -262,8 +262,9 @@ _NEEDED_FOR_REST = (
 
 
 def _at_rest(case: _Case) -> bool:
-    """Return whether R7 applies: the previous assignment is known, keeps R1 to R5, is balanced, and no goal or limit asks for
-    another.
+    """Return whether R7 applies: the previous assignment is known, keeps R1 to R5 and the limits, and is balanced.
+
+    Under preset `weighted`, with goals (a) except `load`, with unknown lags, or with copies on draining clients, it never does.
     """
     state, previous = case.state, case.previous
     order = goal_order(state)
@@ -296,7 +297,7 @@ def _may_stay_active(case: _Case, task: str, process_id: str) -> bool:
 
 
 def _may_stay_standby(case: _Case, task: str, process_id: str, copies: tuple[str, ...]) -> bool:
-    """Return whether R10 exempts the standby from R5: likewise, against the least lag of the clients without a copy."""
+    """Return whether R10 exempts the standby from R5: as for actives, against the least lag of the clients without a copy."""
     if process_id not in case.previous.in_transit_copies.get(task, ()):
         return False
     return _is_acceptably_behind(case, task, process_id, case.ranks.least_lag(task, without=copies))

@@ -26,7 +26,7 @@ Subtopology = tuple[str, int]
 """A subtopology as (name of the topology, number)."""
 
 MICRO = 10**6
-"""Units of a thread of capacity 1."""
+"""The size (`client_size`) of a client with one thread of capacity 1."""
 
 
 class Share(NamedTuple):
@@ -118,7 +118,7 @@ Where = TaskAssignment | TaskPlacement | Counts
 
 
 def count_copies(state: ApplicationState, where: Where) -> Counts:
-    """Return the active tasks and copies of each client, as the shares count them."""
+    """Return the counts that have shares: active tasks and copies of each client, in all and per subtopology."""
     if isinstance(where, Counts):
         return where
     placement = where if isinstance(where, TaskPlacement) else TaskPlacement.of(state, where)
@@ -163,7 +163,7 @@ def is_balanced(state: ApplicationState, where: TaskAssignment | TaskPlacement) 
 
 
 def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
-    """Return whether the answer is balanced; under load, up to the bound of the least load that its report states."""
+    """Return whether the answer is balanced; if load is balanced, by `allowed_load`, which uses the bound in its report."""
     if not balances_load(state):
         return is_balanced(state, answer)
     loads = Loads(state)
@@ -171,7 +171,7 @@ def is_answer_balanced(state: ApplicationState, answer: TaskAssignment) -> bool:
 
 
 def measure_spread(state: ApplicationState, where: Where) -> dict[ShareName, float]:
-    """Return, for each share, greatest minus least count per thread × capacity; per subtopology, the greatest difference.
+    """Return share → greatest minus least count per thread × capacity; for the last two, the most of any subtopology.
 
     Draining clients do not count, unless all drain.
     """
@@ -191,7 +191,7 @@ def measure_spread(state: ApplicationState, where: Where) -> dict[ShareName, flo
 
 
 def measure_subtopology_balance(state: ApplicationState, where: Where) -> int:
-    """Return KIP-441's subtopology balance: clients executing a subtopology, most minus least of all subtopologies."""
+    """Return KIP-441's subtopology balance: the greatest minus the least number of clients that execute a subtopology."""
     executing = [len(clients) for clients in count_copies(state, where).subtopology_active.values()]
     return max(executing, default=0) - min(executing, default=0)
 
@@ -211,9 +211,10 @@ def _count_classes(state: ApplicationState) -> dict[_Class, int]:
 def _nearest_shares(
     classes: Mapping[_Class, int], clients: Sequence[tuple[str, _Class]], tasks: int, extra: int
 ) -> Mapping[str, Share]:
-    """Return the shares of all active tasks.
+    """Return process id → share of all active tasks, widened by `extra`.
 
-    The rounded counts must sum to the number of tasks. Balanced counts have the least sum of distances from the exact shares.
+    Balanced counts sum to the number of tasks and are nearest to the exact shares: the greatest fractions are rounded up, the
+    least down. Equal fractions may go either way if only part of them can be rounded up.
     """
     per_class = _shares_per_class(classes, tasks, 1)
     rounded_up = tasks - sum(floor(share) * classes[kind] for kind, share in per_class.items())
@@ -279,9 +280,9 @@ def _imbalance_beyond_empty(within: Mapping[str, Share], counted: Mapping[str, i
 
 
 def _spread(units: Mapping[str, int], counted: Mapping[str, int]) -> float:
-    """Return greatest minus least count per size, over the clients in `units`.
+    """Return greatest minus least count per thread × capacity, over the clients in `units`; a missing count is 0.
 
-    One division of integers for each client gives equal numbers to clients of equal load.
+    Each quotient is a single division of integers, so clients of equal load get equal numbers.
     """
     loads = [count * MICRO / units[process_id] for process_id, count in counted.items() if process_id in units]
     least = min(loads, default=0.0) if len(loads) == len(units) else 0.0

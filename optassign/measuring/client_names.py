@@ -11,7 +11,7 @@ _THREAD = "-StreamThread-"
 
 
 class UnknownClientError(LookupError):
-    """A name fits no client, or several. `fits` has the labels of these clients."""
+    """Raised for a name that fits no client or several clients; `fits` has their labels."""
 
     def __init__(self, fits: tuple[str, ...]) -> None:
         self.fits = fits
@@ -29,7 +29,7 @@ class ClientNames:
         self._short = dict(_choose_short_names(self._clients, client_ids, hosts))
 
     def short(self, process_id: str) -> str | None:
-        """Return the client id or host, if no other client has it, otherwise the tags; None without any."""
+        """Return the client id, otherwise the host, if no other client has it; otherwise the tags; None without any."""
         return self._short.get(process_id)
 
     def label(self, process_id: str) -> str:
@@ -77,7 +77,7 @@ class ClientNames:
 
 
 def _find_client_id(client: KafkaStreamsState) -> str | None:
-    """Return the client's `client_id`, otherwise the prefix of its consumers' names, unless Kafka made it of the process id."""
+    """Return the `client_id`, otherwise the prefix of the first consumer's name, unless Kafka made it of the process id."""
     if client.client_id is not None:
         return client.client_id
     for consumer in client.consumers:

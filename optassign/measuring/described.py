@@ -1,4 +1,4 @@
-"""Measures with a description next to their definition, from which JSON, columns and labels of tables are made.
+"""Descriptions of measures next to their definition: the source of JSON fields, columns and labels of tables.
 
     moved: Annotated[int, About("tasks", "active tasks that moved", "active tasks moved")]
 
@@ -7,7 +7,7 @@
     def moved_more_than_once(self) -> int:
         '''Tasks that moved in more than one rebalance.'''
 
-A field is a measure if its type carries an `About`, a property if it is `measured`; its docstring is the meaning.
+A field is a measure if its type carries an `About`. A property is a measure if it is decorated with `measured`.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ class About:
 
 
 def measured(unit: str, label: str = "") -> Callable[[_Function], _Function]:
-    """Mark a property as a measure; the first line of its docstring is the meaning. To be written below `@property`."""
+    """Return a decorator, to be placed below `@property`, that makes a measure; its meaning is the first docstring line."""
 
     def mark(function: _Function) -> _Function:
         line = (function.__doc__ or "").partition("\n")[0].removesuffix(".")

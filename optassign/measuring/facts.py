@@ -52,8 +52,8 @@ class Facts:
     def cold(self) -> Mapping[Pair, int]:
         """The copies whose restore costs goal (b) sums: copies not caught up (rank > 0) → restore cost in offsets.
 
-        These are the copies of the target. If the answer holds more copies of a task on clients of one rank than the target,
-        the surplus counts, too: R3 to R5 force the number of copies per rank, not the clients. Copies confirmed by R10 always
+        These are the copies of the target. If the answer has more copies of a task on clients of one rank than the target,
+        the surplus counts too: R3 to R5 force the number of copies per rank, not the clients. Copies that R10 confirms always
         count.
         """
         if self.plan is self.now:
@@ -81,7 +81,7 @@ class Facts:
 
     @cached_property
     def not_caught_up_off_target(self) -> Mapping[Pair, int]:
-        """The answer's copies not caught up on clients without a copy of the task on target → restore cost."""
+        """The answer's copies not caught up that are on clients without a target copy of the task → restore cost in offsets."""
         plan = self.plan
         return {
             (task, client): cost for (task, client), cost in self._not_caught_up_now.items() if client not in plan.copies(task)

@@ -35,10 +35,10 @@ def select_clients(state: ApplicationState, limit: Limit) -> tuple[str, ...]:
 def find_breaches(
     state: ApplicationState, limit: Limit, placement: TaskPlacement, *, is_plan: bool
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield (found and allowed, process id or None) for each breach of the limit in a placement.
+    """Yield (message, process id) for each breach of the limit in a placement; the process id is None for a limit of moves.
 
-    `is_plan` tells a target from an answer. In an answer, the state of warm-ups counts, too: it fills the disk. In a target,
-    the number of moves is not limited: they are spread over several rebalances.
+    `is_plan`: whether the placement is a target. The state of warm-ups counts only in an answer, where it fills the disk. The
+    number of moves is limited only in an answer: those to a target are spread over several rebalances.
     """
     clients = set(select_clients(state, limit))
     if limit.kind == "most_active_moves":
@@ -91,7 +91,7 @@ def _count_moves(state: ApplicationState, placement: TaskPlacement) -> int:
 
 
 def _weigh(state: ApplicationState, limit: Limit, placement: TaskPlacement, *, warmups: bool) -> Counter[str]:
-    """Return process id → copies or, for `most_state`, offsets of their whole changelogs, including warm-ups if `warmups`."""
+    """Return process id → copies; for `most_state`, offsets of their whole changelogs, with warm-ups if `warmups`."""
     if limit.kind == "most_state":
         return count_state(state, placement, warmups=warmups)
     return Counter(process_id for task in state.all_tasks for process_id in placement.copies(task))

@@ -3,7 +3,7 @@
 An active copy has the weight of its task, a standby `standby_load` times that weight (0 by default).
 
 Loads are multiples of an even spread of all tasks that can be balanced. An *oversized* task is heavier than an even spread of
-the tasks that remain without it and without all heavier tasks; it counts as one busy thread. No solver, no arrays.
+what remains without all heavier tasks, on the fastest free thread; it counts as one busy thread. No solver, no arrays.
 """
 
 from dataclasses import dataclass
@@ -42,17 +42,17 @@ class Loads:
 
     @cached_property
     def oversized(self) -> frozenset[str]:
-        """The tasks that are too heavy for any client with them to be balanced."""
+        """The oversized tasks: a client that runs one exceeds an even spread."""
         return frozenset(self._apart[0])
 
     @cached_property
     def even_spread(self) -> float:
-        """Weight per thread × capacity of an even spread of all tasks but the oversized; 0 if they have no weight."""
+        """Weight of the other tasks per thread × capacity left by oversized tasks; 0 if all tasks are oversized."""
         return self._apart[1]
 
     @cached_property
     def _apart(self) -> tuple[list[str], float, float]:
-        """(oversized tasks, even spread of the rest, capacity of the slowest thread that an oversized task occupies)."""
+        """(oversized tasks, even spread of the rest, capacity of the slowest thread with an oversized task; 0 without)."""
         by_capacity = sorted(staying_clients(self.state), key=lambda client: -client.capacity)
         weight = sum(self._weigh_copies(task) for task in self.state.tasks)
         size = sum(client.threads * client.capacity for client in by_capacity)
@@ -79,7 +79,7 @@ class Loads:
 
     @cached_property
     def _standbys(self) -> int:
-        """Standbys of each logged task that have weight: those on clients that do not drain."""
+        """The number of standbys with weight of each logged task: those that fit on clients that do not drain."""
         return min(standbys_per_task(self.state), max(0, len(staying_clients(self.state)) - 1)) if self._standby_load else 0
 
     @property
@@ -91,14 +91,14 @@ class Loads:
         return task.weight * (1 + self._standby_load * standbys) if standbys else task.weight
 
     def weigh_standby(self, task: TaskInfo) -> float:
-        """Return a standby's load on one thread of capacity 1, in even spreads."""
+        """Return a standby's load on one thread of capacity 1, in even spreads; 0 if standbys have no weight."""
         if not self._standby_load or not task.logged:
             return 0.0
         weight = self._apart[2] if task.id in self.oversized else task.weight / (self.even_spread or 1.0)
         return self._standby_load * weight
 
     def measure(self, placement: TaskPlacement) -> dict[str, float]:
-        """Return process id → load: carried weight ÷ size or, if greater, heaviest copy ÷ capacity of one thread.
+        """Return process id → load in even spreads: weight per thread × capacity or, if greater, heaviest copy ÷ capacity.
 
         Standbys on draining clients have no weight, unless all drain.
         """
@@ -135,7 +135,7 @@ class Loads:
 
     @cached_property
     def least_possible(self) -> float:
-        """A lower bound of the greatest load: the mean load, or the heaviest task on the fastest thread."""
+        """A lower bound of the greatest load: the greater of the mean load and the heaviest task on the fastest thread."""
         if not self.state.tasks:
             return 0.0
         oversized_weight, staying = self._apart[2], staying_clients(self.state)
@@ -149,7 +149,7 @@ class Loads:
         return max(mean, heaviest / fastest)
 
     def count_idle_threads(self, placement: TaskPlacement) -> int:
-        """Return the number of threads without a task while other threads have two, of clients that do not drain."""
+        """Return the number of idle threads beyond those left over by too few tasks, on clients that do not drain."""
         staying = staying_clients(self.state)
         number = dict.fromkeys((client.process_id for client in self.state.clients), 0)
         for clients in placement.active.values():
@@ -163,8 +163,8 @@ class Loads:
         """Return whether the greatest load is allowed, no thread is idle while another has two tasks, and no draining client
         has an active task (unless all drain).
 
-        `allowed`: the greatest balanced load; by default the least possible load plus `load_tolerance`. `allowed_load` has a
-        better one for an answer whose report states a bound.
+        `allowed`: the greatest balanced load; by default `least_possible` plus `load_tolerance`. The bound in an answer's
+        report may allow more (`allowed_load`).
         """
         if allowed is None:
             allowed = (1 + self.state.options.load_tolerance) * self.least_possible
@@ -174,7 +174,7 @@ class Loads:
 
 
 def measure_shown_loads(state: ApplicationState, placement: TaskPlacement) -> dict[str, float]:
-    """Return process id → load for lists: in even spreads if load is balanced, otherwise weight of actives per thread ×
+    """Return process id → load to display: in even spreads if load is balanced, otherwise weight of actives per thread ×
     capacity.
     """
     if balances_load(state):
@@ -187,13 +187,13 @@ def measure_shown_loads(state: ApplicationState, placement: TaskPlacement) -> di
 
 
 def allowed_load(state: ApplicationState, answer: TaskAssignment, loads: Loads) -> float:
-    """Return the greatest balanced load: the answer's bound of the least load, or `least_possible`, plus the tolerance."""
+    """Return the greatest balanced load: `least_possible` or, if greater, the bound in the report, plus the tolerance."""
     bounds = (goal.bound for goal in answer.report.goals if goal.name == "load" and goal.bound is not None)
     return max([loads.least_possible, *bounds]) * (1 + state.options.load_tolerance) * (1 + ROUNDING)
 
 
 def list_uncounted(state: ApplicationState) -> list[str]:
-    """Return the tasks whose input rates do not count as weights yet, unless the options give the weight."""
+    """Return the tasks without a weight in the options whose input rates do not count as weights yet."""
     rows = () if state.rates is None else state.rates.tasks
     here = (row for row in rows if row.task in state.all_tasks and find_fixed_weight(row.task, state.options) is None)
     return [row.task for row in here if not counts_as_weight(row)]
@@ -208,8 +208,8 @@ def find_counting_time(state: ApplicationState) -> str | None:
 def find_wait_for_rates_ms(state: ApplicationState) -> int | None:
     """Return the milliseconds until all input rates count as weights; None if there is nothing to wait for.
 
-    None also if the time is past because the broker reported no offsets, or if no time has passed since the remembered answer,
-    as when rebalances are simulated.
+    None also if that time is past (the broker reported no offsets), or if no time has passed since the remembered answer
+    (rebalances are simulated).
     """
     if not _would_balance_load(state.options) or state.taken_at is None or not list_uncounted(state):
         return None

@@ -5,7 +5,7 @@ from optassign.measuring.placement import TaskPlacement, clients_by_task
 
 
 def find_moved_actives(state: ApplicationState, placement: TaskPlacement) -> list[str]:
-    """Return the tasks that are active on no client that lists them in `previous_active`; unowned tasks do not count."""
+    """Return the active tasks that have owners (`previous_active`) but are active on none of them."""
     active = placement.active
     owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
     left = {task for task, owner in owned if owner not in active[task]}

@@ -14,8 +14,8 @@ from optassign.measuring.ranks import Ranks
 from optassign_models.policy.constants import ASSUMED_RATE
 
 FOLLOWUP_TAKES_MS = 1_500
-"""About the time that a follow-up takes in addition to its delay: members join, and the answer is confirmed (time-to-
-balance)."""
+"""Milliseconds that a follow-up takes in addition to its delay: members join, and the answer is confirmed. Measured by the
+benchmark time-to-balance."""
 WORTH_SAYING = 0.9
 """Advice is given if it leaves at most this share of a cost: a smaller gain is within the error of an estimate."""
 
@@ -43,29 +43,29 @@ class WithSlots:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """An estimate that holds while no client joins or leaves."""
+    """An estimate of the follow-ups and the time until the target is reached, if no client joins or leaves."""
 
     followups: int
     """Rebalances until the target is reached, the next one included."""
     ms: int
-    """Milliseconds until the last of them."""
+    """Milliseconds until the last of these rebalances."""
     copies: int
     """Copies that will need a warm-up slot."""
     slots: int
     """max_warmup_replicas."""
     interval_ms: int
-    """probing_rebalance_interval_ms, the longest time between two of them."""
+    """probing_rebalance_interval_ms, the longest time between two rebalances."""
     is_by_rates: bool = False
     """Whether `ms` comes from measured restore rates; otherwise from intervals."""
     is_assumed: bool = False
     """Whether `ms` comes from `ASSUMED_RATE`, because no rate is known yet."""
     rates: RestoreRates | None = None
     more_slots: tuple[WithSlots, ...] = ()
-    """The outlook with 2, 4, 8 … warm-ups, as long as more of them save time; empty if that is unknown."""
+    """The outlook with more warm-ups (2, 4, 8 …), as far as they save time; empty if more would save little."""
 
 
 def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
-    """Return the rates that an answer's pace has; None if it has none."""
+    """Return the spread of the restore rates in an answer's pace; None if no rate is known."""
     rates = [] if pace is None else [row.offsets * 1000 // row.ms for row in pace.clients if row.offsets and row.ms]
     return RestoreRates(min(rates), int(median(rates)), max(rates), len(rates)) if rates else None
 
@@ -84,8 +84,8 @@ def list_rates(pace: Pace | None) -> dict[str, float]:
 def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook | None:
     """Return the outlook after this answer.
 
-    None if no follow-up is requested, no copy is waited for, or no copy came nearer at this look. Every follow-up is assumed to
-    find as many copies restored as there are slots; copies that this answer assigns need no slot.
+    None if no follow-up is requested, no copy is waited for, or no copy made progress since the previous answer. Every
+    follow-up is assumed to find as many copies restored as there are slots; copies that this answer assigns need no slot.
     """
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
     pace = answer.report.pace
@@ -120,7 +120,7 @@ def estimate_outlook(state: ApplicationState, answer: TaskAssignment) -> Outlook
 
 
 class _Disks:
-    """Restore times of the copies in line, by known rates."""
+    """Restore times of the copies that wait, by the measured rates of their clients, otherwise by the usual rate."""
 
     def __init__(self, answer: TaskAssignment, in_line: list[tuple[str, int]], usual: float) -> None:
         pace = answer.report.pace

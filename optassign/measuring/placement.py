@@ -77,7 +77,7 @@ class PreviousAssignment:
     active: Mapping[str, str]
     """Task id → process id of its owner. A task without a known owner is missing."""
     standby: Mapping[str, tuple[str, ...]] | None
-    """Logged task id → process ids in order. None if the clients' directories may be left over from dropped copies."""
+    """Logged task id → process ids in order. None if unknown: listed directories may be left over from dropped copies."""
     in_transit_copies: Mapping[str, frozenset[str]]
     """Task in transit → clients of the snapshot that got its active copy or a standby in the remembered answer."""
     complete: bool
@@ -85,7 +85,7 @@ class PreviousAssignment:
 
     @property
     def in_transit(self) -> Set[str]:
-        """Tasks without an owner between the two passes of a move (KIP-429); the remembered answer has their next client
+        """Tasks without an owner between the two passes of a move (KIP-429); the remembered answer names their new client
         (R10).
         """
         return self.in_transit_copies.keys()
@@ -102,15 +102,15 @@ class PreviousAssignment:
 
 
 def previous_assignment(state: ApplicationState) -> PreviousAssignment:
-    """Find the assignment before this rebalance, from the clients' lists and from memory.
+    """Return the assignment before this rebalance, from the clients' lists and from memory.
 
-    Active of a task: the client that lists it in `previous_active`. If several do, the remembered active client among them,
-    otherwise the one that runs it (lag -2), otherwise the least id. If none does, the remembered active client if it is in the
-    snapshot (the task is *in transit*: given up by its old owner, not yet with the new one), otherwise none.
+    The active client of a task is the client that lists it in `previous_active`. Of several, it is the remembered active
+    client, otherwise a client that runs the task (lag -2), otherwise the least id. If no client lists the task, it is the
+    remembered active client, if in the snapshot: the task is *in transit*, revoked by its old owner and not yet assigned.
 
-    Standbys of a logged task: with memory its remembered standby clients that are in the snapshot and do not have its
-    active now. Kafka lists every task directory on the disk as `previous_standby`, dropped copies too, so without
-    memory those clients are believed only if each logged task has exactly as many as it must (`standbys_per_task`).
+    The standbys of a logged task are, with memory, its remembered standby clients in the snapshot, except its active client.
+    Kafka lists every task directory on the disk as `previous_standby`, even of dropped copies. So without memory these lists
+    count only if each logged task is listed exactly `standbys_per_task` times; otherwise the standbys are unknown.
     """
     remembered = None if state.remembered is None else TaskPlacement.of(state, state.remembered)
     owners = clients_by_task(state, ((client.process_id, client.previous_active) for client in state.clients))

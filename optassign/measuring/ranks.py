@@ -17,7 +17,7 @@ _UNKNOWN = 2
 
 
 class Ranks:
-    """Ranks, lags and restore costs of a snapshot, by task id and process id. Both must be in the snapshot."""
+    """Ranks, lags and restore costs by task id and process id, both of which must be in the snapshot."""
 
     def __init__(self, state: ApplicationState) -> None:
         self._acceptable = state.configs.acceptable_recovery_lag
@@ -80,9 +80,9 @@ class Ranks:
         return min(lags, default=None)
 
     def list_best(self, task: str, places: int, without: Collection[str] = ()) -> list[tuple[int, int]]:
-        """Return (rank, restore cost) of the clients outside `without` that are closest to a logged task's state, in order.
+        """Return (rank, restore cost) of the `places` clients outside `without` closest to a logged task's state, in order.
 
-        There are at most `places` of them.
+        Fewer if there are not so many clients.
         """
         reported = [client for client in self._reported[task] if client not in without]
         found = [(self.of(task, client), self.restore_cost(task, client)) for client in reported]
@@ -102,12 +102,12 @@ class Ranks:
     def whole_changelog(self, task: str) -> int:
         """Return the offsets that a client without state of a logged task has to replay: the changelog's end offset.
 
-        If that is unknown: more than any client reports and more than is caught up, within int64.
+        If that is unknown: 1 + the greater of the greatest reported lag and `acceptable_recovery_lag`, within int64.
         """
         return self._whole[task]
 
     def is_holder(self, task: str, process_id: str) -> bool:
-        """Return whether the client lists the task as a previous one, so that it has some state of it on disk."""
+        """Return whether the client lists the task as previously active or standby, and so has state of it on disk."""
         held = self._held.get(process_id)
         if held is None:
             client = self._clients[process_id]

@@ -13,7 +13,7 @@ Role = Literal["active", "standby"]
 
 
 class AssignedCopies:
-    """Mutable actives and standbys (warm-ups included) of all tasks."""
+    """The mutable actives and standbys (warm-ups included) of all tasks; tasks and clients are indices."""
 
     def __init__(self, tasks: int, threads: Sequence[int]) -> None:
         self.threads = list(threads)
@@ -111,15 +111,15 @@ def _evens_out(number: Any, threads: Any, number_there: Any, threads_there: Any)
 Key = tuple[float, int]
 """Sort key of a client: (load, number)."""
 _Event = int | tuple[Key, Key] | None
-"""An event of the heap: an int, clients were taken until this one; two keys, these clients were put back; None, it was emptied
-and refilled."""
+"""An event of the heap. An int: clients were taken up to this client. Two keys: their clients were put back. None: the heap was
+emptied and refilled."""
 
 
 class LeastLoaded:
     """Clients by load, in the order of Kafka's queue; at most one is taken out at a time.
 
     Kafka's PriorityQueue does not notice that loads of its items change, so its order may be broken. The queue is replayed item
-    by item only where that can matter.
+    by item only if that can change the result.
     """
 
     def __init__(self, copies: AssignedCopies, hashes: Sequence[int]) -> None:
@@ -136,7 +136,7 @@ class LeastLoaded:
         self._pending: list[_Event] = []
 
     def take(self, candidates: Collection[int]) -> int | None:
-        """Take the least loaded candidate, or the one that a heap out of order gives; None if there are no candidates."""
+        """Take the first candidate of Kafka's queue, the least loaded if it is in order; None without candidates."""
         if not candidates:
             self._empty_and_fill()
             return None
@@ -239,5 +239,5 @@ class _Heap:
                 self._heap.add(client)
 
     def is_in_order(self) -> bool:
-        """Return whether no client has a greater one above it."""
+        """Return whether no client has a client of greater key above it."""
         return self._heap.is_in_order()

@@ -32,7 +32,7 @@ _INT64_SAFE = 1 << 62
 
 
 class PartitionLoads:
-    """Tasks per client. A client's *capacity* is the mean number of tasks per thread × its threads."""
+    """Exact counts of tasks per client. A client's *capacity* is the mean number of tasks per thread × its threads."""
 
     def __init__(self, threads: IntArray, tasks: int) -> None:
         """Begin without tasks. `threads`: (C,), at least 1 each. `tasks`: the number to be dealt to all clients."""
@@ -95,14 +95,14 @@ class Placed:
 
 
 class Baseline(ABC):
-    """KIP-924 TaskAssignor of a heuristic. It accepts a time limit and needs none."""
+    """KIP-924 TaskAssignor of a heuristic. The time limit has no effect."""
 
     name: ClassVar[str]
     """Its name in `optassign/assignor.py`."""
     serves: ClassVar[frozenset[str]] = frozenset()
     """Goals (a) that it serves by its own rules; the report names the other requested goals."""
     variant: str = ""
-    """The chosen one of its `VARIANTS`; empty without variants."""
+    """The chosen entry of `VARIANTS`; empty without variants."""
 
     @property
     def full_name(self) -> str:
@@ -129,7 +129,7 @@ class Baseline(ABC):
         return write_answer(state, situation, step, self.full_name)
 
     def to_step(self, situation: Situation, placed: Placed) -> Step:
-        """Return the placement as a step."""
+        """Return the placement as a step, with balance, notes and the goals that are not served."""
         asked_for = [goal for goal in situation.requests.order.asked_for if goal not in self.serves]
         return Step(
             answer=placed.placement,
@@ -160,7 +160,7 @@ _IN_TRANSIT = -2
 def find_surviving(situation: Situation) -> Placement:
     """Return the previous copies on clients of the snapshot: active −1 if missing, standbys possibly too few, never too many.
 
-    A task that several clients claim stays with the one that lags least, then of least id; a task in transit is with the client
+    Of several claimants, the client that lags least keeps the task, then the least id; a task in transit is with the client
     of the remembered answer. If there are too many standbys (without memory, Kafka lists every task directory on disk), those
     with the least lag stay.
     """

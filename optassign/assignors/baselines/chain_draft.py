@@ -14,11 +14,11 @@ from optassign_models.problem import STATELESS, IntArray, Placement, Problem, ma
 from optassign_models.shares import count_copies
 
 BATCH = 50
-"""Moves tried alone, then as halves of swaps, before the next ones: swaps of the best moves precede worse moves."""
+"""Moves tried alone, then as halves of swaps, before worse moves are tried."""
 MOST_BATCHES = 40
-"""Batches of moves tried to repair one count, which bounds the time."""
+"""The most batches of moves tried for one improvement, which bounds the time."""
 MOST_SWAP_BATCHES = 2
-"""Batches of swaps tried to repair one count, which bounds the time."""
+"""The most batches of swaps tried for one improvement, which bounds the time."""
 
 
 ACTIVE, STATEFUL, COPIES, GROUP_ACTIVE, GROUP_COPIES = range(5)
@@ -29,8 +29,8 @@ _OF_LOGGED_COPIES = 1 << COPIES | 1 << GROUP_COPIES
 
 @dataclass(frozen=True, slots=True)
 class DraftMove:
-    """A copy moves from a client to another (Cruise Control's inter-broker replica movement); with `leadership`, the active
-    role moves to a standby's client, and the roles are swapped (leadership movement).
+    """A move of a copy to another client (Cruise Control's inter-broker replica movement). With `leadership`, the active copy
+    and the standby on `target` swap roles (leadership movement).
     """
 
     task: int
@@ -44,7 +44,7 @@ Action = tuple[DraftMove, ...]
 
 
 class Draft:
-    """An assignment in the making. Tasks, clients and keys (task × C + client) are indices."""
+    """A mutable assignment with the counts of each family. Tasks, clients and keys (task × C + client) are indices."""
 
     def __init__(self, problem: Problem, start: Placement) -> None:
         self.problem = problem
@@ -66,7 +66,7 @@ class Draft:
         self.load(start)
 
     def load(self, start: Placement) -> None:
-        """Start from an assignment, in which actives (−1) and standbys may be missing."""
+        """Replace the draft by an assignment, in which actives (−1) and standbys may be missing."""
         problem = self.problem
         self.active: list[int] = start.active.tolist()
         self.standbys: list[frozenset[int]] = [frozenset()] * problem.T

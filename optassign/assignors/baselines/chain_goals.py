@@ -24,7 +24,7 @@ from optassign_models.shares import ShareBounds
 
 
 class CompleteGoal(ChainGoal):
-    """Hard: every task is active and has all its standbys (R1, R4). Only its own healing adds copies."""
+    """The hard goal that every task is active and has all its standbys (R1, R4). No other goal adds copies."""
 
     name = "complete"
 
@@ -44,7 +44,7 @@ class CompleteGoal(ChainGoal):
         """Add missing copies (Cruise Control's self-healing).
 
         If an active is missing, the standby that lags least takes over. Other missing copies go to the client that restores
-        least, among equals to the one with the fewest such copies for its size.
+        least, among equals to the client with the fewest such copies for its size.
         """
         units = draft.problem.units
         actives, copies = np.array(draft.counts[ACTIVE]), np.array(draft.counts[COPIES])
@@ -62,14 +62,14 @@ class CompleteGoal(ChainGoal):
                 draft.add(task, client, active=False)
 
     def _find_best(self, draft: Draft, task: int, load: npt.NDArray[np.float64]) -> int:
-        """Return the client without a copy that restores least, then of least load (C,); draining clients come last."""
+        """Return the client without a copy that restores least, then has the least `load` (C,); draining clients come last."""
         key = np.lexsort((load, self._costs.of_clients(task), draft.problem.draining))
         order: list[int] = key.tolist()
         return next(client for client in order if not draft.holds(task, client))
 
 
 class OneCopyPerClientGoal(ChainGoal):
-    """Hard: all copies of a task are on different clients (R2)."""
+    """The hard goal that all copies of a task are on different clients (R2)."""
 
     name = "one_copy_per_client"
 
@@ -86,7 +86,7 @@ class OneCopyPerClientGoal(ChainGoal):
 
 
 class MostCaughtUpGoal(ChainGoal):
-    """Hard, for the answer of this rebalance: copies are on the most caught-up clients (R3, R5)."""
+    """The hard goal, for the answer of this rebalance, that copies are on the most caught-up clients (R3, R5)."""
 
     name = "most_caught_up"
 
@@ -114,7 +114,7 @@ BALANCE_GOALS = ("balance_active", "balance_stateful_active", "balance_copies", 
 
 
 class BalanceGoal(ChainGoal):
-    """Soft: every count of a family is in its share (Cruise Control's replica distribution goals, with optassign's shares)."""
+    """The soft goal that every count of a family is in its share (as Cruise Control's replica distribution goals)."""
 
     def __init__(self, family: int, share: ShareBounds, costs: Costs, patience: int = 100) -> None:
         """`patience`: the number of counts without any improving action after which the goal gives up."""
@@ -153,7 +153,7 @@ class BalanceGoal(ChainGoal):
         return change
 
     def optimise(self, draft: Draft, earlier: Sequence[ChainGoal]) -> None:
-        """Move copies off clients above their shares, then to clients below them; those furthest off first."""
+        """Move copies off clients above their shares, then to clients below their shares; the greatest distance first."""
         counts, costs = draft.counts[self._family], self._costs
         stuck = 0
         cells = [cell for cell in range(len(counts)) if counts[cell] > self._high[cell]]
@@ -175,7 +175,7 @@ class BalanceGoal(ChainGoal):
         return max(self._low[cell] - count, count - self._high[cell], 0)
 
     def _list_moves_off(self, draft: Draft, cell: int) -> Iterator[DraftMove]:
-        """Yield moves off a client, the cheapest first; of equals the greatest task first."""
+        """Yield moves off the client of a cell, the cheapest first, then the greatest task first."""
         source = cell % draft.C
         # (cost, −task, moves): a move to each client with state; without moves, the clients of the pool
         found: list[tuple[int, int, list[DraftMove]]] = []
@@ -199,8 +199,8 @@ class BalanceGoal(ChainGoal):
                         yield DraftMove(-task, source, target)
 
     def _list_moves_to(self, draft: Draft, cell: int) -> Iterator[DraftMove]:
-        """Yield moves to a client: first tasks whose state it has, then tasks of clients above their lower bound, the cheapest
-        first.
+        """Yield moves to the client of a cell, the cheapest first: tasks whose state it has, then tasks of clients above their
+        lower bounds.
         """
         target = cell % draft.C
         for task in sorted(draft.client_columns[target], key=lambda task: (self._costs.of_pair(task, target), -task)):
@@ -247,7 +247,7 @@ _OF_COPIES = (COPIES, GROUP_COPIES)
 
 
 class TaskGoal(ChainGoal):
-    """Soft: minimise the sum of a score of each task's copies."""
+    """A soft goal that minimises the sum, over all tasks, of a score of the task's copies."""
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
@@ -343,7 +343,7 @@ class ActiveMovesGoal(TaskGoal):
 
 
 class ActiveMigrationsGoal(ActiveMovesGoal):
-    """Goal (e): active tasks that leave their owners, or that have none and are not caught up on target."""
+    """Goal (e): active tasks that leave their owners, or that have no owner and are not caught up."""
 
     name = "active_migrations"
 
@@ -355,7 +355,7 @@ class ActiveMigrationsGoal(ActiveMovesGoal):
 
 
 class StandbyMigrationsGoal(TaskGoal):
-    """Goal (f): standbys that leave their clients."""
+    """Goal (f): standbys on clients that had no standby of the task."""
 
     name = "standby_migrations"
 
@@ -365,11 +365,11 @@ class StandbyMigrationsGoal(TaskGoal):
         self._history: list[bool] = draft.problem.has_history.tolist()
 
     def score(self, task: int, active: int, standbys: frozenset[int]) -> int:
-        """Return the number of standbys on clients that had none of the task."""
+        """Return the number of standbys on clients that had no standby of the task; 0 if the task is new."""
         return sum(client not in self._before[task] for client in standbys) if self._history[task] else 0
 
     def remedies(self, draft: Draft, task: int) -> Iterator[DraftMove]:
-        """Yield moves of standbys back to clients that had one."""
+        """Yield moves of standbys back to clients that had a standby of the task."""
         for source in sorted(draft.standbys[task].difference(self._before[task])):
             for target in self._before[task]:
                 if not draft.holds(task, target):

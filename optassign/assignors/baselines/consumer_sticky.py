@@ -1,24 +1,24 @@
 """The baseline `consumer-sticky`: tasks dealt as partitions by Kafka's consumer (KIP-54; KIP-441, "related work").
 
-The consumer's StickyAssignor, and the cooperative one of KIP-429 that shares its algorithm, know members and partitions, but
+The consumer's StickyAssignor, and KIP-429's CooperativeStickyAssignor with the same algorithm, know members and partitions, but
 neither state nor lags. Here a *member* is one consumer: each of the client's `consumers` if the snapshot lists them, otherwise
 one for each thread. Threads get the client's previous actives in turn, in the order of their ids. A task is a partition: its
-subtopology is the topic. All members subscribe to all topics, so it is the constrained case:
+subtopology is the topic. All members subscribe to all topics, which is Kafka's constrained case:
 
     1. With P partitions and M members, P mod M members get ⌈P/M⌉ (the maximum quota), the others ⌊P/M⌋ (the minimum quota).
     2. Members, by id, keep their own partitions: all of them below the minimum quota; the maximum quota if they own that many
        and fewer than P mod M members have it yet; otherwise the minimum quota. They keep the smallest partition numbers, among
-       equals the smallest topic, and give the greatest away.
+       equals the smallest topic.
     3. The remaining partitions go, by topic and partition, in turn to the members below the minimum quota, one each. Then they
-       go to members at the minimum quota: first its owners, by id, then the others in the order of reaching it.
+       go to members at the minimum quota: first those at it after step 2, by id, then the others in the order of reaching it.
 
 A task that two members claim has no owner, as for the consumer. In step 2, Kafka visits members in the order of a hash table;
 here it is the order of ids, so that equal snapshots have equal answers. Owned actives stay if asked again, unless `consumers`
 are listed and a task moved within a client, which an answer by client does not show.
 
 The consumer has no standbys. To make answers comparable, each logged task, in the order of ids, gets min(num_standby_replicas,
-clients − 1) of them, each on the client with the fewest tasks per member, actives and standbys, that has no copy of it; of
-equals the smallest id. There are no warm-ups and no follow-up; draining is unknown.
+clients − 1) standbys. Each is on the client without a copy that has the fewest tasks (actives and standbys) per member, then on
+the smallest id. There are no warm-ups and no follow-up; draining is ignored.
 """
 
 from __future__ import annotations

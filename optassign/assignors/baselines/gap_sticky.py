@@ -1,38 +1,38 @@
 """The baseline `gap-sticky`: KIP-429, part II, section "StreamsPartitionAssignor Logic Update".
 
 A client's *gap* of a task is the number of offsets that it would have to replay. Before that KIP, Kafka considered only which
-clients had a task before; the KIP also considers their lags. Its list mixes the new text (items 1 and 2, which break off in the
-middle of a sentence) with the text that it was to replace (items 3 to 5): two variants.
+clients had a task before; the KIP also considers their lags. Its list has the new text (items 1 and 2, which break off within
+a sentence) and the text to be replaced (items 3 to 5). Each is a variant here.
 
 `gap`, by the text:
     1. Stateless tasks: each to its previous owner while that has capacity, otherwise to the client of largest remaining
        capacity. Capacity is the average number of stateless tasks per thread, times the client's threads.
     2. Stateful tasks, active copies, against an average of their own: each to the client of smallest gap while that has
        capacity. If no client had the task before, it goes to the client of largest remaining capacity.
-Completion: if the client of smallest gap is full (2.2.3 breaks off), the client of next smallest gap that has capacity,
-    otherwise the client of largest remaining capacity. Standbys (2.3 breaks off): the same once more for copies of logged
-    tasks, against the average of such copies per thread, actives included.
+Completion: if the client of smallest gap is full (2.2.3 breaks off), the next smallest gap with capacity decides, otherwise
+    the largest remaining capacity. Standbys (2.3 breaks off) likewise, against the average number of
+    copies of logged tasks per thread, actives included.
 
 `previous-tasks`, by the text:
     3. One capacity for tasks of all kinds: the average per thread, times the client's threads.
     4. Each task to its previous owner while that has capacity, otherwise to a client with capacity that lists it as a standby.
-    5. The remaining tasks, subtopology by subtopology, to the client of least load (tasks per thread), among equals the
-       previous owner, then one that lists it as a standby.
+    5. The remaining tasks, subtopology by subtopology, to the client of least load (tasks per thread). Ties go to the previous
+       owner, then to a client that lists the task as a standby.
 Completion: standbys by steps 3 to 5 once more, for copies of logged tasks as above.
 
 Interpretation where the text is silent:
-    - Averages are exact fractions. In `gap` a client has capacity while it is below the average, so it ends less than one task
-      above it. If clients had to stay below the average, 5 tasks balanced on 2 clients would change places. In `previous-tasks`
-      a client has capacity for a task with which it does not exceed the average: only then can an owner be among the least
-      loaded in step 5, as the text has it.
-    - Tasks are taken in the order of their ids. Among equal gaps (a caught-up standby has 0, like the owner) the owner's comes
-      first, then the larger remaining capacity, then the smaller id; so among several that list a task as a standby. Among
-      equal remaining capacities or loads the more preferred comes first, then the smaller id.
+    - Averages are exact fractions. In `gap` a client has capacity while it is below the average, so it exceeds the average by
+      less than one task. If clients had to stay below the average, 5 tasks balanced on 2 clients would change places. In
+      `previous-tasks` a client has capacity if one more task does not exceed the average. Only then can an owner be among the
+      least loaded in step 5, as in the text.
+    - Tasks are taken in the order of their ids. Ties between gaps (a caught-up standby has 0, like the owner) go to the owner,
+      then to the larger remaining capacity, then to the smaller id; likewise between clients that list a task as a standby.
+      Ties between remaining capacities or loads go to the more preferred client, then to the smaller id.
     - `previous_active` stands for the sentinel −1 of a stateless task. A stateful task without changelog has only its owner's
       gap, 0, and no standbys.
-    - The gap of a previous active is 0 (text), as is −2. A client has a task "before" if it lists it or reports a lag short of
-      the whole changelog. If a holder's lag is unknown (−3), its gap is the whole changelog: after all known gaps, before the
-      clients that never had the task.
+    - The gap of a previous active is 0 (text), also with lag −2. A client had a task "before" if it lists the task or reports a
+      lag short of the whole changelog. If a holder's lag is unknown (−3), its gap is the whole changelog: after all known gaps,
+      before the clients that never had the task.
 
 Every logged task has min(num_standby_replicas, clients − 1) standbys, never on the active's client. If asked again, `gap`
 leaves its actives on their clients: no client has a whole task more than its capacity, and owners come first. `previous-tasks`
@@ -58,7 +58,7 @@ _Hosts = list[list[tuple[tuple[int, int], int]]]
 
 
 class GapStickyAssignor(Baseline):
-    """KIP-429 part II; see the module. ValueError for a variant that is not in `VARIANTS`."""
+    """The assignor of KIP-429, part II; see the module. ValueError for a variant that is not in `VARIANTS`."""
 
     name = "gap-sticky"
     VARIANTS: ClassVar[tuple[str, ...]] = ("gap", "previous-tasks")
@@ -114,7 +114,7 @@ class _Dealer:
         for task in wanted:
             client = self._find_host_with_capacity(task, loads)
             if client is None and not self._by_gap:
-                later.append(task)  # steps 4 and 5 are two loops, items 1 and 2 one loop
+                later.append(task)  # steps 4 and 5 are two loops, items 1 and 2 a single loop
                 continue
             if client is None:
                 client = loads.find_largest_remaining(self.copies[task], self._list_preferred(task))
@@ -126,7 +126,7 @@ class _Dealer:
         """Return the most preferred host of the task with capacity and without a copy of it; None if there is none."""
         least = (
             1 if self._by_gap else loads.task
-        )  # `gap`: below the average; `previous-tasks`: one more task does not exceed it
+        )  # `gap`: below the average; `previous-tasks`: with one more task not above the average
         having = [
             (preference, -loads.remaining(client), client)
             for preference, client in self._hosts[task]

@@ -3,19 +3,18 @@ Control").
 
 Cruise Control has an ordered list of goals, hard ones first. Each goal gets the assignment of the previous one and applies
 actions greedily: a move of an active or a standby, a leadership movement from an active to a standby, a swap. Every earlier
-goal may veto an action. It looks for a satisfactory assignment, not for the best. It starts from the current assignment, heals
-missing copies, and an executor carries the proposal out with a limited number of movements at a time, while leadership moves at
-once.
+goal may veto an action. The search ends at a satisfactory assignment, which need not be the best. It starts from the current
+assignment and heals missing copies. An executor then limits the number of concurrent movements; leadership moves at once.
 
 Translated:
 
-* The goals and their order are optassign's (`optassign/goals/`). Hard are one active and the wanted standbys of every task, one
-  copy per client, and for the current answer R3 and R5; then the shares of balance; then goals (b) to (f) of the snapshot's
+* The goals and their order are optassign's (`optassign/goals/`). Hard goals are the active and the standbys of every task, one
+  copy per client, and for the current answer R3 and R5. Next are the shares of balance, then goals (b) to (f) of the snapshot's
   order. Goals (a) are unknown here.
 * The executor is `solve.py`: at most max_warmup_replicas warm-ups; caught-up copies change roles at once; a follow-up while the
   target is not reached.
 * While a target is not reached, the search starts from it, and the chain is repeated until nothing changes. So the target
-  settles.
+  converges.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
 
 CHAIN_PASSES = 6
-"""Passes of the whole chain; the next rebalance continues with the rest."""
+"""The most passes of the whole chain in a rebalance; the next rebalance continues from the result."""
 CHAIN_PATIENCE = 10
-"""Counts outside their shares without improvement before the search gives up, which bounds the time."""
+"""The search gives up after this many counts that no action improves, which bounds the time."""
 
 
 NAME = "goal-chain"
@@ -72,7 +71,7 @@ _KNOWN = frozenset({ACTIVE_MOVES.name, *(goal.name for goal in DEFAULT_ORDER)})
 
 
 class GoalChainAssignor:
-    """KIP-924 TaskAssignor that optimises one goal after the other. It accepts a time limit and needs none."""
+    """KIP-924 TaskAssignor that optimises one goal after the other. The time limit has no effect."""
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
@@ -101,7 +100,7 @@ def make_chain_method(situation: Situation) -> Method:
 
 
 class Chain:
-    """The chain, with the placement that its next search starts from."""
+    """The chain of goals, with the placement from which its next search starts."""
 
     def __init__(self, situation: Situation) -> None:
         own = situation.problem.remembered_plan
@@ -111,7 +110,7 @@ class Chain:
         self._goals = tuple(name for name in situation.requests.order.names if name in _KNOWN)
 
     def find_balanced_now(self, case: Case) -> Found:
-        """Run the chain with R3 and R5 among the hard goals; find nothing if a share is violated."""
+        """Return the result of the chain with R3 and R5 as hard goals; no placement if a hard goal or a share is violated."""
         problem, forced, shares = case.problem, case.forced, case.target
         if _is_out_of_reach(problem, forced, shares):
             return Found(None, found_by=NAME)
@@ -163,7 +162,7 @@ def make_balance_goals(shares: ShareFamilies, costs: Costs, patience: int = 100)
 
 
 def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[ChainGoal, ...]:
-    """Return goals (b) to (f) by name (`optassign/goals/order.py`)."""
+    """Return the named goals, (b) to (f) or `active_moves`, in the order of `names` (`optassign/goals/order.py`)."""
     known: tuple[TaskGoal, ...] = (
         RestoreWorkGoal(costs),
         CopiesNotCaughtUpGoal(costs),
@@ -177,7 +176,7 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[C
 
 
 def _is_out_of_reach(problem: Problem, forced: Forced, shares: ShareFamilies) -> bool:
-    """Return whether R3 and R5 keep a client, mostly a new one, from as many copies or actives as its share's lower bound."""
+    """Return whether R3 or R5 keeps a client, mostly a new client, below the lower bound of its share of copies or actives."""
     for allowed, pool, share in (
         (forced.mandatory | forced.tied, forced.pool_tied, shares.copies),
         (forced.leading, forced.pool_leading, shares.active),

@@ -31,7 +31,7 @@ from optassign_models.solving.situation import Situation
 
 
 class ReportedLags:
-    """Lags of the logged tasks."""
+    """The lags of the logged tasks on each client."""
 
     def __init__(self, state: ApplicationState, clients: Sequence[KafkaStreamsState]) -> None:
         """Read the lags. clients: in the order of their numbers."""
@@ -48,15 +48,15 @@ class ReportedLags:
         self._caught_up = [self._find_caught_up(task) for task in range(len(state.tasks))]
 
     def of(self, task: int, client: int) -> int:
-        """Return the client's lag in offsets; −2 if the task runs there, −3 if unknown."""
+        """Return the client's lag in offsets, the whole changelog if unreported; −2 if the task runs there, −3 if unknown."""
         return self._reported[task].get(client, self._full[task])
 
     def list_caught_up(self, task: int) -> Sequence[int]:
-        """Return the clients that run the task or are near enough, ascending."""
+        """Return the clients that run the task or whose lag is acceptable, ascending."""
         return self._caught_up[task]
 
     def is_caught_up(self, task: int, client: int) -> bool:
-        """Return whether the client runs the task or is near enough."""
+        """Return whether the client runs the task or its lag is acceptable."""
         return self._is_near_enough(self.of(task, client))
 
     def order_by_lag(self, task: int) -> Iterator[int]:
@@ -93,7 +93,7 @@ _Copy = tuple[int, int]
 
 @dataclass(eq=False)
 class WarmingCopies:
-    """Copies that stay behind to catch up."""
+    """The warm-ups: copies that stay behind on clients that are not caught up, and the slots left for them."""
 
     left: int
     """Remaining warm-up slots."""
@@ -101,13 +101,13 @@ class WarmingCopies:
     of_standbys: set[_Copy] = field(default_factory=set)
 
     def take_slot(self) -> bool:
-        """Take a slot; return whether there was one."""
+        """Take a slot; return False if no slot is left."""
         self.left -= 1
         return self.left >= 0
 
 
 def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
-    """Move active copies to caught-up clients, or to the one that lags least; return the number of misplaced copies.
+    """Move misplaced active copies to caught-up clients, otherwise to the least lag; return the number of these copies.
 
     A caught-up standby swaps with the active; otherwise the active moves to the least loaded caught-up client.
     """
@@ -132,7 +132,7 @@ def move_actives(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCop
 
 
 def move_standbys(copies: AssignedCopies, lags: ReportedLags, warmups: WarmingCopies, hashes: Sequence[int]) -> int:
-    """Move standbys likewise, to clients without a copy of the task; return the number of moved standbys."""
+    """Move misplaced standbys likewise, to clients without a copy of the task; return the number of moved standbys."""
     movements = _list_movements(copies.standby_copies() - warmups.of_actives, lags)
     queue = LeastLoaded(copies, hashes)
     moved = 0
@@ -178,7 +178,7 @@ _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-high-availabili
 
 
 class HighAvailabilityAssignor(Baseline):
-    """KIP-441's assignor, equal to Kafka's HighAvailabilityTaskAssignor where neither tags nor racks are configured."""
+    """KIP-441's assignor, equal to Kafka's HighAvailabilityTaskAssignor if neither tags nor racks are configured."""
 
     name: ClassVar[str] = "high-availability"
 

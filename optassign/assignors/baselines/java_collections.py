@@ -19,7 +19,7 @@ class TreeBin:
     """
 
     def __init__(self, keys: list[int], hashes: Sequence[int]) -> None:
-        """Make a tree of a list. keys: in the order of the list. hashes: of all possible keys, 0 to 2^32 − 1."""
+        """Make a tree of a bucket's list. keys: in the order of the list. hashes: key → hash, 0 to 2^32 − 1."""
         self._hashes = hashes
         self._order: list[int] = list(keys)
         self._root: int | None = None
@@ -123,7 +123,7 @@ class TreeBin:
         self._red.discard(key)
 
     def _repair_missing_black(self, node: int) -> None:
-        """Restore equal numbers of black nodes on all paths; those through `node` lack one (balanceDeletion)."""
+        """Restore equal numbers of black nodes on all paths; paths through `node` lack a black node (balanceDeletion)."""
         while (parent := self._parent[node]) is not None and node not in self._red:
             side = self._side(node)
             sibling = self._child[1 - side].get(parent)
@@ -162,7 +162,7 @@ class TreeBin:
         return _LEFT if parent is not None and self._child[_LEFT].get(parent) == node else _RIGHT
 
     def _rotate(self, node: int, side: int) -> None:
-        """Rotate `node` down to that side; its child of the other side takes its place."""
+        """Rotate `node` down to `side`; its child on the other side takes its place."""
         up = self._child[1 - side][node]
         inner = self._child[side].pop(up, None)
         self._replace(node, up)
@@ -180,7 +180,7 @@ class TreeBin:
             self._link(parent, self._side(node), other)
 
     def _link(self, parent: int, side: int, child: int | None) -> None:
-        """Link a child, or nothing, to that side of a node."""
+        """Make `child` the child of `parent` on that side; None removes the present child."""
         if child is None:
             self._child[side].pop(parent, None)
         else:
@@ -220,8 +220,8 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 def order_process_ids(ids: Sequence[str]) -> tuple[list[int], list[int]]:
     """Return process ids in Kafka's order: (positions in `ids`, their hashes in that order).
 
-    They compare as java.util.UUID does: by signed halves. If one of them is not a UUID, they are sorted as strings, and the
-    i-th stands for the UUID of the number i.
+    Ids compare as java.util.UUID does, by signed halves. If any id is not a UUID, all are sorted as strings, and the i-th gets
+    the hash i.
     """
     if not all(_UUID.fullmatch(text) for text in ids):
         order = sorted(range(len(ids)), key=ids.__getitem__)
@@ -244,12 +244,12 @@ def hash_subtopology(subtopology: tuple[str, int]) -> int:
 
 
 def capacity_of_copy(size: int) -> int:
-    """Return the buckets of a HashSet made from a collection of that many elements."""
+    """Return the number of buckets of a HashSet made from a collection of `size` elements."""
     return _round_to_power_of_two(max(size * 4 // 3 + 1, DEFAULT_CAPACITY))
 
 
 def capacity_of_put_all(size: int) -> int:
-    """Return the buckets of an empty HashMap after putAll of a map of that many entries."""
+    """Return the number of buckets of an empty HashMap after putAll of a map of `size` entries."""
     return _round_to_power_of_two(size * 4 // 3 + 1)
 
 
@@ -257,7 +257,7 @@ class HashTable:
     """The keys of a HashMap in its iteration order: natural numbers that compare as their Java objects do."""
 
     def __init__(self, hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> None:
-        """Make an empty table. hashes: of all possible keys. capacity: initial number of buckets, a power of two."""
+        """Make an empty table. hashes: key → hash. capacity: initial number of buckets, a power of two."""
         self._hashes = hashes
         self._buckets: list[list[int] | TreeBin] = [[] for _ in range(capacity)]
         self._size = 0
@@ -348,7 +348,7 @@ def order_by_bucket(keys: Sequence[int], hashes: Sequence[int], capacity: int) -
 
 
 def capacity_for(size: int) -> int:
-    """Return the buckets of a HashSet, made without a capacity, with that many elements."""
+    """Return the number of buckets of a HashSet, made without a capacity, after `size` elements were added."""
     capacity = DEFAULT_CAPACITY
     while 4 * size > 3 * capacity:
         capacity *= 2

@@ -5,7 +5,7 @@
 | `KafkaHighAvailability` | HighAvailabilityTaskAssignor, the default of Kafka Streams (KIP-441) |
 | `KafkaSticky` | the public StickyTaskAssignor (KIP-924) |
 | `KafkaBrokerSticky` | the broker's StickyTaskAssignor under `group.protocol=streams` (KIP-1071), of 4.3 |
-| `KafkaBrokerSticky44` | the same of 4.4, another class of that name |
+| `KafkaBrokerSticky44` | the class of that name in 4.4, which is different |
 
 java/baselines documents how it presents a snapshot to each class, and how it tells warm-ups from standbys.
 """
@@ -42,7 +42,7 @@ class _KafkaAssignor(Baseline):
         return _read_response(situation, self._ask(state))
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Return Kafka's answer. Its seconds are those of the call inside the JVM, `assign`."""
+        """Return Kafka's answer. Its report has the seconds of the call inside the JVM as `assign`."""
         situation = read_situation(state)
         response = self._ask(state)
         placed = _read_response(situation, response)

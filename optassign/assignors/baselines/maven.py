@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _LIBRARIES = ("planner", "client", "shared")
-"""Modules whose classes are in the jars of others."""
+"""Modules whose classes are in the jars of other modules."""
 
 
 class BuildError(RuntimeError):
@@ -18,7 +18,7 @@ class BuildError(RuntimeError):
 def is_built(module: Path) -> bool:
     """Return whether the module was built after the last change of its sources, alone or by `make java`.
 
-    Stamps tell, because Maven does not touch a jar if nothing has changed.
+    The times of stamp files are compared, because Maven does not touch a jar if nothing has changed.
     """
     stamps = [folder / "target" / ".built" for folder in (module, module.parent)]
     built = max((stamp.stat().st_mtime_ns for stamp in stamps if stamp.is_file()), default=0)
@@ -31,7 +31,7 @@ def is_built(module: Path) -> bool:
 def build(module: Path, maven: str = "mvn", *, with_libraries: bool = True) -> None:
     """Package a module without its tests, unless it is built. BuildError if Maven fails.
 
-    It waits for another process that builds. `with_libraries`: also build the modules that this one contains.
+    Waits while another process builds. `with_libraries`: also build the modules whose classes its jar contains.
     """
     if is_built(module):
         return

@@ -1,13 +1,13 @@
 """Kafka's public StickyTaskAssignor (KIP-924), as of Kafka 4.3.1.
 
-Each task stays with its previous owner while that has fewer tasks than an even share per thread. Otherwise it goes to a client
-below its share with the task on disk, and last to the least loaded. Lags are ignored. Standbys go to previous hosts of the
-task, unless others are less loaded. Then they go to the least loaded client that has a task without a copy on the clients of
-this task.
+Each task stays with its previous owner while the owner has fewer tasks than an even share per thread. Otherwise it goes to a
+client below its share with the task on disk, and last to the least loaded. Lags are ignored. Standbys go to the owner or a
+client with the task on disk, unless it has a task per thread and another client is less loaded. Then they go to the least
+loaded client that has a task which no client of this task has.
 
 The order of Java's hash tables decides which tasks an overloaded owner keeps, and ties between clients. The actives equal those
-of Kafka's own class task by task (`kafka-sticky` runs it), with one exception that a snapshot cannot tell: Kafka iterates over
-clients with ids in the same bucket in the order in which they joined; here, and in `kafka-sticky`, in the order of ids.
+of Kafka's own class task by task (`kafka-sticky` runs it), with one exception that no snapshot records: Kafka iterates
+over clients with ids in the same bucket in the order in which they joined; here, and in `kafka-sticky`, in the order of ids.
 
 Kafka visits the tasks for standbys in an order that differs from run to run (a set of objects without hash codes); here it is
 the order of ids. In any order, a logged task has min(num_standby_replicas, clients − 1) standbys, none next to its active; and
@@ -44,7 +44,7 @@ _RACKS = "rack_aware_assignment_strategy is not looked at; kafka-sticky runs Kaf
 
 
 class StickyAssignor(Baseline):
-    """KIP-924's assignor; its actives equal those of Kafka's StickyTaskAssignor where no rack strategy is configured."""
+    """KIP-924's assignor; its actives equal those of Kafka's StickyTaskAssignor if no rack strategy is configured."""
 
     name: ClassVar[str] = "sticky"
 
@@ -105,7 +105,7 @@ class _Rebalance:
         per_thread = len(self.active) // sum(self._threads)
 
         def has_room(client: int) -> bool:
-            """Return whether the client has fewer tasks than an even share per thread."""
+            """Return whether the client has fewer tasks than its threads × the even share of a thread, rounded down."""
             return self._number[client] < self._threads[client] * per_thread
 
         unassigned = self._make_task_table()
@@ -160,7 +160,7 @@ class _Rebalance:
         self._load[client] = self._number[client] / self._threads[client]
 
     def _choose_client(self, task: int, candidates: IntArray) -> int:
-        """Return the client for the task; candidates are in the iteration order of their set."""
+        """Return the owner or a client with the task on disk, unless overloaded; otherwise the least loaded candidate."""
         if len(candidates) == 1:
             return int(candidates[0])
         had, on = self._had[task], self._on[task]
@@ -179,8 +179,8 @@ class _Rebalance:
     def _find_least_loaded(self, task: int, clients: IntArray) -> int:
         """Return the client that Kafka takes for the least loaded; of equals the first.
 
-        A client without copies; otherwise the least loaded client with a task that no client of this task runs; otherwise the
-        least loaded.
+        That is a client without copies, otherwise the least loaded client that has a task which no client of this task has.
+        Without such a client, it is the least loaded.
         """
         load = self._load[clients]
         first = int(load.argmin())

@@ -1,30 +1,30 @@
 """The assignor `weighted-shards`: Elasticsearch's allocation and rebalancing (KIP-441, "Related Work", "Elasticsearch").
 
-Elasticsearch's, with its defaults:
+Elasticsearch, with its defaults:
 
 * The weight of a node for an index: theta0 × (shards on the node − average) + theta1 × (shards of the index on the node −
   average of the index), thetas being shardBalance 0.45 and indexBalance 0.55, normalised.
-* Allocation of missing copies: an in-sync replica is promoted where the primary's node is gone. Then index by index and
-  shard by shard, first all primaries, then one replica of each shard, and so on, to the node of least weight without a copy.
-* Rebalancing, when every copy is there and in sync: from the heaviest to the lightest node of an index while the weights
+* Allocation of missing copies: an in-sync replica is promoted if the primary's node is gone. Then each copy goes to the node
+  of least weight without a copy, by index and shard: first all primaries, then one replica of each shard, and so on.
+* Rebalancing, when every copy is assigned and in sync: from the heaviest to the lightest node of an index while the weights
   differ by more than the threshold 1, at most two moves at a time (cluster.routing.allocation.cluster_concurrent_rebalance).
-  A source goes on until its target is in sync. Primaries are not balanced apart from replicas.
-* A node to be emptied (allocation filtering) gets nothing and gives its shards away.
+  The source copy works until its target is in sync. Primaries and replicas are balanced together.
+* A node to be emptied (allocation filtering) gets no shards and gives its shards away.
 
 Translated:
 
 * Node = client, index = subtopology, shard = task, primary = active, replica = standby, master's routing table = remembered
   answer, without it the clients' own lists. A node to be emptied = a draining client.
 * "Average" is a client's share in proportion to threads × capacity: Elasticsearch's nodes are all alike.
-* Replicas are presumed in sync when one is promoted; a copy on disk counts as one where there is no standby. In sync means
-  caught up elsewhere.
-* A move to a client without a caught-up copy is a warm-up there; once that is caught up, the copy moves. A move to one that
-  is caught up (also of any task without changelog) takes effect at once and does not count towards the two at a time.
+* For promotion, every standby counts as in sync, and a copy on disk counts if there is no standby. Otherwise, in sync means
+  caught up.
+* A move to a client that is not caught up is a warm-up there; once that is caught up, the copy moves. A move to a caught-up
+  client, or of a task without changelog, takes effect at once and does not count towards the two at a time.
 * The limit of two moves at a time, and max_warmup_replicas, hold for moves off draining clients as well.
-* Elasticsearch starts the next move when one is done; here a follow-up is asked for while there is something to move.
+* Elasticsearch starts the next move when a move is done; here a follow-up is requested while moves are left.
 
-It ends: a move changes θ0 Σ (n − average)² + θ1 Σ (n of a subtopology − average)² by 2 − 2 × the difference of weights, so
-above the threshold of 1 each makes it less.
+Rebalancing terminates: a move changes θ0 Σ (n − average)² + θ1 Σ (n of a subtopology − average)² by 2 − 2 × the difference of
+weights, so each move above the threshold of 1 reduces this sum.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ShardWeights:
     """The copies of each client, and its weight for each subtopology."""
 
     def __init__(self, problem: Problem, shares: FloatArray) -> None:
-        """Begin without copies. `shares`: (C,) of all copies, summing to 1."""
+        """Begin without copies. `shares`: (C,) the share of each client in all copies, summing to 1."""
         self._group = problem.group
         sizes = np.bincount(problem.group, minlength=problem.G) * np.where(problem.kind == LOGGED, problem.standbys + 1, 1)
         self._copies = np.zeros(problem.C, dtype=np.int64)
@@ -93,13 +93,13 @@ class ShardWeights:
         return self._combine((self._copies - self._average)[None, :], self._group_copies - self._group_average)
 
     def improves(self, move: ShardMove) -> bool:
-        """Return whether source and target differ by more than the threshold."""
+        """Return whether the source outweighs the target by more than the threshold."""
         weight = self.weigh(int(self._group[move.task]))
         return bool(exceeds(weight[move.source] - weight[move.target]))
 
     @staticmethod
     def _combine(shard: FloatArray, index: FloatArray) -> FloatArray:
-        """Return weights from the excess over the average, of all copies and of a subtopology."""
+        """Return weights from the excess over the average of all copies (`shard`) and of a subtopology (`index`)."""
         total: FloatArray = (SHARD_BALANCE * shard + INDEX_BALANCE * index) / (SHARD_BALANCE + INDEX_BALANCE)
         return total
 
@@ -194,7 +194,7 @@ CONCURRENT_REBALANCE = 2
 
 
 class ShardMoves:
-    """The moves of one rebalance. Begun moves that wait for their target count as done for the choice of the next."""
+    """The moves of one rebalance. The next move is chosen as if begun moves, which wait for their targets, were done."""
 
     def __init__(self, problem: Problem, routing: Routing) -> None:
         self._problem, self._routing = problem, routing
@@ -209,7 +209,7 @@ class ShardMoves:
         self._movable: dict[tuple[int, int], set[int]] = {}
         """Tasks by (subtopology, client)."""
         self._number = np.zeros((problem.G, problem.C), dtype=np.int64)
-        """(G, C) their numbers."""
+        """(G, C) the number of movable tasks."""
         self._targets: dict[int, set[int]] = {}
         """Targets of begun moves, by task."""
         for task in range(problem.T):
@@ -220,7 +220,7 @@ class ShardMoves:
     def drain(self) -> None:
         """Move copies off draining clients to the lightest ones, task by task.
 
-        Immediate moves come first, so that the targets of the others stay the same from rebalance to rebalance.
+        Tasks without a changelog move at once, so they come first: the targets of the others then stay the same in later calls.
         """
         routing = self._routing
         for task in np.argsort(self._problem.logged, kind="stable").tolist():
@@ -239,8 +239,8 @@ class ShardMoves:
             pass
 
     def find_next(self) -> ShardMove | None:
-        """Return the next move, or None: in the subtopology with the greatest difference, from the heaviest client to the
-        lightest.
+        """Return the next move, from the heaviest client to the lightest in the subtopology with the greatest difference; None
+        if no possible move exceeds the threshold.
         """
         problem, routing = self._problem, self._routing
         if not problem.T:
@@ -269,7 +269,7 @@ class ShardMoves:
                     yield source, target
 
     def _make(self, move: ShardMove, *, forced: bool = False) -> bool:
-        """Apply or begin a move; return False if it needs a slot and none is left."""
+        """Apply or begin a move; return False if it needs a warm-up slot and all slots are taken."""
         key = move.task * self._problem.C + move.target
         in_sync = int(self._problem.rank_of(np.array([key]))[0]) == 0
         if not in_sync and len(self.warmups) == self._slots:
@@ -277,7 +277,7 @@ class ShardMoves:
             return False
         self._mark_moved(move.task, move.source)
         self._weights.move(move)
-        # Chosen as if begun moves were done, it must also improve the present state, or wait.
+        # The move was chosen as if begun moves were done. If it does not improve the present state too, it waits.
         if in_sync and (forced or not self.begun or self._routing.weights.improves(move)):
             self._routing.move(move)
             self._mark_movable(move.task, move.target)

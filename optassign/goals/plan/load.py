@@ -1,6 +1,6 @@
 """Goal (a), `load`: the greatest weight of active tasks per thread × capacity, in even spreads (KAFKA-4969).
 
-Standbys count with the factor `standby_load`. If load is the meaning of balance (`balances_load`), a value within
+Standbys count with the factor `standby_load`. If balance means load (`balances_load`), a value within
 `load_tolerance` is accepted: no state is restored for a better one.
 """
 
@@ -12,7 +12,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.load import Loads, balances_load
 
 _WEIGHT_UNIT = 10**12
-"""Parts of the greatest weight in which weights count: fine enough that no sum is off by a millionth."""
+"""The greatest weight in the model's integer units, so fine that no sum is off by a millionth."""
 
 
 def _find_data(state: ApplicationState) -> object | None:

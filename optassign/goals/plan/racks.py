@@ -1,7 +1,7 @@
 """Racks: goals (a) `rack_traffic` and `rack_cost` (KIP-925).
 
-`rack_traffic` is the number of partitions that copies read from a rack other than their client's. It joins by itself and is
-minimised, whatever moves.
+`rack_traffic` is the number of partitions that copies read from a rack other than their client's. It takes part
+if racks are configured, and is minimised at any cost in moves.
 
 `rack_cost` is the sum of Kafka's two costs: reads across racks × `rack_aware_traffic_cost` + copies at a new place ×
 `rack_aware_non_overlap_cost`. It takes part only if `options.goals` names it.
@@ -26,7 +26,7 @@ def _joins(state: ApplicationState) -> bool:
 
 
 def _find_traffic_data(state: ApplicationState) -> object | None:
-    """Return the racks as arrays, or None if a client's rack is unknown; a partition of unknown racks crosses none."""
+    """Return the racks as arrays, or None if a client's rack is unknown; reads of partitions with unknown racks cost 0."""
     racks = [client.rack for client in state.clients]
     names = sorted({rack for rack in racks if rack is not None})
     if None in racks:
@@ -70,7 +70,7 @@ def _measure_cost(facts: Facts) -> int | None:
 
 
 def _find_cost_data(state: ApplicationState) -> object | None:
-    """Return the model's data of `rack_cost`: the traffic with the configured costs; None where racks do not count."""
+    """Return the model's data of `rack_cost`: racks with the configured costs, or None if a client's rack is unknown."""
     from optassign_models.goals.racks import Racks
 
     racks = _find_traffic_data(state)
