@@ -1,15 +1,14 @@
 """Bounds of a simulated change: the time that disks and warm-up slots need, and the least imbalance of active tasks × seconds.
 
-The time is the length of a list schedule that knows every rate and wastes no moment. With the scenario's faults it includes
-delays that no assignor avoids: each copy starts slowly, and each pass lasts until the last member has joined, in the mean of
-the draws. It excludes avoidable delays: no step waits because of an outdated lag, and rates equal their means.
+The time is the length of a list schedule that knows every rate and never idles. With the scenario's faults it includes delays
+that no assignor avoids: copies start slowly, and a pass lasts until the last member has joined, on average over the draws. It
+excludes avoidable delays: no step waits because of an outdated lag, and rates equal their means.
 
 The least imbalance holds for any cooperative assignor that starts no task without its state. Until the first answer all copies
 stay. A task that moves has no owner for one more pass. A client can run a logged task only if its copy was caught up, or once
 the copy is restored. So at any moment the least imbalance is a minimum-cost flow from each task to the clients that could run
-it by then. A client's rate determines how many logged tasks it can have restored since its first answer, smallest changelog
-first, without growth and with no other copy on the disk. Slots are not counted, and moves and rebalances cost only their
-passes.
+it by then. A client's rate determines how many logged tasks it can have restored since the first answer: smallest changelog
+first, without growth or other copies on the disk. Slots are not counted, and moves and rebalances cost only their passes.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from optassign.simulation.timed.scenario import Scenario
 
 @dataclass(slots=True)
 class Copy:
-    """A copy to restore; offsets, and offsets per second."""
+    """A copy to restore; `lag` in offsets, `growth` in offsets per second."""
 
     client: str
     lag: float
@@ -44,7 +43,7 @@ class Copy:
     needs_slot: bool
     """Whether it needs a warm-up slot. Otherwise it restores from the start, as R3 to R5 require it."""
     is_awaited: bool = True
-    """Whether a task moves once it is restored."""
+    """Whether the schedule ends only after the copy is restored: a task moves to it then, or standbys count."""
     acceptable: float = 0.0
     """Greatest lag at which it counts as restored."""
     starting_s: float = 0.0
@@ -103,10 +102,10 @@ def find_limit(
 def schedule_restoring(
     copies: Sequence[Copy], rates: Mapping[str, float], slots: int, pass_s: float, starting_rate: float = 1.0
 ) -> float:
-    """Return the seconds until all awaited copies are restored, if a rebalance begins as soon as a slot is free.
+    """Return the seconds until all awaited copies are restored. ValueError if changelogs grow faster than they are restored.
 
-    A slot goes to the client with the fewest slots, among these to the client with the most remaining seconds, and there to the
-    copy with the greatest lag. A rebalance assigns the slot, so the slot is empty for `pass_s` seconds between two copies.
+    A free slot goes to the client with the fewest slots; the most remaining seconds break ties. There it goes to the copy with
+    the greatest lag. The rebalance that assigns the slot leaves it empty for `pass_s` seconds.
     Copies that a client restores share its rate. Every changelog grows at its rate, whether its copy waits or restores. In its
     slow start a copy uses only the share `starting_rate` of its rate.
     """
@@ -184,10 +183,9 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
 def _find_who_can_run(
     state: ApplicationState, rates: Mapping[str, float]
 ) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
-    """Return for each task the clients of least rank, which R3 lets run it at once, and for each client the seconds until its
-    next logged tasks reach the acceptable lag.
+    """Return task → clients of least rank, which R3 lets run it, and client → seconds until other logged tasks are restored.
 
-    The seconds are for one, two, … of its other tasks, those of least lag first.
+    The seconds are for one, two, … of these tasks, in order of increasing lag, until they reach the acceptable lag.
     """
     ranks, acceptable = Ranks(state), state.configs.acceptable_recovery_lag
     clients = [client.process_id for client in state.clients]
@@ -205,8 +203,7 @@ def _find_who_can_run(
 def find_least(
     allowed: Mapping[str, Share], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
 ) -> int:
-    """Return the least imbalance with each task on a ready client, or among a client's `restored` tasks; may_rest: or
-    unassigned."""
+    """Return the least imbalance with tasks on ready clients or among a client's `restored` tasks; may_rest: or unassigned."""
     flow = SimpleMinCostFlow()
     clients, tasks = list(allowed), list(ready)
     number = {client: k for k, client in enumerate(clients)}

@@ -83,8 +83,8 @@ def _name(found: dict[str, Any]) -> str:
 
 
 def _has_ended(found: dict[str, Any]) -> bool:
-    """Return whether the driver ran on this machine and has ended. A process with its number that began later is another
-    one."""
+    """Return whether the driver ran on this machine and has ended. A process of the same id with a later start is not the
+    driver."""
     if found.get("host") != socket.gethostname():
         return False
     return _read_begin(int(found.get("pid", 0))) != found.get("began") or found.get("began") is None
@@ -101,7 +101,7 @@ def _read_begin(pid: int) -> str | None:
 
 
 def _probe(pid: int) -> str | None:
-    """Return whether a process runs, in the form of `_read_begin`, on systems without /proc."""
+    """Return "runs" if a process runs, otherwise None; replaces `_read_begin` on systems without /proc."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -25,7 +25,7 @@ _MARK = "# Figures, by `python -m optassign_benchmarks.golden FOLDER --write`.\n
 
 
 def check_golden(path: Path) -> Iterator[str]:
-    """Yield a line for each difference from the file."""
+    """Yield a line for each broken bound, and for each figure that differs from the file."""
     golden = read_toml(path)
     for assignor, found in _play(golden).items():
         for bound, limit in golden.get("assert", {}).get(assignor, {}).items():
@@ -43,7 +43,7 @@ def check_golden(path: Path) -> Iterator[str]:
 
 
 def write_golden(path: Path) -> None:
-    """Write the present figures into the file."""
+    """Replace the figures of the file by those of a new run."""
     text = path.read_text(encoding="utf-8").partition(_MARK)[0].rstrip() + "\n\n" + _MARK
     for assignor, found in _play(read_toml(path)).items():
         text += f'\n[figures."{assignor}"]\n' if not assignor.isidentifier() else f"\n[figures.{assignor}]\n"
@@ -52,7 +52,7 @@ def write_golden(path: Path) -> None:
 
 
 def _play(golden: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return assignor → figures, without unknown figures."""
+    """Return assignor → name → figure, without unknown figures and with the digest of the timeline."""
     scenario = read_scenario(golden["scenario"])
     runs = {name: simulate(scenario, name) for name in golden["assignors"]}
     figures = {name: {**summarise(played), "digest": digest(played)} for name, played in runs.items()}

@@ -15,7 +15,7 @@ from optassign.generating import SHAPES, Shape, generate
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A snapshot by its arguments of `optassign.generating.generate`, or a given snapshot, with options."""
+    """A snapshot to make: the arguments of `optassign.generating.generate`, or a given snapshot; with changed options."""
 
     shape: Shape
     tasks: int
@@ -36,7 +36,7 @@ class Spec:
     changes: str = ""
     """Changed fields of `Options` as JSON."""
     given: str = ""
-    """The name of a given snapshot, which is not generated. Only `options` of the fields above then counts."""
+    """The name of a given snapshot, which is not generated. Of the fields above, only `options` and `changes` then count."""
     snapshot: str = ""
     """The given snapshot as JSON."""
 
@@ -163,7 +163,7 @@ LARGE = Grid(
 def small_specs(shape: Shape, number: int) -> Iterator[Spec]:
     """Yield `number` small specs of a shape with all kinds of tasks; the n-th has seed n and is always the same.
 
-    For some of them no stable group exists: generating these raises NotBalancedError.
+    For some specs no stable group exists: their `generate` raises NotBalancedError.
     """
     threads: tuple[int | tuple[int, int], ...] = (1, 1, 2, (1, 4), (1, 2), (2, 5))
     for n in range(number):

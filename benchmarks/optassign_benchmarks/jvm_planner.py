@@ -19,9 +19,9 @@ _MAIN = "io.github.optassign.server.PlannerServer"
 
 
 class JvmPlanner(TaskAssignor):
-    """KIP-924 TaskAssignor with the answers of `java/planner`. Needs a JDK and Maven.
+    """A KIP-924 TaskAssignor that asks `java/planner` in a JVM. Needs a JDK and Maven.
 
-    Its seconds are only those of the planner.
+    The seconds of its answers include only the planner's time.
     """
 
     name = "jvm-planner"
@@ -55,7 +55,7 @@ class JvmPlanner(TaskAssignor):
 
 
 def create_also_planner(name: str, time_limit: float = TIME_LIMIT) -> TaskAssignor:
-    """Return the assignor of that name, also for the name `jvm-planner`."""
+    """Return the assignor of that name; `time_limit`, in seconds, has no effect on `jvm-planner`."""
     return JvmPlanner() if name == JvmPlanner.name else create(name, time_limit=time_limit)
 
 

@@ -66,7 +66,7 @@ class _Numbers:
         self._next = 0
 
     def take(self, what: str, least: int = 0, most: int | None = None) -> int:
-        """Return the next integer, from `least` to `most`. `what` names it in an error."""
+        """Return the next integer; InputError unless it is from `least` to `most`. `what` names the integer in the error."""
         allowed = f"{what}, an integer of {least} or more" if most is None else f"{what}, an integer from {least} to {most}"
         if self._next == len(self._words):
             raise InputError(str(self.path), "the end", "no more numbers", allowed)
@@ -153,8 +153,8 @@ def make_snapshot(instance: ReassignmentInstance) -> ApplicationState:
 
 
 def list_rows(state: ApplicationState, assignors: tuple[str, ...], time_limit: float) -> Iterator[tuple[object, ...]]:
-    """Yield a row for the initial assignment and for each assignor: values with bounds, loads in even spreads, state in
-    offsets."""
+    """Yield the cells of `_HEAD` for the initial assignment and for each assignor; loads are multiples of an even spread, state
+    is in offsets."""
     loads, none = Loads(state), {task.id: () for task in state.tasks}
     owner = {task: (client.process_id,) for client in state.clients for task in client.previous_active}
     yield "initial", f"{loads.find_greatest(TaskPlacement(owner, none, none)):.4f}", "–", 0, "–", 0, "–"

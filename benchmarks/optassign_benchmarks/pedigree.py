@@ -22,7 +22,7 @@ _DIGITS = 12
 def read_commit(folder: Path = Path(optassign.__file__).parent) -> str:
     """Return the commit of the running sources, or `version X` for a package outside a checkout.
 
-    Sources that differ from their commit give `COMMIT-dirty-DIGEST`, where the digest of the difference distinguishes states.
+    Changed .py or .toml files give `COMMIT-dirty-DIGEST`, where the digest of the difference distinguishes states.
     """
     commit = _ask_git(folder, "rev-parse", "HEAD")
     # A package that is installed inside another checkout is not one of its files.
@@ -44,7 +44,7 @@ def _ask_git(folder: Path, *words: str) -> bytes | None:
 
 @cache
 def list_versions() -> dict[str, str]:
-    """Return the columns of versions: Python and Spark."""
+    """Return column → version, for Python and Spark."""
     return {"python": platform.python_version(), "spark": version("pyspark")}
 
 

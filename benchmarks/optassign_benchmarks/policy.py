@@ -1,7 +1,7 @@
 """`python -m optassign_benchmarks.policy`, or `make policy`: Python's and Java's constants, made from `policy.toml`.
 
-With `--check` nothing is written: each file that is not fresh is named, and the exit code is 1. A fault in `policy.toml` is
-named with its place, what was found and what is allowed; the exit code is 2.
+With `--check` the command writes nothing, prints each outdated file, and exits with 1 if there is any. For a fault in
+`policy.toml` it prints the place, the value found and the allowed values, and exits with 2.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Tunable:
     name: str
     """The name of its constant, in lower case."""
     values: dict[str, int | float | list[int | float]]
-    """By language; a language that does not use it is left out. Only Python has lists."""
+    """Language → value, for the languages that use the number. Only Python has lists."""
     unit: str
     what: str
     why: str
@@ -54,7 +54,7 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Section:
-    """The tunables of one concept; if Java uses some, they are one class there."""
+    """The tunables of one concept; those that Java uses form one class there."""
 
     name: str
     about: str
@@ -194,7 +194,7 @@ def _write_number(value: float | list[int | float]) -> str:
 
 
 def main() -> int:
-    """Write what is not fresh, or name it; return the exit code."""
+    """Write the outdated files, or print their paths with --check; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.policy", description="Constants made of policy.toml.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if something is not fresh")
     check = parser.parse_args().check

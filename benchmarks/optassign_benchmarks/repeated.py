@@ -1,6 +1,6 @@
 """Studies with several runs for each row. Files keep the runs, so that a study can be interrupted and continued.
 
-A folder has the runs of one machine, and docs/data/NAME-runs.jsonl those of which docs/data/NAME.json shows the figures.
+The folder of a study has the runs of one machine. docs/data/NAME-runs.jsonl has the runs behind docs/data/NAME.json.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ SERVICE_CODE = (
     ANSWERS.as_posix(),
     *(f"models/optassign_models/{name}.py" for name in ("warmups", "solving/followups", "solving/rates", "solving/steps")),
 )
-"""The sources of the jar and of the service, the digests of the models' answers, and the sources of waits and warm-ups, which
-these answers hardly show."""
+"""The sources of the jar and of the service, the digests of the models' answers, and the sources of waits and warm-ups, whose
+changes these digests hardly show."""
 ALL_CODE = ("optassign", "models/optassign_models", *PLUGIN_CODE)
 """The folders of all of optassign's sources."""
 _SUFFIXES = (".py", ".java", ".toml")
@@ -81,7 +81,7 @@ class RepeatedCase:
     plan: Any = None
     """Further data for `RepeatedStudy.play`."""
     code: Sequence[str] = ALL_CODE
-    """The folders and files of the sources that its figures depend on. Runs of other sources are left out."""
+    """The folders and files of the sources that its figures depend on. Runs with another digest of them are left out."""
 
     @property
     def name(self) -> str:
@@ -99,7 +99,7 @@ class RunChoice:
     runs: int | None = None
     """Number of runs of each chosen row, runs of earlier sessions included; None for the study's own number."""
     folder: Path | None = None
-    """The folder of the file of runs and of data for all runs; None for build/NAME."""
+    """The folder with the file of runs and the data that all runs share; None for build/NAME."""
 
     def select(self, cases: Iterable[RepeatedCase]) -> list[RepeatedCase]:
         """Return the chosen cases; ChoiceError if a text matches no row."""
@@ -125,7 +125,7 @@ class RunFile:
     """Name of a row → the digest of the sources that its runs must have."""
 
     def read(self) -> dict[str, list[Run]]:
-        """Return name of the row → its runs, the oldest first. ValueError with the place of an invalid line."""
+        """Return name of the row → its runs by the sources of `codes`, oldest first. ValueError names an invalid line."""
         found: dict[str, list[Run]] = {}
         lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
         others = 0
@@ -217,7 +217,7 @@ def _list_runs(file: Path, cases: Iterable[RepeatedCase]) -> RunFile:
 
 
 def _read_both(own: RunFile, kept: RunFile | None) -> dict[str, list[Run]]:
-    """Return name of the row → its runs: the kept ones first, then those of the folder that are not kept."""
+    """Return name of the row → its runs: the kept runs first, then the other runs of the folder."""
     runs = {} if kept is None else kept.read()
     for row, of_row in own.read().items():
         runs[row] = [*runs.get(row, ()), *(run for run in of_row if run not in runs.get(row, ()))]

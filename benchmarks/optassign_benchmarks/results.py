@@ -1,8 +1,8 @@
 """The results of studies: tables, and files in docs/data, which the site, the tests and the README's figures read.
 
 A file has the command, date and environment of a run, and its tables. `title` and `about` are written by hand and stay when a
-study runs again. A file also has the digest of answers.txt in this folder at its run. renewals.json has every digest of
-answers.txt, with the studies whose figures the change of answers can alter. So figures older than their answers are known.
+study runs again. A file also has the digest of answers.txt in this folder at its run. renewals.json lists the changes of
+answers.txt by digest, each with the studies whose figures it can alter. Thus a study's page can mark outdated figures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Table:
     """Common facts of all rows, such as their size; empty if the study's title has them."""
 
     def to_markdown(self) -> str:
-        """Return the caption, if there is one, and the rows, with the names in documents."""
+        """Return the caption, if any, and the rows as Markdown, with the names that documents use."""
         rows = [tuple(_NAMES.get(cell, cell) if isinstance(cell, str) else cell for cell in row) for row in self.rows]
         text = to_markdown([_name_column(column) for column in self.columns], rows)
         return f"{self.caption}\n\n{text}" if self.caption else text
@@ -110,9 +110,7 @@ def replace_table(name: str, text: str, document: Path) -> None:
 
 
 def _to_cell(cell: object) -> Cell:
-    """Return a truth value as its text, an integer as it is, a float rounded to three decimals, and anything different as
-    text.
-    """
+    """Return a truth value as its text, an integer as it is, a float rounded to three decimals, and any other value as text."""
     if isinstance(cell, bool):
         return format_cell(cell)
     if isinstance(cell, int):
@@ -151,7 +149,7 @@ class StoredStudy(_Strict):
     answers: str
     """Digest of benchmarks/optassign_benchmarks/answers.txt at the run; empty if the run is older than that file."""
     sources: dict[str, str] = {}
-    """Digests, at the run, of the sources it depends on, in addition to the answers (`dependencies.digest_sources`)."""
+    """Sources that the figures depend on, in addition to the answers → digest at the run (`dependencies.digest_sources`)."""
     tables: tuple[StoredTable, ...]
     wrong: tuple[str, ...] = ()
     """Results that miss the study's demands, one line each."""
@@ -190,7 +188,7 @@ class Renewal(_Strict):
     digest: str
     date: str
     what: str
-    """Which answers changed, and why."""
+    """The changed answers, and the reason."""
     touches: tuple[str, ...]
     """Studies whose figures the change can alter; `*` for all."""
 
@@ -242,7 +240,7 @@ def add_renewal(what: str, touches: Iterable[str], file: Path = RENEWALS) -> Non
 
 
 def list_older_than(name: str, study: StoredStudy, renewals: list[Renewal]) -> list[Renewal]:
-    """Return the changes of answers since a study's run that can alter its figures."""
+    """Return the changes of answers that can alter a study's figures since its run, or ever if the run's digest is unknown."""
     digests = [renewal.digest for renewal in renewals]
     start = digests.index(study.answers) + 1 if study.answers in digests else 0
     return [renewal for renewal in renewals[start:] if {name, "*"} & set(renewal.touches)]

@@ -4,8 +4,8 @@ over a grid.
 A study is a record: a `Study` of snapshots, or a `PlayedStudy`, whose cases play several assignors together.
 
 A *part* is the work on a case: an answer, a convergence, a whole history, or a function of a study. Each part returns columns
-by name. Those of a record are described where the record is defined (`optassign.measuring.described`), so that a new measure is
-in every row at once.
+by name. The columns of a record are its described measures (`optassign.measuring.described`), so that a new measure is in every
+row at once.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Answered:
 
 
 def to_columns(record: Any, prefix: str = "") -> dict[str, Any]:
-    """Return name → value of each measure of a record; a measure with a value for each share becomes a column for each."""
+    """Return name → value of each measure of a record; a measure with a value for each share becomes columns NAME_SHARE."""
     columns: dict[str, Any] = {}
     for each in list_measures(type(record)):
         value = getattr(record, each.name)
@@ -189,7 +189,7 @@ def measure(
 
 @dataclass(frozen=True)
 class StudyCase:
-    """A case that assignors answer, usually a snapshot, and the way it is played on."""
+    """A case that assignors answer, usually a snapshot, and the arguments of its convergence."""
 
     make: Spec | Callable[[], Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -220,9 +220,9 @@ class StudyRow(dict[str, Any]):
 
 
 def run(cases: Iterable[StudyCase], assignors: Sequence[str], parts: Sequence[Part], *, jobs: int = 1) -> Iterator[StudyRow]:
-    """Yield the rows of all cases × assignors, in that order. A case for which no group exists has no rows.
+    """Yield the rows of all cases × assignors, in that order. A case whose group cannot be generated has no rows.
 
-    Each row has the `minimum` of its case: the least that any convergence restores, as proven by cp-sat.
+    `minimum` in each row: the fewest offsets that any convergence of the case restores, as proven by cp-sat; None without it.
     """
     play = partial(_play, assignors=tuple(assignors), parts=tuple(parts))
     if jobs == 1:
@@ -360,7 +360,7 @@ def count_violations(rows: list[StudyRow]) -> int:
 
 
 def by_case(rows: Iterable[StudyRow]) -> Iterator[dict[str, StudyRow]]:
-    """Return an iterator over the cases: assignor → row."""
+    """Return an iterator over the cases, each as assignor → row."""
     cases: dict[str, dict[str, StudyRow]] = {}
     for row in rows:
         cases.setdefault(row["case"], {})[row["assignor"]] = row
@@ -374,7 +374,7 @@ def ratio(row: StudyRow) -> float:
 
 
 def format_ratio(restored: int, minimum: int | None) -> str:
-    """Return the ratio of restored offsets to the minimum as text."""
+    """Return restored offsets ÷ the minimum as text; a dash if the minimum is None."""
     if minimum is None:
         return "–"
     if not minimum:

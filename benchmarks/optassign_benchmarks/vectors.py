@@ -3,11 +3,11 @@
     python -m optassign_benchmarks.vectors                                # renew all; review the diff
     python -m optassign_benchmarks.vectors --add NAME SNAPSHOT "Shows."   # add a case with the snapshot of a file
 
-A case is a snapshot of format 1 and what follows of it. It has the shares of each client, the ranks of each task, the answer
-with its whole report, and how many tasks each client would take over from each other one. Its target assignment is determined,
-or is remembered, so that cp-sat and the planner in the JVM answer alike; the planner's report has some of the fields. A case
-whose standbys may be on any client has no answer on file (`--any-client`). tests/solving/test_vectors.py holds the service to
-the cases, java/server's `VectorsTest` the planner.
+A case is a snapshot of format 1 with its expected results: the shares of each client, the ranks of each task, the answer with
+its whole report, and the numbers of tasks that a client would take over from another client. The target assignment is unique or
+remembered, so that cp-sat and the planner in the JVM give the same answer. The planner's report has only some of the fields. A
+case whose standbys may be on any client has no answer on file (`--any-client`). tests/solving/test_vectors.py checks the
+service, and `VectorsTest` of java/server the planner.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from optassign_models.solving.situation import Situation
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "vectors"
 _LONGEST = 128
-"""Characters of a list or object that is written in one line."""
+"""Greatest number of characters of a list or object on one line, indent included."""
 
 
 def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _list_ranks(situation: Situation) -> dict[str, dict[str, int]]:
 
 
 def _count_takeovers(answer: TaskAssignment) -> list[int]:
-    """Return the numbers of tasks that continue on one client if another dies, for each pair with any, sorted."""
+    """Return the sorted numbers of tasks that one client takes over if another dies, for each pair of clients with any."""
     holders = {task: client.process_id for client in answer.clients for task in client.active}
     pairs = Counter((holders[task], client.process_id) for client in answer.clients for task in client.standby)
     return sorted(pairs.values())

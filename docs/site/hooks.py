@@ -35,7 +35,7 @@ API = {
 }
 """Page → its title, and the modules or packages on it."""
 NOT_FOR_USERS = {"__init__", "base", "input_errors", "json_head", "normalise", "explanation_text"}
-"""Modules of these packages that only their neighbours need."""
+"""Modules without a section in the API reference, since only other modules of their package use them."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -86,7 +86,7 @@ def _one_picture_per_scheme(markdown: str) -> str:
 
 
 def api_page(name: str) -> str:
-    """Return a page that mkdocstrings fills from docstrings."""
+    """Return the Markdown of a page of `API`, which mkdocstrings fills from docstrings."""
     title, places = API[name]
     if name == "optassign":
         return _front_page()

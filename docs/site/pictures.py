@@ -51,14 +51,14 @@ SCHEMES = {
 
 
 def svg(width: int, height: int, parts: Sequence[str]) -> str:
-    """Return the whole file."""
+    """Return an SVG file with these elements."""
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{_FONT}">'
     return "\n".join([head, "<!-- Made by: python docs/site/pictures.py -->", *parts, "</svg>", ""])
 
 
 def text(x: float, y: float, words: str, colour: str, *, size: int = 12, weight: int = 400, anchor: str = "start") -> str:
-    """Return a line of text."""
+    """Return an SVG element with a line of text at (x, y); `anchor` is SVG's text-anchor."""
     look = f'font-size="{size}" font-weight="{weight}" fill="{colour}" text-anchor="{anchor}"'
     return f'<text x="{x:.1f}" y="{y:.1f}" {look}>{words}</text>'
 
@@ -68,7 +68,7 @@ Draw = Callable[[Colours], str]
 
 
 SCENARIO, HOURS = "thousand", 14
-"""The scale-out of the study `thousand`, and the number of hours shown after the join."""
+"""The scenario of the scale-out, and the number of hours shown after the join."""
 DEMO = Path(__file__).resolve().parents[2] / "tests/data/kafka-4.3.1/third-instance-joins.json"
 """The snapshot of `make demo`."""
 
@@ -86,13 +86,13 @@ class Line:
 
 
 def prepare_scale_out() -> Draw:
-    """Simulate the scale-out under both assignors."""
+    """Simulate the scale-out under both assignors, and return the function that draws it."""
     scenario = read_scenario(SCENARIO)
     return partial(scale_out, simulate(scenario, "cp-sat"), simulate(scenario, "high-availability"))
 
 
 def prepare_join() -> Draw:
-    """Play the join."""
+    """Play the join of `DEMO`, and return the function that draws it."""
     return partial(join, _answers(DEMO))
 
 
@@ -245,7 +245,7 @@ def _key(x: float, y: float, name: str, colour: str, colours: Colours) -> str:
 TIME_ASSIGNORS = ("Kafka's default", "jar alone", "jar with service")
 TIME_WARM_UPS = (2, 4, 16)
 TIME_MOST, TIME_LEFT, TIME_BAR, TIME_LENGTH = 240.0, 92, 16, 268
-"""Seconds at the end of a bar, the place of bars, their height and their greatest length."""
+"""Seconds of the longest bar, and of all bars the left edge, the height and the greatest length."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class ScaleOutTimes:
 
 
 def prepare_in_time() -> Draw:
-    """Read the rows of the study."""
+    """Read the study `in-time`, and return the function that draws it."""
     (table,) = read_study("in-time").tables
     rows = [dict(zip(table.columns, map(str, cells), strict=True)) for cells in table.rows]
     times = {
@@ -319,17 +319,17 @@ DAY_TOLD = {"join": "6 join", "crash": "a crash", "rolling-restart": "12 restart
 """Event → its label."""
 DAY_WIDTH, DAY_HEIGHT, DAY_LEFT, DAY_RIGHT, DAY_TOP, DAY_BOTTOM = 880, 448, 58, 862, 106, 246
 DAY_STEP = 2_000
-"""The distance of grid lines."""
+"""The distance of grid lines, as imbalance."""
 
 
 def prepare_day() -> Draw:
-    """Simulate the day under the three assignors."""
+    """Simulate the day under the three assignors, and return the function that draws it."""
     scenario = read_scenario("day")
     return partial(draw_day, [simulate(scenario, name) for name in DAY_ASSIGNORS])
 
 
 def draw_day(runs: Sequence[Played], colours: Colours) -> str:
-    """Draw the whole picture."""
+    """Draw imbalance over the day, and bars with three totals of each assignor."""
     of_run = (colours.ours, colours.theirs, colours.other)
     title = "A day of 1,000 tasks on 60 instances, one standby each, 20 warm-ups at a time: simulated"
     parts = [text(18, 26, title, colours.text, size=15, weight=600)]
@@ -415,7 +415,7 @@ class DrawnPlan:
 
 
 def prepare_weights() -> Draw:
-    """Read the rows of the study."""
+    """Read the study `weights`, and return the function that draws it."""
     (table,) = read_study("weights").tables
     fronts: dict[str, list[DrawnPlan]] = {}
     for cells in table.rows:

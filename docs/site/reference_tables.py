@@ -169,7 +169,7 @@ def list_watch_metrics() -> str:
 
 
 def list_versions() -> str:
-    """Return the supported functions under each version of Kafka Streams, by the results of tests."""
+    """Return the table of functions that work with each version of Kafka Streams, by the results of tests."""
     found = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["kafka_streams"]
     head = ("Kafka Streams", "links", "Java", "planner", "service", "shadow mode")
     return _write_table(
@@ -187,7 +187,7 @@ def list_versions() -> str:
 
 
 def list_brokers() -> str:
-    """Return the brokers on which tests have run an application."""
+    """Return the table of brokers on which tests have run an application, with the versions of Kafka Streams."""
     found = json.loads((ROOT / "tests" / "java" / "compatibility.json").read_text(encoding="utf-8"))["brokers"]
     return _write_table(("broker", "Kafka Streams, with the plug-in"), ((name, ", ".join(found[name])) for name in found))
 

@@ -37,7 +37,7 @@ __all__ = ["FILE", "BestKnown", "KnownValue", "OtherGeneratorError", "check_snap
 
 FILE = Path(__file__).parent / "best_known.json"
 _HIGHS_SECONDS = 3.0
-"""Seconds for a model, and for HiGHS, for one goal; a goal that takes longer stays unchecked."""
+"""Time limit in seconds to export the model of one goal, and of HiGHS to solve it; slower goals stay unchecked."""
 _MOST_PAIRS = 2_000
 """Greatest number of pairs of task and client for HiGHS; larger models take minutes."""
 _READ_AND_SOLVE = """
@@ -82,7 +82,7 @@ class BestKnown(Frozen):
 
 
 class OtherGeneratorError(OptassignError, RuntimeError):
-    """Raised if the generator makes another snapshot than that of the table."""
+    """Raised if the generated snapshot differs from the snapshot of the table."""
 
 
 def read_best_known(file: Path = FILE) -> dict[str, BestKnown]:
@@ -92,7 +92,7 @@ def read_best_known(file: Path = FILE) -> dict[str, BestKnown]:
 
 
 def check_snapshot(state: ApplicationState, known: BestKnown) -> None:
-    """Raise OtherGeneratorError unless the snapshot is that of the table."""
+    """Raise OtherGeneratorError unless the snapshot has the digest of the table's row."""
     if digest_snapshot(state) != known.digest:
         import numpy
 
@@ -147,11 +147,11 @@ _OFFSETS_AND_COUNTS = (
     "active_migrations",
     "standby_migrations",
 )
-"""Goals whose unit is that of the model."""
+"""Goals that the exported model measures in the goal's own unit."""
 
 
 def _find_optima(state: ApplicationState, goals: Iterable[str]) -> dict[str, tuple[int, bool]]:
-    """Return goal → its optimum in the exported model, if there is one, and whether HiGHS finds the same."""
+    """Return goal → (exact optimum of its exported model, whether HiGHS confirms it); empty above `_MOST_PAIRS`."""
     optima: dict[str, int] = {}
     if len(state.tasks) * len(state.clients) > _MOST_PAIRS:
         return {}
@@ -181,7 +181,7 @@ def write_best_known(rows: Mapping[str, BestKnown], file: Path = FILE) -> None:
 
 
 def main() -> int:
-    """Solve instances that the table lacks, or for which a better target is found, until the seconds are over."""
+    """Fill the table: solve missing instances (all with --again) or read targets, and keep the better targets. Return 0."""
     parser = argparse.ArgumentParser(prog="python -m optassign_benchmarks.instances.best_known", description=__doc__)
     parser.add_argument("--size", choices=SIZES, help="instances of this size only")
     parser.add_argument("--family", choices=FAMILIES, help="instances of this family only")
@@ -226,7 +226,7 @@ def _read_row(instance: Instance, path: Path, known: BestKnown) -> BestKnown:
     facts = Facts(state, target)
     measured = measure_target(facts)
     values: list[KnownValue] = []
-    is_as_known = True  # a bound is about targets as good as the known one in the goals before
+    is_as_known = True  # a bound holds for targets that equal the known target in the goals before
     for before in known.values:
         value = measured[before.name]
         if is_as_known and (value == before.value or _is_within_tolerance(facts, before, value)):
@@ -238,7 +238,7 @@ def _read_row(instance: Instance, path: Path, known: BestKnown) -> BestKnown:
 
 
 def _is_within_tolerance(facts: Facts, known: KnownValue, value: Value) -> bool:
-    """Return whether a load is as good as proven, like the known one."""
+    """Return whether the value is a load within the tolerance of its bound, and the known load is proven."""
     if known.name != "load" or not known.proven or known.bound is None:
         return False
     return value <= find_plan_goals()[known.name].accepted(known.bound, facts)

@@ -68,7 +68,7 @@ class Instance:
 
 
 def digest_snapshot(state: ApplicationState) -> str:
-    """Return a digest of a snapshot, which shows whether the generator still makes the same."""
+    """Return a digest of a snapshot, which shows whether the generator still makes the same snapshot."""
     return sha256(state.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:16]
 
 

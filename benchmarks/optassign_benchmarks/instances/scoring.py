@@ -43,7 +43,7 @@ __all__ = [
 IMBALANCE = "imbalance"
 """The first value if counts are balanced: the sum of e (e + 1) / 2 over counts at distance e from their shares."""
 _OF_TARGETS = ("format", "R1", "R2", "R4")
-"""Rules of every target; the other rules concern the way to it."""
+"""Rules that every target keeps; the other rules concern the rebalances that lead to it."""
 _EQUAL = 1e-9
 
 
@@ -115,10 +115,10 @@ def measure_target(facts: Facts) -> dict[str, Value]:
 
 
 def list_restore_costs(state: ApplicationState, target: TaskPlacement) -> list[int]:
-    """Return the restore costs of goals (b) and (c): of the copies not caught up that the target has or R3 to R5 force.
+    """Return the restore costs of goals (b) and (c): one for each copy not caught up that the target has or R3 to R5 force.
 
-    An answer shows only its own choice among forced copies of one rank; this counts as docs/reference/rules.md, "The target",
-    says, for snapshots without clients that drain.
+    An answer shows only its own choice among forced copies of one rank. So the costs follow docs/reference/rules.md, "The
+    target", for snapshots without draining clients.
     """
     ranks, confirmed = Ranks(state), previous_assignment(state).in_transit_copies
     costs: list[int] = []

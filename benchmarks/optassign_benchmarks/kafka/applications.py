@@ -29,15 +29,15 @@ AS_SHIPPED: Mapping[str, object] = {
     "optassign_watch_quick_interval_ms": 1000,
     "optassign_watch_pause_ms": 10_000,
 }
-"""The defaults of a watcher."""
+"""The default intervals of a watcher, which replace those of `_QUICK`."""
 
 
 class Watching:
-    """A watcher of one group; a context manager that stops it by SIGTERM."""
+    """A process of `optassign watch` for one group; a context manager that stops the process by SIGTERM."""
 
     def __init__(self, address: str, group: str, folder: Path, *options: str, **properties: object) -> None:
-        """Start the watcher. `options`: of the command line; `properties`: of its file, with `_` for `.`, which extend or
-        replace the defaults of this module."""
+        """Start the watcher. `options`: further arguments of its command line. `properties`: of its file, with `_` for `.`;
+        they extend or replace `_QUICK`."""
         (port,) = find_free_ports(1)
         self._url = f"http://127.0.0.1:{port}/metrics"
         more = {name.replace("_", "."): value for name, value in properties.items()}
@@ -50,16 +50,16 @@ class Watching:
 
     @property
     def said(self) -> str:
-        """Return its log."""
+        """Return the watcher's log."""
         return self.process.log.read_text(encoding="utf-8")
 
     @property
     def triggers(self) -> int:
-        """Return the number of assignments that it has triggered, including those that restore the config."""
+        """Return the number of assignments that the watcher has triggered, including those that restore the group's config."""
         return len(re.findall(r" (?:trigger|restore): reason=| restored: ", self.said))
 
     def read(self) -> dict[str, float]:
-        """Return its metrics; empty until it answers."""
+        """Return the watcher's metrics: name with labels → value; empty until the watcher answers."""
         try:
             with urllib.request.urlopen(self._url, timeout=60) as answer:
                 lines = answer.read().decode().splitlines()
@@ -78,8 +78,8 @@ class Watching:
 
 THREADS = 2
 _SESSION_MS = 30_000
-"""Milliseconds. A busy machine needs time: in 4.3.1 a member that leaves the group, or whose transaction is aborted, may
-die."""
+"""Time-out of sessions and transactions in milliseconds; long, since the machine may be busy. In 4.3.1 a member may die if it
+leaves the group or its transaction is aborted."""
 _OF_THE_CLASSIC_PROTOCOL = (
     "task.assignor.class",
     "num.standby.replicas",
@@ -96,8 +96,8 @@ class StreamsGroup(StreamsApplication):
     def __init__(
         self, broker: Brokers, application: str, folder: Path, *, assignor: str, standbys: int, latest: bool = False
     ) -> None:
-        """Start no instance yet. `latest`: whether instances run the broker's version of Kafka Streams, which reports offsets;
-        otherwise 4.3.1."""
+        """Create the topics, and set the group's configs; start no instance. `latest`: whether instances run the broker's
+        version of Kafka Streams, which reports offsets; otherwise 4.3.1."""
         super().__init__(
             broker,
             application,
@@ -125,12 +125,12 @@ class StreamsGroup(StreamsApplication):
         return self._admin.describe()
 
     def read_statuses(self) -> dict[str, Status]:
-        """Return the status of every instance; for an ended instance its last one."""
+        """Return instance name → status; the last status if the instance has ended by itself."""
         return {name: each.status() for name, each in self.instances.items()}
 
     def is_settled(self, statuses: Mapping[str, Status]) -> bool:
-        """Return whether all instances and threads are RUNNING members of the group, every task runs once, the numbers of
-        active tasks differ by at most 1, and all possible standbys exist.
+        """Return whether all instances and threads are RUNNING members of the group, and every task runs once. The numbers of
+        active tasks must differ by at most 1, and each logged task needs all possible standbys.
         """
         if any(status.state != "RUNNING" or set(status.threads) != {"RUNNING"} for status in statuses.values()):
             return False
@@ -147,7 +147,7 @@ class StreamsGroup(StreamsApplication):
         )
 
     def await_settled(self) -> TasksByInstance:
-        """Wait until `is_settled`, and return the tasks. AssertionError if a process or thread died."""
+        """Wait until `is_settled`, and return the tasks. AssertionError after a time-out, or if a process or thread died."""
         last: dict[str, Status] = {}
 
         def is_reached() -> bool:

@@ -23,7 +23,7 @@ class Brokers(Protocol):
 
     @property
     def address(self) -> str:
-        """Return their addresses: host:port, separated by commas."""
+        """Return the brokers' addresses: host:port, separated by commas."""
 
     @property
     def log(self) -> Path:
@@ -46,12 +46,12 @@ class Broker:
         ports: tuple[int, int] | None = None,
         waits: bool = True,
     ) -> None:
-        """Start the broker. `jars`: its class path, by default that of `classpath`; `properties`: they extend or replace this
-        module's.
+        """Start the broker. RuntimeError if its storage cannot be formatted, or if the broker ends.
 
-        `listeners`: names to protocols and ports, in addition to the plaintext listener. `ports`: of the plaintext listener and
-        the controller; by default free ones. `waits`: whether to wait until the broker is up; one of several brokers is not up
-        alone. A folder `logs` in `folder` is the data of a stopped broker, with which this broker continues.
+        `jars`: its class path, by default that of `classpath`. `properties`: extend or replace those of this module.
+        `listeners`: name → (protocol, port), in addition to the plaintext listener. `ports`: of the plaintext listener and the
+        controller, by default free ports. `waits`: whether to wait until the broker is up; a broker of a cluster does not come
+        up alone. The broker continues with the data of a stopped broker if `folder` has the folder `logs`.
         """
         port, controller_port = ports or find_free_ports(2)
         self.address = f"127.0.0.1:{port}"
@@ -89,7 +89,7 @@ class Broker:
         self._file.write_text("\n".join(changed) + "\n", encoding="utf-8")
 
     def start(self, *, waits: bool = True) -> None:
-        """Start the broker with its present data, and wait until it is up."""
+        """Start the broker with its present data. `waits`: whether to wait until the broker is up."""
         self.process = ChildProcess(self._command, self._log)
         self._starts += 1
         if waits:
@@ -134,7 +134,7 @@ def find_leader(address: str, topic: str, partition: int) -> int | None:
 
 
 def find_preferred_leader(address: str, topic: str, partition: int) -> int:
-    """Return the id of the broker that leads a partition after each failure of another one."""
+    """Return the id of a partition's preferred leader: its first replica, which takes over if another leader fails."""
     preferred: int = _read_topics(address)[topic].partitions[partition].replicas[0]
     return preferred
 

@@ -1,4 +1,4 @@
-"""Three brokers of Kafka 4.4.0 with optassign's assignor, each also a controller, and faults of one of them."""
+"""A cluster of three Kafka 4.4.0 brokers with optassign's assignor, each also a controller, and faults of single brokers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHUNK = 1 << 16
 
 
 class Link:
-    """A link that forwards connections from a port to another port of the loopback interface, both ways."""
+    """A TCP proxy between two ports of the loopback interface, which can delay and cut connections."""
 
     def __init__(self, target: int, port: int) -> None:
         """Start the link. `target`: the server's port; `port`: the clients' port."""
@@ -43,12 +43,12 @@ class Link:
         self._server = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
 
     def cut(self) -> None:
-        """Close all connections, and each new one at once, until `heal`."""
+        """Close all connections, and close new connections at once until `heal`."""
         self._is_cut = True
         self._loop.call_soon_threadsafe(self._close_all)
 
     def heal(self) -> None:
-        """Let connections through again."""
+        """Forward new connections again."""
         self._is_cut = False
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class Link:
         self._writers -= {writer, back}
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Copy until the end; a delayed chunk does not hold up the next one."""
+        """Copy chunks until the end of the input, each `delay` seconds late. The delays of successive chunks overlap."""
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
 
         async def read() -> None:
@@ -114,7 +114,7 @@ class Link:
 SIZE = 3
 _OFFSETS = "__consumer_offsets"
 _PARTITIONS = 3
-"""Partitions of the topic of groups: each broker coordinates a third of the groups."""
+"""Partitions of `__consumer_offsets`: each broker coordinates a third of the groups."""
 _FAR = "FAR"
 _REPLICATED = {
     "default.replication.factor": SIZE,
@@ -141,7 +141,7 @@ class ThreeBrokers:
     """
 
     def __init__(self, folder: Path, **properties: object) -> None:
-        """Start the cluster. `properties`: of all brokers, with `_` for `.`."""
+        """Start the cluster, and wait until all brokers are up. `properties`: of all brokers, with `_` for `.`."""
         path = streams_group_classpath()
         self.jars = [Path(jar) for jar in path.split(os.pathsep) if Path(jar).name.startswith("optassign")]
         """The project's own jars on the class path of all brokers."""
@@ -175,7 +175,7 @@ class ThreeBrokers:
 
     @property
     def far(self) -> Brokers:
-        """Return the same brokers as clients reach them over the links."""
+        """Return the cluster as clients reach it over the links."""
         return _Far(self)
 
     @property
@@ -215,7 +215,7 @@ class ThreeBrokers:
             self.restart(number)
 
     def restart(self, number: int, *, assignors: str | None = None) -> None:
-        """Restart a broker and wait until it is in sync. `assignors`: the assignors that it knows from then on."""
+        """Restart a broker, and wait until all replicas are in sync. `assignors`: its new `group.streams.assignors`."""
         broker = self.brokers[number]
         broker.process.stop()
         if assignors is not None:
@@ -251,7 +251,7 @@ class _Far:
 
 
 def partition_of(group: str) -> int:
-    """Return a group's partition of the topic of groups, whose leader coordinates the group."""
+    """Return a group's partition of `__consumer_offsets`; the leader of this partition coordinates the group."""
     number = 0
     for character in group:
         number = (31 * number + ord(character)) & 0xFFFFFFFF
@@ -260,5 +260,5 @@ def partition_of(group: str) -> int:
 
 
 def name_together(*names: str) -> list[str]:
-    """Return names of groups that one broker coordinates, each beginning with one of `names`."""
+    """Return a group name for each prefix in `names`, such that one broker coordinates all these groups."""
     return [next(f"{name}-{i}" for i in range(100) if partition_of(f"{name}-{i}") == 0) for name in names]

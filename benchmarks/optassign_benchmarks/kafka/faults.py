@@ -18,7 +18,7 @@ _TIMEOUT = 30.0
 
 
 class ServiceFault(StrEnum):
-    """The faults of the server in front of the service."""
+    """A fault that `FaultyFront` injects into the service's answers."""
 
     NONE = "none"
     """Forwards answers unchanged."""
@@ -57,7 +57,7 @@ class ServiceFault(StrEnum):
 
 
 class FaultyFront:
-    """A server on its own port that forwards requests to `target`. Set `fault` at any time. A context manager."""
+    """A proxy that forwards requests to `target` and injects `fault`, which can be set at any time; a context manager."""
 
     def __init__(self, target: str, slow_seconds: float) -> None:
         self.target = target
@@ -95,7 +95,7 @@ class FaultyFront:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        """Stop listening; slow answers under way are not sent."""
+        """Stop listening; answers that SLOW delays are sent at once."""
         self._closed.set()
         self._server.shutdown()
         self._server.server_close()

@@ -20,7 +20,7 @@ from optassign_benchmarks.kafka.processes import await_condition
 
 @dataclass(frozen=True)
 class TasksByInstance:
-    """Name of the instance → ids of its tasks, by role."""
+    """The tasks of each instance by role: instance name → task ids."""
 
     active: Mapping[str, frozenset[str]]
     standby: Mapping[str, frozenset[str]]
@@ -69,7 +69,7 @@ class Inputs:
 
     kinds: tuple[str, ...] = KINDS
     keys: int = KEYS_PER_PARTITION
-    """Keys of the records of each partition."""
+    """Number of different keys in each partition."""
     exist: bool = False
     """Whether the broker has the topics already."""
 
@@ -83,11 +83,11 @@ class StreamsApplication:
     def __init__(
         self, broker: Brokers, application: str, folder: Path, inputs: Inputs = _ALL_KINDS, /, **properties: object
     ) -> None:
-        """Create the topics and start no instance. `properties`: of Kafka Streams or the plug-in, with `_` for `.`; None
-        removes one."""
+        """Create the topics; start no instance. `properties`: of Kafka Streams or the plug-in, with `_` for `.`; None removes a
+        default."""
         self.application = application
         self.jars: str | None = None
-        """The class path of instances started from now on; None for the one with broker and plug-in."""
+        """The class path of instances started from now on; None for the default, with or without the plug-in."""
         self.instances: dict[str, RunningInstance] = {}
         self._past: list[RunningInstance] = []
         self._since = 0
@@ -122,13 +122,13 @@ class StreamsApplication:
         self.tasks = frozenset(f"{number}_{p}" for number in range(len(inputs.kinds)) for p in range(PARTITIONS))
 
     def configure(self, **properties: object) -> None:
-        """Set properties of instances started from now on, with `_` for `.`; None removes one."""
+        """Set properties of instances started from now on, with `_` for `.`; None removes a property."""
         self._properties.update({name.replace("_", "."): value for name, value in properties.items()})
         self._properties = {name: value for name, value in self._properties.items() if value is not None}
 
     def start(self, *names: str, plugin: bool = True) -> None:
-        """Start processes without waiting for them. A name that ran before starts in its old folder. plugin: whether with its
-        jar."""
+        """Start processes without waiting, each in the folder of its last run, if any. ValueError if a name is running.
+        `plugin`: whether the class path has the plug-in's jar."""
         self.mark()
         for name in names:
             if name in self.instances:
@@ -144,11 +144,11 @@ class StreamsApplication:
         self._end(name, RunningInstance.stop)
 
     def leave(self, name: str) -> None:
-        """Close a process, which leaves the group."""
+        """Close a process; its consumers leave the group at once."""
         self._end(name, RunningInstance.leave)
 
     def pause(self, name: str) -> RunningInstance:
-        """Stop a process by SIGSTOP; until `resume`, no method of this class counts it."""
+        """Suspend a process by SIGSTOP, remove it from `instances`, and return it for `resume`."""
         self.mark()
         paused = self.instances.pop(name)
         paused.process.pause()
@@ -174,12 +174,12 @@ class StreamsApplication:
 
     @property
     def rebalances(self) -> list[LedRebalance]:
-        """Return all rebalances so far, in order."""
+        """Return all rebalances that instances have led so far, in order of generation."""
         return sorted({each for one in self._all_instances() for each in one.led_rebalances()})
 
     @property
     def generation(self) -> int:
-        """Return the greatest generation of the group that an instance has reported."""
+        """Return the greatest generation that all consumers of an instance have reported; -1 before the first."""
         return max((each.generation for each in self._all_instances()), default=-1)
 
     @property
@@ -230,7 +230,7 @@ class StreamsApplication:
         )
 
     def await_caught_up(self) -> None:
-        """Wait until every copy has begun to restore and lags by at most acceptable.recovery.lag."""
+        """Wait until every copy with a changelog has begun to restore and lags by at most `LAG`."""
         behind: dict[str, str] = {}
 
         def caught_up() -> bool:
@@ -248,9 +248,9 @@ class StreamsApplication:
         await_condition(f"{self.application}: all copies caught up", caught_up, found=lambda: behind, logs=self.logs)
 
     def probe(self) -> TasksByInstance:
-        """Let the group rebalance as after a follow-up, and wait until the rebalance is complete; return the tasks.
+        """Request a rebalance as a follow-up does, and return the tasks once the rebalance is complete.
 
-        The request is repeated after a while, since a consumer that gets the request while it joins forgets it.
+        The request is repeated after a while, since a consumer loses a request that arrives while it joins.
         """
         before, asked_at = self.generation, -math.inf
 
@@ -268,7 +268,7 @@ class StreamsApplication:
     def settle(self, most_probes: int = MOST_PROBES, *, returning: bool = False) -> int:
         """Play the follow-ups that the assignor asks for, each after restoration has finished, and return their number.
 
-        AssertionError for more than `most_probes` follow-ups, if a rebalance of a stable group changes the assignment, or,
+        AssertionError for more than `most_probes` follow-ups, or if a rebalance of a stable group changes the assignment. Also,
         unless `returning`, if a task with a store returned to an instance that had given it away since the last `mark`.
         """
         placement, at_rest = self._await_view()
@@ -296,7 +296,7 @@ class StreamsApplication:
         return len(history) - 2
 
     def _await_view(self) -> tuple[TasksByInstance, bool]:
-        """Wait for a running generation, and return its placement and whether it asked for no further one."""
+        """Wait until the last generation runs, and return its placement and whether it asked for no further rebalance."""
         seen: list[tuple[TasksByInstance, bool]] = []
 
         def same() -> bool:
@@ -328,8 +328,8 @@ class StreamsApplication:
     def mark(self) -> None:
         """Restart `owners` from the present owners. Called whenever this class starts or ends an instance.
 
-        The group may notice a stopped instance only after its restart, or never. In that case call it again when the instance
-        has returned. Otherwise a task that the instance owned before and owns again would count as returned.
+        The group may notice a stopped instance only after its restart, or never. In that case call `mark` again when the
+        instance has returned. Otherwise a task that the instance owned before and owns again would count as returned.
         """
         now = {(name, event.consumer): event for event, name in self._events(self.instances.values())}
         self._owned = {task: [name] for (name, _), event in now.items() for task in event.active}

@@ -27,10 +27,10 @@ _DATED = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
 )
-"""Options of the JVM, with which each line of the log begins with its time."""
+"""JVM options that put the time at the beginning of each log line."""
 _AT_REST = "service"
-"""The awaited reason of the fallback's follow-up for a stable group, which lets the service take over. It counts as no
-follow-up."""
+"""The value of `waits_for` for a stable group's follow-up that only lets the service take over. The group still counts as
+stable."""
 _ORDER = itertools.count()
 
 
@@ -68,14 +68,14 @@ class AssignedTasks:
 
 @dataclass(frozen=True, order=True)
 class LedRebalance:
-    """A rebalance that a process led, and whose assignment it computed."""
+    """A rebalance whose assignment a process computed as the group's leader."""
 
     generation: int
     stable: bool
     """Whether no further rebalance is needed, neither at once nor as a follow-up."""
     assignor: str
-    """The author of the answer in the plug-in's log: an assignor of the service, `fallback`, or in shadow mode the group's
-    assignor. Empty without the plug-in."""
+    """The author of the answer in the plug-in's log: an assignor of the service, `planner`, `fallback`, or in shadow mode the
+    group's assignor. Empty without the plug-in."""
     why: str = ""
     """Why the fallback answered; empty if it did not."""
 
@@ -86,15 +86,15 @@ class RunningInstance:
     def __init__(
         self, name: str, folder: Path, properties: Mapping[str, object], *, plugin: bool = True, jars: str | None = None
     ) -> None:
-        """Start the process. `plugin`: whether the plug-in's jar is on the class path; `jars`: a class path that replaces
-        both."""
+        """Start the process. `plugin`: whether the plug-in's jar is on the class path. `jars`: another class path, for which
+        `plugin` has no effect."""
         self.name = name
         self.folder = folder
         self.state = "CREATED"
         self.assigned: list[AssignedTasks] = []
         self.deaths: list[str] = []
         self.last_status = Status()
-        """Its newest answer to the command `status`."""
+        """The newest answer to the command `status`; the default before the first."""
         self._asked = self._answers = 0
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "streams.properties"
@@ -154,7 +154,7 @@ class RunningInstance:
         return found
 
     def status(self) -> Status:
-        """Request the status, wait for it, and return it; return the last status if the process ends before."""
+        """Request the status, and return the answer; the last status if the process ends before answering."""
         before = self._answers
         self._ask()
         await_condition(

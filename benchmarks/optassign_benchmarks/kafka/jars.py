@@ -1,4 +1,4 @@
-"""The jars of the cluster. Maven builds the jars that are older than their sources in java/."""
+"""Class paths of brokers, applications and tools. Maven builds each jar that is older than its sources in java/."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 class ToolMissingError(RuntimeError):
-    """Raised if the path has no JDK or no Maven."""
+    """Raised if `PATH` lacks a JDK or Maven."""
 
 
 @cache
@@ -106,7 +106,7 @@ def watch_jar() -> Path:
 
 @cache
 def planner_classpath() -> str:
-    """Return the class path of the program that answers by the planner. Raises as `classpath` does."""
+    """Return the class path of the planner's server for benchmarks, java/server. Raises as `classpath` does."""
     _check_tools()
     built = [_build("server", "optassign-server"), *sorted((JAVA / "server" / "target" / "lib").glob("*.jar"))]
     return os.pathsep.join(_copy(built))

@@ -28,7 +28,7 @@ class Load:
     """A writer of numbered records to an application's input topics, and a checker of its output topics.
 
     Values of a key are numbered from 1. Results must come out as 1, 2, 3 …, counted results as 1:1, 2:2, 3:3 … A gap is a lost
-    record, and a repetition a doubled one. A count that differs from its number shows state that was lost or counted twice.
+    record, and a repetition a doubled record. A count that differs from its number shows state that was lost or counted twice.
     Outputs are read as committed: records of an aborted transaction do not count.
     """
 
@@ -40,7 +40,7 @@ class Load:
         counted: Sequence[str] = KINDS[:1],
         keys: int = KEYS_PER_PARTITION,
     ) -> None:
-        """Start reading results. `kinds`: the subtopologies; `counted`: the kinds that append counts; `keys`: per partition."""
+        """Start reading results. `kinds`: the subtopologies; `counted`: kinds with counts in results; `keys`: per partition."""
         self.faults: list[str] = []
         self.lost = 0
         """Number of records that are missing in the results or in a count."""
@@ -124,7 +124,7 @@ class Load:
         return max(max(self._pauses[part], now - last) for part, last in self._last.items())
 
     def await_accounted(self) -> None:
-        """Stop writing, wait until every record has come out, and check that none was lost or counted twice."""
+        """Stop writing, and wait until every record has come out. AssertionError if a record was lost or counted twice."""
         self.run(0)
         self._producer.flush()
         await_condition(
@@ -229,7 +229,7 @@ class Load:
 
 
 def count_faults(value: str, number: int) -> tuple[int, int]:
-    """Return (lost, doubled) records that a wrong result shows: `NUMBER` or `NUMBER:COUNT` instead of `number`."""
+    """Return the numbers of lost and doubled records if `value`, `NUMBER` or `NUMBER:COUNT`, came out instead of `number`."""
     found, _, count = value.partition(":")
     if found != str(number):
         return max(0, int(found) - number), int(int(found) < number)

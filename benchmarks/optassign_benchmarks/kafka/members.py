@@ -20,7 +20,7 @@ _MAIN = "io.github.optassign.members.MembersMain"
 
 @dataclass(frozen=True)
 class SimulatedSubtopology:
-    """A part of the topology with one source topic."""
+    """A subtopology with one source topic; `logged`: whether its tasks have changelogs."""
 
     id: str
     partitions: int
@@ -62,7 +62,7 @@ class Members:
         self.others: list[dict[str, Any]] = []
         """All other events: joined, fenced, died, ended, described."""
         self.now_ms = 0
-        """The time of the last event."""
+        """The time of the last event, in milliseconds."""
         self._done = 0
         self._asked = itertools.count(1)
         self._lock = threading.Lock()
@@ -146,7 +146,7 @@ class Members:
         self.process.tell(json.dumps(line))
 
     def _read(self, line: str) -> None:
-        """Take in an event, a line of JSON: note its time, and file it by its kind."""
+        """Store an event, a line of JSON, by its kind, and note its time."""
         event = json.loads(line)
         with self._lock:
             self.now_ms = event["at_ms"]

@@ -63,7 +63,7 @@ class ChildProcess:
         return self._process.poll()
 
     def tell(self, line: str) -> None:
-        """Write a line to its standard input. Does nothing if the process has ended."""
+        """Write a line to the process's standard input. Does nothing if the process has ended."""
         stdin = self._process.stdin
         try:
             if stdin is not None:
@@ -87,7 +87,7 @@ class ChildProcess:
             self.kill()
 
     def pause(self) -> None:
-        """Stop the process by SIGSTOP: it stays and does nothing."""
+        """Suspend the process by SIGSTOP."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -127,7 +127,7 @@ def java_command(
 def find_free_ports(count: int) -> list[int]:
     """Return unused TCP ports of the loopback interface.
 
-    They are outside the range from which systems assign ports: such a port might be taken before it is used.
+    They are outside the range from which systems assign ports, since such a port might be taken before its use.
     """
     found: list[int] = []
     while len(found) < count:
@@ -160,7 +160,7 @@ def await_condition(
     found: Callable[[], object] = lambda: "",
     logs: Callable[[], Iterable[Path]] = tuple,
 ) -> float:
-    """Wait until `reached()` is true, and return the seconds. NotReachedError, naming `what`, after `timeout` seconds.
+    """Wait until `reached()` is true, and return the seconds waited. NotReachedError, naming `what`, after `timeout` seconds.
 
     The error's text has the result of `found`, and the ends of the files that `logs` returns.
     """
@@ -173,7 +173,7 @@ def await_condition(
 
 
 def tail_logs(logs: Iterable[Path]) -> list[str]:
-    """Return the last lines of each file, under its path. Long lines are shortened, and similar neighbours are merged."""
+    """Return the last lines of each file, under its path. Long lines are shortened, and similar adjacent lines are merged."""
     shown: list[str] = []
     for path in logs:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ["(no such file)"]

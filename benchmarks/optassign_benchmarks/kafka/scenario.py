@@ -16,7 +16,7 @@ from optassign_benchmarks.kafka.timeline import Figures, measure, replay
 OURS, STICKY = "optassign", "sticky"
 ASSIGNOR_CLASS = "io.github.optassign.broker.OptassignGroupAssignor"
 TAG = "optassign"
-"""The client tag of members, with the group's name as value. Triggers use it as well: as a rack tag it has no effect."""
+"""The client tag of members, with the group's name as value. `trigger` also sets the tag as a rack tag, which has no effect."""
 ASSIGNORS = "group.streams.assignors"
 WARMUPS = "optassign.warmups"
 BROKER_PROPERTIES: Mapping[str, object] = {
@@ -66,7 +66,7 @@ class GroupChange:
 
 
 class Observed:
-    """A simulated group with an assignor. Without a watcher it triggers an assignment when warm-ups are done."""
+    """A simulated group with an assignor. If `watched`, `is_settled` also triggers an assignment when warm-ups are done."""
 
     def __init__(
         self,
@@ -108,14 +108,13 @@ class Observed:
             self.members.start(process, threads=self._per_process)
 
     def end(self, how: str, processes: str) -> None:
-        """Let processes `leave`, or `kill` them."""
+        """End processes, by their letters. `how`: `leave` or `kill`."""
         for process in processes:
             del self.threads[process]
             self.members.execute(how, process=process)
 
     def is_settled(self) -> bool:
-        """Return whether every task runs, balanced, with all its standbys ready. Also trigger an assignment if one is due and
-        no watcher does."""
+        """Return whether every task runs, balanced, with all standbys ready. If `watched`, also trigger a due assignment."""
         if replay(self.members.events()).is_settled(self.members.tasks, self.threads, self.standbys):
             return True
         if self._watched:
@@ -146,7 +145,8 @@ class Observed:
 
 
 def play(group: Observed, change: GroupChange, longest: float, first: bool = True) -> Figures:
-    """Play a change until the group has settled or `longest` seconds have passed, and return its figures."""
+    """Play a change until the group has settled or `longest` seconds have passed, and return its figures. `first`: whether to
+    start the group before, and wait until it has settled."""
     if first:
         group.members.execute("fill", on=True)
         group.start(change.before)

@@ -19,10 +19,10 @@ from optassign_benchmarks.kafka.processes import ChildProcess, await_condition, 
 
 
 def check_recordings(folder: Path, application: str | None = None) -> tuple[int, list[str]]:
-    """Return the number of recordings (of an application), and a line for each fault: a broken rule, or an answer without a hit
-    time limit that a replay does not repeat.
+    """Return the number of recordings, of one application or of all, and a line for each fault.
 
-    Answers of Kafka's own assignors, applied in shadow mode, need not keep the rules.
+    A fault is a broken rule, or an answer that a replay does not reproduce although no time limit ended it. Answers of Kafka's
+    own assignors, applied in shadow mode, need not keep the rules.
     """
     faults: list[str] = []
     files = sorted(find_recordings(folder, application))
@@ -52,7 +52,7 @@ class ServiceProcess:
         most_file_kb: int | None = None,
     ) -> None:
         """Start the service. `options`: further options of `optassign serve`. `environment`: in addition to this process's.
-        `most_file_kb`: greatest size of a file that can be written, as on a full disk."""
+        `most_file_kb`: greatest size in KiB of a file that can be written, as on a full disk."""
         self.recordings = folder / "recordings"
         self._log_format, self._options = log_format, options
         self._most_file_kb = most_file_kb
@@ -128,7 +128,7 @@ class ServiceProcess:
             self._process.stop()
 
     def pause(self) -> None:
-        """Suspend the service: connections are accepted, and no request is answered."""
+        """Suspend the service: connections are accepted, but requests are not answered."""
         if self._process is not None:
             self._process.pause()
 
@@ -149,7 +149,7 @@ _COLUMNS = "160"
 
 
 class OperatorCommands:
-    """An operator who uses the service by the command line."""
+    """Commands about one application that an operator gives the service on the command line."""
 
     def __init__(self, service: ServiceProcess, application: str) -> None:
         self._service, self._application = service, application

@@ -22,13 +22,13 @@ class CopyEvent:
 
 @dataclass
 class LiveCopies:
-    """The existing copies at one time."""
+    """The copies that exist after the events so far."""
 
     held: dict[tuple[str, str], CopyEvent] = field(default_factory=dict)
     """(task, member) → the copy's last event; without copies that are gone."""
 
     def take(self, event: CopyEvent) -> None:
-        """Advance to the time of an event."""
+        """Apply the next event."""
         if event.state == "gone":
             self.held.pop((event.task, event.member), None)
         else:
@@ -86,9 +86,9 @@ class Figures:
     coverage: float
     """Share of task-seconds, of tasks with a changelog, in which a second process had the state ready."""
     balanced_s: float | None
-    """Seconds from which every task ran, balanced, until the end; None if it did not at the end."""
+    """Seconds until every task ran, balanced, for the rest of the time; None if not so at the end."""
     settled_s: float | None
-    """Seconds from which the group was also covered by ready standbys until the end; None if it was not at the end."""
+    """Seconds until the group was also covered by ready standbys for the rest of the time; None if not so at the end."""
 
     @property
     def median(self) -> float:
@@ -109,9 +109,9 @@ def measure(
     threads: Mapping[str, int],
     standbys: int,
 ) -> Figures:
-    """Return the cost of a change.
+    """Return the cost of a change over the time from `since_ms` to `until_ms`.
 
-    `tasks`: task → whether it has a changelog; `threads`: those of each process after the change.
+    `tasks`: task → whether it has a changelog; `threads`: process → number of threads, after the change.
     """
     ordered = list(events)
     copies = LiveCopies()

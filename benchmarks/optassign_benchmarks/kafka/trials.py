@@ -17,7 +17,7 @@ from optassign_benchmarks.kafka.scenario import OURS, Observed
 from optassign_benchmarks.kafka.timeline import measure, replay
 
 FIRST, JOINING = "abc", "d"
-"""Processes by their letters: those at the start, and the one that joins."""
+"""Processes by their letters: the processes at the start, and the process that joins."""
 _PRELOAD, _RATE = 20_000, 240
 """Records per partition of the input with a changelog, and records per second over all inputs."""
 _TASKS = (SimulatedSubtopology("0", 24, logged=True), SimulatedSubtopology("1", 12, logged=False))
@@ -32,15 +32,15 @@ class TrialOutcome:
     lost: int
     """Real: records that did not come out. Simulated: tasks that no process runs at the end."""
     doubled: int
-    """Real: records out of order or counted twice. Simulated: milliseconds in which a task ran twice."""
+    """Real: records lost, repeated or counted twice. Simulated: milliseconds in which a task ran twice."""
     died: int
     """Threads or processes that an error ended."""
     pause_s: float
-    """The longest time in which one task was not processed."""
+    """Real: longest time without a result of a partition. Simulated: greatest total time of a task without a process."""
     moves: int
     """Number of moves of an active task from one process to another."""
     needless: int
-    """Moves that the balance did not need."""
+    """Moves beyond the number that the balance needed."""
     settled_s: float | None
     """Seconds until all tasks ran, balanced, with their standbys; None if not within the time."""
 
@@ -78,7 +78,7 @@ class _Owners:
         self.moves = 0
 
     def note(self, task: str, process: str) -> None:
-        """Count a move if another process ran the task before."""
+        """Note a task's owner, and count a move if another process owned the task before."""
         self.moves += self.owners.get(task, process) != process
         self.owners[task] = process
 
@@ -87,7 +87,7 @@ class SimulatedTrial:
     """Simulated members, which report each state of each copy."""
 
     def __init__(self, reached: tuple[Brokers, Brokers], folder: Path, name: str, assignor: str) -> None:
-        """Start the group. `reached`: the cluster as members reach it, and as the watcher does."""
+        """Start the group, and wait until it has settled. `reached`: the cluster as members and as the watcher reach it."""
         brokers, watched = reached
         self.name, self.assignor = name, assignor
         self._group = Observed(brokers, folder, name, _TASKS, _RESTORING, assignor=assignor, standbys=1, watched=False)
@@ -158,8 +158,8 @@ class RealTrial:
     def __init__(
         self, reached: tuple[Brokers, Brokers], folder: Path, name: str, assignor: str, *, latest: bool = True
     ) -> None:
-        """Start the application. `reached`: as of `SimulatedTrial`; `latest`: whether it uses Kafka Streams 4.4.0, otherwise
-        4.3.1."""
+        """Start the application, and wait until it has settled. `reached`: as in `SimulatedTrial`; `latest`: whether it uses
+        Kafka Streams 4.4.0, otherwise 4.3.1."""
         brokers, watched = reached
         self.name, self.assignor = name, assignor
         self._stack = ExitStack()

@@ -50,7 +50,7 @@ _LEFT_OPEN = 8
 
 
 def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, object]:
-    """Act for `minutes` minutes, let the application settle, and check all results. Return the summary, with `problems`."""
+    """Run the soak for `minutes` minutes. Return its summary, in which `problems` has a line for each failed check."""
     problems: list[str] = []
     machine = describe_machine()
     with ExitStack() as stack:
@@ -150,7 +150,7 @@ def _count_descriptors(service: ServiceProcess) -> int:
 
 
 def _kill_worker(service: ServiceProcess) -> int:
-    """Kill the oldest of the service's workers, and return the number of killed workers."""
+    """Kill the oldest of the service's workers, and return the number of killed workers, 0 or 1."""
     workers = [] if service.pid is None else find_children(service.pid, workers=True)
     for pid in workers[:1]:
         with suppress(ProcessLookupError):

@@ -39,7 +39,7 @@ class Chaos:
         spared: Sequence[str],
         ways: Sequence[str],
     ) -> None:
-        """Start without faults. spared: instances that are never ended. ways: the kinds of harm to the service."""
+        """Start without faults. `spared`: instances that are never ended. `ways`: methods of `service` that harm it."""
         self.history: list[str] = []
         self.counts: Counter[str] = Counter()
         self._group = group

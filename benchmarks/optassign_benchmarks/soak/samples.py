@@ -57,7 +57,7 @@ def read_memory(pid: int, field: str = "VmHWM") -> int:
 
 
 def find_children(pid: int, *, workers: bool = False) -> list[int]:
-    """Return the processes that any thread of a process has started. `workers`: only the worker processes."""
+    """Return the ids of the processes that any thread of a process has started, sorted. `workers`: only those of workers."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -67,7 +67,7 @@ def find_children(pid: int, *, workers: bool = False) -> list[int]:
 
 
 def measure_folder(folder: Path) -> int:
-    """Return the bytes of the blocks of all files below a folder."""
+    """Return the disk space of all files below a folder, in bytes."""
     total = 0
     for parent, _, files in os.walk(folder):
         for file in files:
@@ -99,11 +99,11 @@ class Sample:
     cpu: float | None = None
     """Seconds of processor time since the process began."""
     disk: int | None = None
-    """Bytes of blocks."""
+    """Bytes of disk space."""
 
 
 class Sampler:
-    """A sampler that takes samples at intervals within the context; `samples` has those so far."""
+    """A context manager that takes samples at intervals; `samples` has all samples so far."""
 
     def __init__(
         self,
@@ -112,8 +112,8 @@ class Sampler:
         folders: Mapping[str, Path],
         interval: float = 5.0,
     ) -> None:
-        """Start no thread yet. find_processes: yields (kind, name, pid) of each. folders: content → folder or file. interval:
-        seconds."""
+        """Start no thread yet. `find_processes`: returns (kind, name, pid) of each process. `folders`: content → folder or
+        file. `interval`: seconds."""
         self.samples: list[Sample] = []
         self._file, self._find_processes, self._folders, self._interval = file, find_processes, folders, interval
         self._start = time.monotonic()
@@ -170,8 +170,8 @@ _MOST_POINTS = 120
 
 
 def draw_soak(samples: Sequence[Sample], actions: Sequence[float], file: Path) -> None:
-    """Draw the samples into a file, in the format of its suffix (PNG, SVG …). actions: seconds at which faults began or
-    ended."""
+    """Draw the samples into a file, in the format of its suffix (PNG, SVG …). `actions`: times in seconds since the soak began,
+    shown as ticks."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -219,11 +219,11 @@ _LEAST_SAMPLES = 20
 
 @dataclass(frozen=True)
 class GrowthLimit:
-    """A limit: at most `most`, and the median of a process's last quarter at most `growth` above that of its second quarter."""
+    """A limit of `most`, and of `growth` from the median of a process's second quarter to the median of its last quarter."""
 
     most: int
     growth: int | None = None
-    """None: it may grow up to `most`."""
+    """None if growth up to `most` is allowed."""
 
 
 LIMITS: dict[tuple[str, str], GrowthLimit] = {

@@ -113,7 +113,7 @@ class GivenSnapshot(Frozen):
     content: NotEmpty
 
     def spec(self) -> Spec:
-        """Return the snapshot as an instance of the grid."""
+        """Return the snapshot as a benchmark instance of the grid."""
         state = to_model(read_value(self.content.encode(), self.name), ApplicationState, self.name)[0]
         configs = state.configs
         return Spec(
@@ -157,7 +157,7 @@ class Sweep(Frozen):
     snapshots: Annotated[tuple[GivenSnapshot, ...], Field(strict=False)] = ()
     """The user's snapshots, in addition to the generated ones or instead of them; a file names their paths."""
     options: Annotated[tuple[NamedOptions, ...], Field(strict=False)] = ()
-    """Options with which each snapshot is answered; if empty, with its own."""
+    """Options with which each snapshot is answered; if empty, the snapshot's own options."""
 
     @model_validator(mode="after")
     def _has_snapshots(self) -> Self:
@@ -198,7 +198,7 @@ class Sweep(Frozen):
         ]
 
     def count_unplayed(self) -> int:
-        """Return the number of benchmark instances that are too large to be played on."""
+        """Return the number of benchmark instances with more tasks than `converge_up_to`, which are answered only once."""
         return len({spec.name for spec in self.specs() if spec.tasks > self.converge_up_to})
 
     def rows(self, assignors: tuple[str, ...]) -> list[tuple[Spec, str]]:
@@ -225,7 +225,7 @@ class HistorySweep(Frozen):
         return _list_assignors(self.assignors, kafka)
 
     def rows(self, assignors: tuple[str, ...]) -> list[tuple[HistorySpec, str]]:
-        """Return histories × assignors in the order of seeds, so that an interrupted run has whole histories."""
+        """Return histories × assignors in the order of seeds, so that an interrupted run has all assignors of its histories."""
         seeds = range(self.seed, self.seed + self.count)
         return [(HistorySpec(self.histories, seed), assignor) for seed in seeds for assignor in assignors]
 
@@ -307,7 +307,7 @@ HISTORIES = HistorySweep(name="histories", histories="small")
 
 
 def read_sweep(path: Path) -> Sweep | HistorySweep:
-    """Return the sweep in a TOML file, of histories if it has the field `histories`. InputError for any error in it."""
+    """Return the sweep in a TOML file, a HistorySweep if it has the field `histories`. InputError for any error in the file."""
     data = read_toml(path)
     kind: type[Sweep | HistorySweep] = HistorySweep if "histories" in data else Sweep
     if kind is Sweep:
@@ -360,7 +360,7 @@ def _read_text(path: Path) -> str:
 
 
 _BATCH_S = 10.0
-"""The target seconds of a task: long compared with Spark's overhead of a tenth, and short enough to be repeated."""
+"""The target duration of a task in seconds: long compared with Spark's overhead of 0.1 s, and short enough to be repeated."""
 _TASKS_A_CORE = 4
 """The least number of tasks for each core, if there are enough rows, so that all cores end at about the same time."""
 

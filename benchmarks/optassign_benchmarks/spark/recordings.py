@@ -1,13 +1,13 @@
 """Recordings on an executor: decoding to snapshot and answer, at any multiple of the recorded size.
 
 A rebalance at a multiple of its size has that many copies of every task and every client, as if the group had grown evenly.
-Copy j of a client holds, lags and ran copy j of each task of the client. Copies of a subtopology's tasks are further partitions
-of it, not further subtopologies, so that all of them are assigned together. Configs and options stay unchanged: the effect of a
-limit of two warm-ups at ten times the size is one of the questions.
+Copy j of a client has the client's lags and previous tasks, for copy j of each task. Copies of a subtopology's tasks are
+further partitions of the subtopology, so that all of them are assigned together. Configs and options stay unchanged: the effect
+of a limit of two warm-ups at ten times the size is one of the questions.
 
 `python -m optassign_benchmarks.spark.recordings FOLDER` generates recordings like the service's own. Each application starts
 from seeded snapshots and repeats rebalances: an answer, restoration, the follow-up. When the group is stable, the next snapshot
-brings an event. All applications have the same number of recordings.
+brings an event. The recordings are spread evenly over the applications.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SOURCE = "recording"
 
 
 def decode_recording(content: bytes, scale: int = 1) -> tuple[ApplicationState, dict[str, Any], TaskAssignment]:
-    """Return snapshot, columns about the recording, and the recorded answer. InputError for any error in the content."""
+    """Return snapshot, columns about the recording, and its answer, at `scale` times the size. InputError for any error."""
     try:
         text = gzip.decompress(content) if content[:1] != b"{" else content
     except (OSError, EOFError, zlib.error) as error:
@@ -100,8 +100,8 @@ def scale_state(state: ApplicationState, factor: int) -> ApplicationState:
 
 
 def scale_assignment(answer: TaskAssignment, state: ApplicationState, factor: int) -> TaskAssignment:
-    """Return an answer to the snapshot as one to the larger snapshot, without the report, whose numbers are those of the
-    smaller."""
+    """Return the answer to `state` as an answer to the snapshot at `factor` times its size. The report is left out, since its
+    numbers are those of `state`."""
     if factor == 1:
         return answer
     ids = _Ids(state, factor)

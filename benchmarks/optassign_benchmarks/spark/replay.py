@@ -50,7 +50,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
 _FORGIVING = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
-"""Options for recordings, not for the run's own tables: an unreadable file does not end the job, and is found missing later."""
+"""Options for recordings, not for the run's own tables: Spark skips unreadable files, and `_note_unread_files` reports them."""
 _GLOB = "*.{json.gz,json}"
 _TABLE = TableColumn("table", pa.string(), "", "which it goes to")
 _IDENTITY = ["table", *(column.name for column in REPLAYS[: [column.name for column in REPLAYS].index("status")])]
@@ -67,7 +67,7 @@ class Replayed:
 
 
 def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: ProgressListener | None = None) -> Replayed:
-    """Replay the recordings that the run's tables do not have yet.
+    """Replay the recordings that the run's tables do not have yet, and return the amount of work done.
 
     The listener gets the number of finished recordings, first of the replay, then of the convergences.
     """

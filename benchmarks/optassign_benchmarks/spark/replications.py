@@ -31,7 +31,7 @@ def replicate_on_spark(
     registered: Sequence[tuple[str, str]] = (),
     listener: ProgressListener | None = None,
 ) -> dict[str, list[Figures]]:
-    """Play the scenario under each assignor and `number` consecutive seeds from its own on.
+    """Play the scenario under each assignor and `number` consecutive seeds, from the scenario's seed on.
 
     Args:
         registered: name and "module:class" of assignors that the executors must register.
@@ -63,7 +63,7 @@ def replicate_on_spark(
 def _play(
     scenario: Scenario, run: tuple[str, int], registered: Sequence[tuple[str, str]]
 ) -> tuple[str, int, Figures | None, str]:
-    """Return assignor and seed of a run on an executor, with its figures, or None and the reason."""
+    """Play a run on an executor, and return its assignor, its seed, and its figures, or None and the reason of the failure."""
     name, seed = run
     for known, target in registered:
         register(known, target, replace=True)

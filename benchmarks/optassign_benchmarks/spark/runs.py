@@ -35,7 +35,7 @@ __all__ = ["ProgressListener", "Run", "Tally", "count_outcomes", "find_run", "li
 
 Kind = Literal["sweep", "replay"]
 ProgressListener = Callable[[int, int, str], None]
-"""Called with the number done, the total number and the counted things; twice a second, from its own thread."""
+"""Called with the number done, the total and the name of the counted things, twice a second and from its own thread."""
 _FORMAT = 1
 
 
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        """Return the name of the run and a hash of all other settings."""
+        """Return the name of the run and a hash of all settings except `commit`."""
         return f"{self.name}-{sha256(self._text('commit').encode()).hexdigest()[:8]}"
 
     def find_other_commit(self, storage: Storage) -> str | None:
@@ -92,7 +92,7 @@ class Run:
 
     @classmethod
     def load(cls, storage: Storage, run: str) -> Run:
-        """Return the run in a file. InputError for a file of another version of optassign, or an invalid file."""
+        """Return the run with the id `run` from its file. InputError for a file of another format, or an invalid file."""
         source = storage.under("runs", f"{run}.json")
         try:
             data: dict[str, Any] = json.loads(storage.read("runs", f"{run}.json"))

@@ -57,7 +57,7 @@ _SETTINGS = {
 
 
 class SparkMissingError(RuntimeError):
-    """Raised if Spark is missing on this machine; one line names the missing part and its installation."""
+    """Raised if Spark is missing or does not start; one line names the cause, and for a missing part its installation."""
 
 
 class SparkFailedError(RuntimeError):
@@ -85,10 +85,10 @@ def check_spark() -> None:
 
 @contextmanager
 def open_session(master: str, settings: Mapping[str, str] | None = None, py_files: str = "") -> Iterator[SparkSession]:
-    """Yield a session that ends with the context. SparkMissingError if none starts, SparkFailedError for Spark's own errors.
+    """Yield a session that ends with the context. SparkMissingError if it does not start, SparkFailedError for Spark's errors.
 
-    master: in Spark's form (`local[*]`, `spark://host:7077`, `yarn`, …). settings: Spark's; they take precedence over the
-    defaults. Spark's log goes to a file, which is kept if Spark fails.
+    master: in Spark's form (`local[*]`, `spark://host:7077`, `yarn`, …). settings: of Spark; they override the defaults.
+    py_files: `spark.submit.pyFiles`. Spark's log goes to a file, which is kept if Spark fails.
     """
     check_spark()
     from pyspark import SparkConf, SparkContext

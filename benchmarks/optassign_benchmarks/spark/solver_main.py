@@ -30,7 +30,7 @@ from optassign_benchmarks.spark.recordings import RECORDED, decode_recording
 from optassign_benchmarks.spark.solver_process import Done, Failed, Message, Phase, Ready, SolvedRow, SolverJob, Unreadable
 
 MEASURING = 600.0
-"""Seconds for measuring an answer, or generating a snapshot; far more than either ever takes."""
+"""Seconds for loading an assignor, drawing a history, or measuring an answer; far more than any of these takes."""
 _MIB = 1 << 20
 
 
@@ -91,7 +91,7 @@ def _make_snapshot(job: SolverJob) -> tuple[ApplicationState, dict[str, Any], An
 
 
 def _measure(name: str, job: SolverJob, source: ApplicationState | HistorySpec, say: Callable[[Message], None]) -> None:
-    """Do the job's parts under one assignor, by the runner of the studies."""
+    """Measure the job's parts under one assignor by `optassign_benchmarks.runner`, and report steps and columns."""
     limits = {"answering": job.limits.answer_limit, "converging": job.limits.convergence_limit}
     limits["playing"] = job.limits.convergence_limit
 
@@ -103,7 +103,7 @@ def _measure(name: str, job: SolverJob, source: ApplicationState | HistorySpec, 
 
 
 def _run_guarded(name: str, job: SolverJob, say: Callable[[Message], None], work: Callable[[], None]) -> None:
-    """Run `work` under the memory limit, and report its error, if it raises one."""
+    """Run `work` under the memory limit, and report its peak memory or error. Assignors in a JVM have no limit and no peak."""
     # For the recorded answer no assignor is called.
     in_a_jvm = name != RECORDED and find_traits(name).needs_jdk
     _reset_peak()

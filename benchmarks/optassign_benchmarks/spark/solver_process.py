@@ -53,7 +53,7 @@ class SolverLimits:
     answer_limit: float = 60.0
     """Seconds of answering after which the process is killed."""
     convergence_limit: float = 60.0
-    """Seconds of playing a convergence after which the process is killed."""
+    """Seconds of playing a convergence or a history after which the process is killed."""
     memory_limit: int = 4096
     """MiB of address space; 0 for no limit. Assignors in a JVM are not limited by it."""
 
@@ -87,7 +87,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Sent when the assignor begins a step that may take this many seconds; afterwards the process may be killed."""
+    """Sent when the assignor begins a step. The process is killed if it sends no further message within `seconds`."""
 
     assignor: str
     what: str
@@ -104,7 +104,7 @@ class SolvedRow:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Sent when the assignor has failed; the process continues with the next."""
+    """Sent when the assignor has failed; the process continues with the next assignor."""
 
     assignor: str
     status: str
@@ -303,7 +303,7 @@ os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def executor_columns() -> dict[str, Any]:
-    """Return the columns that only the executor knows: its host, versions, and the threads that a task may use."""
+    """Return the columns that only the executor knows: its host, processor and versions, and the threads of a task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -316,7 +316,7 @@ def executor_columns() -> dict[str, Any]:
 
 
 def count_rows(finished: Any, number: int = 1) -> None:
-    """Add `number` rows to Spark's accumulator `finished` when the task has ended; the driver reads the progress there."""
+    """Add `number` to Spark's accumulator `finished`, whose sum the driver gets when the task has ended."""
     global _frozen_modules
     finished.add(number)
     # Spark's Python worker collects garbage after each task, which takes 50 ms for the objects of all modules. These live as

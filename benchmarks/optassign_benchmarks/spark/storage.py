@@ -12,7 +12,7 @@ __all__ = ["Storage"]
 
 
 class Storage:
-    """A folder on any of Hadoop's file systems (a plain path: the local one)."""
+    """A folder on any of Hadoop's file systems; a plain path is on the default file system, usually the local one."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         jvm: Any = spark.sparkContext._jvm
@@ -64,10 +64,10 @@ class Storage:
             stream.close()
 
     def create(self, text: str, *names: str) -> bool:
-        """Write a new file, and return False if it exists already. py4j's error if it cannot be written."""
+        """Write a new file, and return True; return False if it exists already. py4j's error if it cannot be written."""
         try:
             stream = self._system.create(self._path(self.under(*names)), False)
-        except Exception:  # the session tells errors of the JVM in one line
+        except Exception:  # an error of the JVM; the session reports it in one line
             if self.exists(*names):
                 return False
             raise

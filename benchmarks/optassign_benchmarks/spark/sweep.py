@@ -136,9 +136,7 @@ def _solve_row(job: SolverJob) -> dict[str, Any]:
 
 
 def _identity_columns(spec: Spec | HistorySpec, assignor: str) -> dict[str, Any]:
-    """Return the columns that say which instance and assignor a row is of: the spec's fields, the row's key, and the assignor
-    with its options.
-    """
+    """Return the columns that identify a row: the spec's fields, the row's key, and the assignor with its options."""
     columns = asdict(spec)
     if isinstance(spec, HistorySpec):
         return {**columns, "key": row_key(spec, assignor), "assignor": assignor}

@@ -9,8 +9,8 @@ twice, and a crash at any time loses no row:
 2. A journal, written atomically, names the replaced files. From then on the rewriting counts as done.
 3. The old files are deleted, the new ones moved into place, and the journal is deleted.
 
-`finish_rewriting` repeats step 3 after an interruption. Every command calls it before it reads a table. It does not disturb a
-driver that is rewriting the same table.
+`finish_rewriting` repeats step 3 after an interruption. Every command calls it before it reads a table. Without a
+journal it changes nothing, so it does not disturb a driver at step 1.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TableColumn:
 
 
 def _list_columns(record: type[Any], prefix: str = "") -> Iterator[TableColumn]:
-    """Yield the columns that `to_columns` makes of a record."""
+    """Yield the columns that `to_columns` makes of a record of this class."""
     for each in list_measures(record):
         if "{}" in each.meaning:
             kind = _to_arrow(get_args(each.type)[1])
@@ -321,14 +321,14 @@ def append_rows_by_table(storage: Storage, rows: DataFrame, run: str) -> None:
 
 
 _SMALL = 32 << 20
-"""Bytes from which a file is not merged. A file of 100,000 rows has some ten MiB."""
+"""The size in bytes from which a file is not merged. A file of 100,000 rows has some ten MiB."""
 _LARGE = 128 << 20
 """The most bytes of old files that go into each new file."""
 _DRAFT, _JOURNAL = "_rewritten", "_rewriting.json"
 
 
 def merge_small_files(spark: SparkSession, storage: Storage, run: str) -> None:
-    """Merge all small files of a run in each of its tables, sorted by key; into several files if they are many GiB."""
+    """Merge all small files of a run in each of its tables, sorted by key, into one file for each 128 MiB of them."""
     for name in TABLES:
         storage.delete(f"table={name}", f"run={run}", _DRAFT)  # left by a killed driver
         parts = list_parts(storage, name, run)
@@ -339,8 +339,7 @@ def merge_small_files(spark: SparkSession, storage: Storage, run: str) -> None:
 
 
 def forget_failures(spark: SparkSession, storage: Storage, name: str, run: str) -> int:
-    """Remove the rows that are not ok, and all others of the same recordings, from a table; return the number of rows not
-    ok."""
+    """Remove the rows that are not ok, and in a replay all rows of their recordings; return the number of rows not ok."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own convention
 
     _, key = TABLES[name]
@@ -387,8 +386,8 @@ def _put_in_place(storage: Storage, folder: tuple[str, str]) -> None:
 
 
 def read_episodes(spark: SparkSession, storage: Storage, run: str) -> DataFrame:
-    """Return all recordings with `begins` (whether no follow-up led to it) and `episode` (its number within the
-    application)."""
+    """Return all recordings with `begins` (whether the previous recording asked for no follow-up) and `episode` (its number
+    within the application)."""
     return spark.sql(EPISODES, replays=read_rows(spark, storage, REPLAYED, run))
 
 

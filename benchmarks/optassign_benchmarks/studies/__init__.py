@@ -1,6 +1,6 @@
 """The studies behind docs/data; `STUDIES` lists them.
 
-A study is a record of `optassign_benchmarks.runner`, or several: a `Study` of snapshots, or a `PlayedStudy` of processes.
+A study is one record or several: `Study` or `PlayedStudy` (`optassign_benchmarks.runner`), or `RepeatedStudy` (`.repeated`).
 """
 
 __all__ = ["STUDIES"]

@@ -135,11 +135,11 @@ OWN_ARRANGEMENT = Study(
 
 
 def let_die(group: tuple[Spec, int], assignor: str) -> dict[str, list[int]]:
-    """Arrange the group, with its first clients first, and remove clients one at a time; return lists with a value for each
-    removal.
+    """Arrange the group and remove one client at a time; return lists with a value for each removal.
 
-    too_many: active tasks of the fullest client above an even share, after the first rebalance. rebalances: until the group is
-    stable. moves: of active tasks, without the removed client's tasks.
+    group: a spec, and the number of clients that come first; the others join later. too_many: active tasks of the fullest
+    client above an even share, after the first rebalance. rebalances: until the group is stable. moves: of active tasks,
+    without the removed client's tasks.
     """
     spec, fewer = group
     by, whole = create_also_planner(assignor), spec.generate()

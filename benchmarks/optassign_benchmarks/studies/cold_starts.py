@@ -26,14 +26,14 @@ Disks = Literal["dropped state is deleted", "dropped state stays", "stays, resta
 
 
 class ColdStarts:
-    """An assignor with counts of its cold starts and of existing state."""
+    """A wrapper of an assignor that counts its cold starts and the copies with state, in `sums`."""
 
     def __init__(self, assignor: TaskAssignor) -> None:
         self._assignor = assignor
         self._known: set[str] = set()
         """Tasks whose state some instance has had."""
         self._last: set[tuple[str, str]] = set()
-        """The cold starts of the last answer, which a second pass repeats."""
+        """The cold starts of the last answer, so that a second pass does not count them again."""
         self.sums: Counter[str] = Counter()
 
     def configure(self, configs: AssignmentConfigs) -> None:
@@ -71,7 +71,7 @@ class ColdStarts:
 
 
 def draw(seed: int, standbys: int, disks: Disks) -> History:
-    """Return a history of the suite `small` with a constant number of standbys, and without tags."""
+    """Return a history of the suite `small` with a constant number of standbys, without tags, and with these disks."""
     drawn = draw_history("small", seed)
     configs = drawn.configs.model_copy(update={"num_standby_replicas": standbys, "rack_aware_assignment_tags": ()})
     changes = tuple(change for change in drawn.changes if change.do not in _LEFT_OUT)
@@ -80,7 +80,7 @@ def draw(seed: int, standbys: int, disks: Disks) -> History:
 
 
 def _wipe(history: History) -> Iterator[Change]:
-    """Yield the changes of the history with restarting instances that return without state, under another id."""
+    """Yield the changes of the history; a restarted instance returns without state, under another id."""
     there = {client.process_id: client for client in history.clients}
     now = {name: name for name in there}
     for number, change in enumerate(history.changes):

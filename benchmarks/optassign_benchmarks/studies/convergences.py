@@ -35,17 +35,17 @@ from optassign_benchmarks.runner import (
 )
 
 OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
-"""Assignors of optassign, and others. The others remember nothing, and are played with memory only."""
+"""Assignors of optassign, and baselines. Baselines remember nothing, so only the cases with memory include them."""
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
 SETTLED: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
-"""Shapes whose group was stable before the event: only these must reach the least."""
+"""Shapes whose group was stable before the event; the limits on restored offsets and moves hold for these only."""
 PLAYED: tuple[Shape, ...] = ("scale-out", "scale-in", "restart", "partial")
 GROWTH = 0.02
 SMALL = 2_000
-"""Least number of small snapshots of all shapes together; specs for which no stable group exists are left out."""
+"""Least number of specs of small snapshots, all shapes together; specs without a stable group give no rows."""
 _MOST_ABOVE_PLAN, _MOST_TWICE = 1.05, 0.02
-"""Moves ÷ the fewest moves to the first plan; tasks moved more than once ÷ tasks moved."""
+"""Limits: moves ÷ the fewest moves to the first plan; tasks moved more than once ÷ tasks moved."""
 
 
 def _is_broken(row: StudyRow) -> bool:
@@ -112,7 +112,7 @@ def find_allowed(state: ApplicationState, assignor: str) -> dict[str, int]:
 
 
 def _find_long(rows: list[StudyRow]) -> Iterator[str]:
-    """Yield convergences that restored too much, took too long, broke a rule or did not become stable."""
+    """Yield convergences that restored too much, needed too many rebalances, broke a rule or did not become stable."""
     for pair in by_case(rows):
         ours, greedy = pair["cp-sat"], pair["greedy"]
         is_long = ratio(ours) > 1.01 or ours.converged_rebalances > ours.allowed or ratio(greedy) > 1.3
@@ -245,9 +245,8 @@ MOVES = Study(
     ),
     demands=_find_moving,
 )
+"""Moves of whole convergences, with and without memory, for still and for growing changelogs."""
 
-
-"""Tasks, clients, warm-ups."""
 _OTHERS = sorted({*list_names(), "gap-sticky:previous-tasks"} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
 """The baselines, Kafka's own classes last."""
 
@@ -263,7 +262,7 @@ def _list_cases(quick: bool) -> Iterator[StudyCase]:
 
 
 def _of_all(rows: list[StudyRow], name: str) -> str:
-    """Return the median and, in brackets, the greatest value."""
+    """Return a cell with the median of a measure and, in brackets, its greatest value."""
     return f"{statistics.median(row[name] for row in rows):.0f} ({max(row[name] for row in rows)})"
 
 
@@ -325,7 +324,7 @@ BASELINES = Study(
 
 
 PLANNER, KAFKAS = JvmPlanner.name, "high-availability"
-"""Kafka's default equals Kafka's own class, copy by copy (tests/java/test_parity.py)."""
+"""The planner of the jars, and the model of Kafka's default, which equals Kafka's class (tests/java/test_parity.py)."""
 _MOST_RESTORED, _MOST_MOVED = 1.05, 1.2
 """Limits as multiples of the least, for nine of ten groups."""
 _THREADS: tuple[tuple[int | tuple[int, int], int], ...] = ((1, 1), ((1, 4), 2))

@@ -1,8 +1,8 @@
 """Warm-ups by Kafka's broker itself: a model of its refiner behind several target assignments.
 
 The refiner (KAFKA-20665) is modelled from its description. The target assignment is made once for each change of the members. A
-task with a changelog stays with its owner until its target has caught up, and at most `max_warmup_replicas` of these copies
-warm up at a time. The coordinator assigns again as soon as a report shows a finished warm-up.
+task with a changelog stays with its owner until its target has caught up. At most `max_warmup_replicas` copies warm up at a
+time. The coordinator assigns again as soon as a report shows a finished warm-up.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def make_group_in_zones(tasks: int, clients: int) -> ApplicationState:
 
 
 def judge_target(state: ApplicationState, name: str) -> Mapping[str, object]:
-    """Return the measures of the target that an assignor makes."""
+    """Return columns of an assignor's target: greatest loads, tasks with all copies in one zone, and whether work is proven."""
     answer = create_target(name).assign(state)
     placement = planned_placement(state, answer)
     work = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]
@@ -100,8 +100,7 @@ def _count_in_one_zone(state: ApplicationState, placement: TaskPlacement) -> int
 
 
 def _find_load_after_loss(state: ApplicationState, placement: TaskPlacement) -> float:
-    """Return the greatest load relative to the mean after an instance is lost and standbys took over; the mean over all
-    losses."""
+    """Return the greatest load ÷ the mean once standbys have taken over from a lost instance, averaged over all instances."""
     mean = sum(task.weight for task in state.tasks) / (len(state.clients) - 1)
     found = []
     for lost in state.clients:
@@ -122,7 +121,7 @@ _WARMUPS = (2, 20)
 
 
 class Refined(Baseline):
-    """Kafka's refiner in front of an assignor: the assignor's target, reached by warm-ups."""
+    """A model of Kafka's refiner, which reaches another assignor's target by warm-ups."""
 
     name = "refined"
 

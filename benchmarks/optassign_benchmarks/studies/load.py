@@ -106,7 +106,7 @@ _MOST_MOVES = 10
 """Greatest accepted number of moves in a day of 200 tasks."""
 _MOST_BEYOND_OPTIMUM = 1.05
 Bounded = tuple[ApplicationState, float]
-"""A group, and the least possible greatest load of an instance."""
+"""A group, and a lower bound of the greatest load of an instance, in even spreads."""
 
 
 def format_size(tasks: int, clients: int) -> str:
@@ -115,7 +115,7 @@ def format_size(tasks: int, clients: int) -> str:
 
 
 def make_bounded(event: Event, tasks: int, clients: int, standbys: int, weights: Weights, seed: int) -> Bounded:
-    """Return a group, and the least possible greatest load of an instance."""
+    """Return a group, and a lower bound of the greatest load of an instance."""
     state = make_group(event, tasks, clients, standbys, weights, seed)
     return state, bound_greatest_load(read_loads(read_situation(state).problem))
 
@@ -239,10 +239,10 @@ RESTORING = Study(
 
 
 def _average(seen: list[list[float]], average: str) -> list[float]:
-    """Return each task's weight: of the present hour, the mean in which an hour counts half after 8 h, or the mean of the last
-    24 h (`_AVERAGES`).
+    """Return each task's weight by an average of `_AVERAGES`: of the present hour, a mean that halves the share of an hour
+    every 8 h, or the mean of the last 24 h.
 
-    `seen`: the weights of each hour, the present one last.
+    `seen`: the weights of each hour, the present hour last.
     """
     if average == _AVERAGES[0]:
         return seen[-1]
@@ -403,7 +403,7 @@ def _make_threaded(tasks: int, clients: int, threads: int, weights: Weights, see
 
 
 def measure_threads(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """Return the greatest load of a thread as a multiple of the least possible, dealt as by Kafka and longest first."""
+    """Return the greatest load of a thread ÷ its bound: dealt as by Kafka (`counted`), and longest first (`weighed`)."""
     threads = state.clients[0].threads
     weight = {task.id: task.weight for task in state.tasks}
     bound = max(sum(weight.values()) / (len(state.clients) * threads), *weight.values())
@@ -419,8 +419,7 @@ def measure_threads(state: ApplicationState, assignor: str) -> dict[str, object]
 
 
 def deal_by_number(tasks: _Weighed, threads: int) -> list[float]:
-    """Return the load of each thread of an instance without earlier tasks, dealt in turn by id, as by
-    StreamsPartitionAssignor."""
+    """Return the load of each thread if tasks are dealt in turn by id, as StreamsPartitionAssignor deals unowned tasks."""
     order = sorted(tasks, key=lambda each: (each[0].subtopology, each[0].partition))
     return [sum(weight for _, weight in order[thread::threads]) for thread in range(threads)]
 

@@ -95,8 +95,8 @@ def _show(summary: Callable[[Iterable[float]], float], name: str) -> Callable[[l
 
 
 def find_worse(rows: list[StudyRow]) -> Iterator[str]:
-    """Yield groups with more downtime than under Kafka's default, in total or, in the mean, for the longest downtime of one
-    task."""
+    """Yield kinds of groups with more downtime than under Kafka's default: in any group or, on average, of the task that is
+    down longest."""
     groups: dict[str, list[Loss]] = {}
     for row in rows:
         groups.setdefault(f"{row.state}, rates {row.rates}", []).append(row.loss)

@@ -1,4 +1,4 @@
-"""Weights and orders of goals at four sizes: proven answers, gaps of the others, and seconds.
+"""Weights and orders of goals at four sizes: proven answers, gaps of unproven answers, and seconds.
 
 Weights are the default and random ones; orders are the default and six others. Each row has a snapshot of each shape.
 """
@@ -114,7 +114,7 @@ def _format_greatest_gap(rows: list[StudyRow]) -> str:
 
 
 def _find_wrong(rows: list[StudyRow]) -> Iterator[str]:
-    """Yield lines with less than 95% proven answers, or a gap above 0.5%."""
+    """Yield the table's lines with less than 95% proven answers, or a gap above 0.5%."""
     lines: dict[tuple[object, ...], list[StudyRow]] = {}
     for row in rows:
         lines.setdefault((row.by, row.size, row.standbys, row.asked), []).append(row)

@@ -28,8 +28,8 @@ COSTS: tuple[tuple[int | None, int | None], ...] = ((None, None), (1, 0), (10, 1
 
 
 def make_snapshots(strategy: Strategy, number: int) -> Iterator[ApplicationState]:
-    """Yield `number` snapshots of all shapes in turn. Changelogs are within the acceptable lag, and their replicas on other
-    racks than the input's."""
+    """Yield `number` snapshots of all shapes in turn. Changelogs are within the acceptable lag; each partition has replicas on
+    random racks."""
     combinations = product(range(1_000_000), SHAPES)
     made = 0
     while made < number:
@@ -80,7 +80,7 @@ def count_crossings(state: ApplicationState, assignor: str) -> dict[str, object]
 
 
 def _compare(rows: list[StudyRow]) -> list[StudyRow]:
-    """Add to each row whether it has fewer crossings than cp-sat's plan, and whether it does so within the shares."""
+    """Add to each row whether it has fewer crossings than cp-sat's plan (`less`), and whether it is then also balanced."""
     for case in by_case(rows):
         for row in case.values():
             row["less"] = row.crossings < case["cp-sat"].crossings

@@ -34,12 +34,12 @@ STATE = 100_000
 SEED, LIMIT_S = 42, 30.0
 HOTTEST = "hottest shard first"
 Decide = Callable[[ApplicationState], tuple[dict[str, str], float | None]]
-"""Returns shard → server, and a bound on the offsets that must move, or None."""
+"""Returns shard → server, and a lower bound of the offsets that must move, or None."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """The result of one round; `load` is the greatest load as a multiple of the least possible."""
+    """The result of one round; `load` is the greatest load ÷ its lower bound, `bound` a lower bound of `moves`."""
 
     moves: int
     bound: int | None
@@ -94,8 +94,8 @@ def play(shards: int, servers: int, decide: Decide) -> Iterator[Round]:
 def move_hottest(state: ApplicationState) -> tuple[dict[str, str], None]:
     """Return the placement of a common heuristic: overloaded servers give their hottest shards to the coolest server.
 
-    A shard moves if the coolest server stays within the tolerance. Shards that are too hot for any server count as for the
-    assignors. POP compares with this kind of heuristic.
+    A shard moves if the coolest server stays within the tolerance. The even load excludes shards that are too hot for any
+    server, as for the assignors. POP compares with this kind of heuristic.
     """
     weight = {task.id: task.weight for task in state.tasks}
     owned = {client.process_id: sorted(client.previous_active, key=lambda task: -weight[task]) for client in state.clients}

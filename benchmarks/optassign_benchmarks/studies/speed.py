@@ -1,4 +1,4 @@
-"""Seconds, memory and proofs: solving, whole processes, kept limits, and the start of the command line.
+"""Seconds, memory and proofs: solving, whole processes, kept time limits, and the start of the command line.
 
 *Beside Kafka*: seconds of one answer compared with Kafka's real high-availability class, on the same snapshots, in one run. The
 calls alternate, so that the machine's other load affects all alike. For optassign the time covers the whole call from snapshot
@@ -202,8 +202,8 @@ _LATER = ("actives_not_caught_up", "active_migrations", "standby_migrations")
 
 
 def prove(state: ApplicationState, assignor: str) -> dict[str, object]:
-    """Return whether the group needs a plan, the greatest gap of the plan's goals, and its seconds. A stable group needs
-    none."""
+    """Return whether the group needs a plan and, if so, the greatest gap of the plan's goals and its seconds. A stable group
+    needs no plan."""
     report = assign(state, assignor, time_limit=60.0).report
     goals = [goal for goal in report.goals if goal.stage == "plan"]
     if not any(goal.name in _LATER for goal in goals):

@@ -23,7 +23,7 @@ from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
 
 
 class Watched(TaskAssignor):
-    """An assignor that keeps its first answer after the group has changed, and the answer's snapshot."""
+    """A wrapper of an assignor; `first` has its first snapshot and answer after the group has changed at second `at`."""
 
     def __init__(self, name: str, at: float) -> None:
         self._assignor, self._at = create_also_planner(name), at
@@ -31,7 +31,7 @@ class Watched(TaskAssignor):
 
     @abstractmethod
     def change(self, state: ApplicationState) -> ApplicationState:
-        """Return the first snapshot with other rates."""
+        """Return the first snapshot after the change with the rates that the assignor knows."""
 
     def configure(self, configs: AssignmentConfigs) -> None:
         """Configure the assignor."""
@@ -203,12 +203,12 @@ class ReachedBalance:
 
     @property
     def imbalance_ratio(self) -> float:
-        """Return imbalance × seconds relative to Kafka's default."""
+        """Return imbalance × seconds ÷ that of Kafka's default; if Kafka's is 0, 1.0 for any imbalance and 0.0 for none."""
         return self.imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else float(self.imbalance_s > 0)
 
     @property
     def least_ratio(self) -> float:
-        """Return the least imbalance relative to Kafka's default."""
+        """Return the least imbalance ÷ that of Kafka's default; 0.0 if Kafka's is 0."""
         return self.least_imbalance_s / self.kafka_imbalance_s if self.kafka_imbalance_s else 0.0
 
 

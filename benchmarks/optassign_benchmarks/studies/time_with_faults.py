@@ -56,7 +56,7 @@ class FaultWatcher(Forgetful):
         """Seconds until the follow-up, and seconds since the oldest copy began to restore, for each answer with a follow-up."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Return the assignor's answer."""
+        """Return the assignor's answer, and record its wait."""
         answer = super().assign(state)
         assert state.taken_at is not None
         now = seconds_of(state.taken_at)
@@ -90,7 +90,7 @@ class FaultyBalance:
     """Until the last rebalance, or until all copies are restored; infinite if not reached."""
     balanced_s: float
     rebalances: int
-    """Without second passes."""
+    """Number of rebalances; a second pass does not count."""
     passes: int
     moves: int
     overlong_s: float
@@ -120,7 +120,7 @@ def make_scenario(job: TimedGroup, seconds: float) -> Scenario:
 
 
 def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, FaultyBalance]:
-    """Play a job until it has settled, or for several times its limit, and return the outcome."""
+    """Play a job for `_PLAYED_LIMITS` times its limit and `_PLAYED_MORE_S` seconds; return its `outcome`."""
     watched = FaultWatcher(assignor, job.began_at)
     short = make_scenario(job, 60.0)
     simulate(short, watched)
@@ -155,7 +155,7 @@ def _describe(played: Played, watched: FaultWatcher, limit: float, time_s: float
 
 
 def list_groups(quick: bool) -> Iterator[TimedGroup]:
-    """Yield the jobs of time-to-balance; of the larger size only medium state with most warm-ups, since each takes minutes."""
+    """Yield the jobs with noise; at the larger size, where a job takes minutes, only medium state with the most warm-ups."""
     (tasks, clients), *larger = SIZES
     states, seeds = (("small", "medium"), SEEDS[:1]) if quick else (tuple(RESTORE_S), SEEDS)
     for shape, slots, state, seed in product(SHAPES, SLOTS, states, seeds):
@@ -245,8 +245,7 @@ def play_third(job: ThirdInstance, assignor: str = "cp-sat") -> dict[str, Faulty
 
 
 def find_restored(played: Played) -> float:
-    """Return the time from which tasks are balanced and all copies restored until the end; infinite if they are not at the
-    end."""
+    """Return the time from which tasks stay balanced and all copies restored until the end; infinite if the end is not so."""
     since = math.inf
     for point in reversed(played.felt.curve):
         if point.client_imbalance or point.standbys_missing or point.restoring or point.down:

@@ -1,7 +1,7 @@
 """The effect of a weight: restore work against imbalance under preset `weighted`, for increasing stickiness.
 
-A tenth of the clients has just joined. The least weighted sum lies on the Pareto front, so no plan is better than a row's in
-both.
+A tenth of the clients has just joined. A plan with the least weighted sum is Pareto-optimal: no other plan improves one cost
+without worsening the other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def measure_plan(state: ApplicationState, assignor: str) -> dict[str, object]:
 
 
 def _add_shares(rows: list[StudyRow]) -> list[StudyRow]:
-    """Add each row's restore work as a share of the first row's of its size."""
+    """Add to each row its restore work ÷ that of the first row of its size."""
     for _, each in groupby(rows, lambda row: row.size):
         of_size = list(each)
         for row in of_size:
@@ -61,7 +61,7 @@ def _add_shares(rows: list[StudyRow]) -> list[StudyRow]:
 
 
 def _find_wrong(rows: list[StudyRow]) -> Iterator[str]:
-    """Yield rows that are not proven, or that another row beats in one cost and equals in the other."""
+    """Yield rows that are not proven, or whose cost of moves rises or cost of imbalance falls from the row before."""
     yield from (f"{row}: not proven" for row in rows if not row.is_proven)
     for before, row in pairwise(rows):
         if before.size == row.size and (

@@ -22,7 +22,7 @@ _LINE = re.compile(
 """The lines of a rebalance in its leader's log, in this order: of the plug-in, of Kafka Streams, of the consumer."""
 
 _LATE = 0.75
-"""Seconds after an assignment until samples have statuses from after it."""
+"""Seconds after an assignment within which a sample may have older statuses."""
 
 
 @dataclass(frozen=True, order=True)
@@ -85,7 +85,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The state that an application reaches after an event."""
+    """The state that an application must reach after an event."""
 
     tasks: Sequence[str]
     stores: Mapping[int, str]
@@ -116,7 +116,7 @@ class Wanted:
         )
 
     def is_even(self, sample: Sample) -> bool:
-        """Return whether each task is active once, with its state, and instances differ by at most one active task."""
+        """Return whether each task is active once and caught up, and instances differ by at most one active task."""
         counts = [len(status.active) for status in sample.statuses.values()]
         active = Counter(task for status in sample.statuses.values() for task in status.active)
         behind = self.find_behind(sample)
@@ -171,7 +171,7 @@ class Recovery:
     """The course after an event. Times are seconds after the event; None if the samples end earlier."""
 
     noticed_s: float | None
-    """Until the first assignment."""
+    """The first assignment."""
     even_s: float | None
     restored_s: float | None
     restoring_s: float

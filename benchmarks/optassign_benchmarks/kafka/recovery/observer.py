@@ -14,13 +14,13 @@ from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.recovery.course import LoggedAnswer, Sample, Wanted, read_answers
 
 _INTERVAL = 0.25
-"""Seconds between two samples, a twelfth of a heartbeat."""
+"""Seconds from a sample to the next status requests, a twelfth of a heartbeat. The next sample follows after another half."""
 
 
 class Observer:
     """A thread that samples the status of all running instances; a context manager that ends the thread.
 
-    If an instance is late, for example a new one, its sample has its last answer.
+    A sample has the previous status of an instance that answers late, for example of a new instance.
     """
 
     def __init__(self, group: StreamsApplication, wanted: Wanted) -> None:
@@ -42,7 +42,7 @@ class Observer:
         )
 
     def await_restored(self, holds: float, timeout: float) -> None:
-        """Wait until the application is restored for `holds` seconds; NotReachedError after a time-out."""
+        """Wait until the application is restored and stable for `holds` seconds; NotReachedError after `timeout` seconds."""
 
         def is_reached(sample: Sample) -> bool:
             return self._wanted.is_restored(sample) and self.read_answers()[-1].stable

@@ -24,7 +24,7 @@ _EVERY = 10_000
 
 @dataclass(frozen=True)
 class StateSize:
-    """The changelogs of an application: the least and the most offsets of a task, by the subtopology's number."""
+    """The sizes of an application's changelogs: number of the subtopology → least and most offsets of a task."""
 
     name: str
     offsets: Mapping[int, tuple[int, int]]
@@ -78,7 +78,7 @@ def write_changelogs(broker: Broker, application: str, stores: Mapping[int, str]
 
 
 def digest_application() -> str:
-    """Return a digest of the test application's sources, which shows whether kept state fits."""
+    """Return a digest of the test application's sources; kept state fits only the sources that wrote it."""
     files = sorted((JAVA / "testapp" / "src").rglob("*.java"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 

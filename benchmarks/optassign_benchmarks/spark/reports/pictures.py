@@ -151,8 +151,8 @@ PICTURES: dict[str, Callable[[Rows], str]] = {
 def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> str:
     """Return a chart of assignors from top to bottom, with a panel for each shape: a dot at `value`, a line up to `upto`.
 
-    The result is SVG, empty without rows. The x axis is logarithmic. `least`: where a dotted line marks the best possible
-    value. `label`: of the x axis.
+    The result is SVG, empty without rows. The x axis is logarithmic. `least`: the best possible value, marked by a dotted
+    line. `label`: of the x axis.
     """
     shapes, names = sorted({row["shape"] for row in rows}), _assignor_names(rows)
     if not rows:
@@ -178,7 +178,7 @@ def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> s
 
 
 def _draw_bars(rows: Rows, then: str, now: str, label: str) -> str:
-    """Return a bar chart with the recorded value and each assignor's value for each application."""
+    """Return a bar chart with the recorded value and each assignor's value, for each of the first 12 applications."""
     applications, names = sorted({row["application"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""

@@ -50,12 +50,12 @@ class Query:
 
 
 def list_tables(sql: str) -> list[str]:
-    """Return the names in braces."""
+    """Return the names of the tables that a query reads: the names in braces."""
     return [name for name in _NAMES if f"{{{name}}}" in sql]
 
 
 def name_tables(sql: str) -> str:
-    """Return the query with the names without braces: of views, or of subqueries before it."""
+    """Return the query with its table names without braces, as names of views or of common table expressions."""
     for name in _NAMES:
         sql = sql.replace(f"{{{name}}}", name)
     return sql
@@ -68,7 +68,7 @@ def select_run(folder: str, table: str, run: str) -> str:
 
 
 def to_pasteable(sql: str, selected: Mapping[str, str]) -> str:
-    """Return the query in a form that can be pasted anywhere. `selected`: name → SQL of its rows."""
+    """Return the query as one self-contained statement. `selected`: name of a table → SQL of its rows."""
     with_rows = ",\n".join(f"{name} AS (\n  {selected[name]}\n)" for name in list_tables(sql))
     body = name_tables(sql.strip())
     joined = f",\n{body.removeprefix('WITH ')}" if body.startswith("WITH ") else f"\n{body}"

@@ -42,7 +42,7 @@ class ReportSection:
 
     query: Query
     sql: str
-    """The query in a form that can be pasted anywhere."""
+    """The query as one self-contained statement."""
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     svg: str

@@ -1,4 +1,4 @@
-"""The steps of docs/how-to/adopt.md on a real broker, forth and back, while records flow, under two lines of Kafka Streams."""
+"""The steps of docs/how-to/adopt.md on a real broker while records flow, with two versions of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PROPERTIES: dict[str, object] = {
 
 
 class _Walker:
-    """An application on its way through the steps; each step becomes a row."""
+    """An application that goes through the steps. A step returns its number of moved active tasks; `take` adds its row."""
 
     def __init__(
         self, version: str, group: StreamsApplication, operator: OperatorCommands, service: ServiceProcess, *, hurries: bool
@@ -53,7 +53,7 @@ class _Walker:
         self._rest()
 
     def take(self, step: str, act: Callable[[], int]) -> None:
-        """Run a step, which returns its number of moves, and add its row."""
+        """Run the step `act`, which returns its number of moves, and add its row."""
         group = self._group
         generation, written, begun = group.generation, group.load.written, time.monotonic()
         moves = act()
@@ -116,7 +116,7 @@ class _Walker:
         return self._roll()
 
     def _roll(self, *, is_live: bool = False) -> int:
-        """Restart the instances one after the other, each when all tasks run again; return the moves until the group is
+        """Restart the instances one after the other, each once all tasks run again; return the moves until the group is
         stable."""
         group, moves = self._group, 0
         for name in self._names:

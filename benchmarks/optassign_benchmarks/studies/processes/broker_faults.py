@@ -233,7 +233,7 @@ def _await_settled(trials: Sequence[Trial], acting: Future[None]) -> None:
 
 
 def find_faults(trial: Trial, outcome: TrialOutcome) -> list[str]:
-    """Return the broken promises of optassign, one line each."""
+    """Return the broken promises of optassign, one line each; empty for other assignors."""
     if trial.assignor != OURS:
         return []
     found = [f"{what}: {count}" for what in ("lost", "doubled", "died") if (count := getattr(outcome, what))]

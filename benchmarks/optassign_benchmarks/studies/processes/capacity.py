@@ -1,4 +1,4 @@
-"""The rebalances per minute that two workers answer, by size, and fifty applications at a lower rate.
+"""The rebalances per minute that two workers answer, by size, and a soak with fifty applications at a lower rate.
 
 In the soak one application restores nothing, one is paused, one has been forgotten, and the service restarts in the middle.
 """
@@ -136,7 +136,7 @@ class _Watch:
 
 
 class _StuckGroup:
-    """A group whose new instance restores nothing; it makes each requested follow-up."""
+    """A group whose new instance restores nothing, and which rebalances whenever a follow-up is due."""
 
     def __init__(self, service: ServiceProcess) -> None:
         state = generate("scale-out", 36, 4, 0, seed=1)
@@ -239,7 +239,7 @@ def _watch(service: ServiceProcess, watch: _Watch, stopping: threading.Event, st
 
 
 def _restart(service: ServiceProcess) -> list[str]:
-    """Restart the service, and return a line for each clock that it has lost."""
+    """Restart the service, and return a line for each of the stuck application's clocks that the restart has changed."""
     clocks = ("settling_since_timestamp_seconds", "progress_timestamp_seconds", "settling_estimate_seconds")
     before = _scrape(service)
     service.stop()

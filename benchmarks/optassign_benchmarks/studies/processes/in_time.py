@@ -38,7 +38,7 @@ _HOLDS = 2 * _HEARTBEAT
 _RATE = 300.0
 """Records per second into both subtopologies together."""
 _KEYS = 100
-"""Number of keys per partition that records have. Their state is spread over the changelog, so any loss shows in a count."""
+"""Number of keys of the records of a partition. Their state is spread over the changelog, so a count shows any loss."""
 _SESSION_MS, _STATIC_SESSION_MS = 10_000, 45_000
 """Static members must return before their session ends, so they have Kafka's default."""
 _LOOPS = 4
@@ -49,8 +49,8 @@ _ACCEPTABLE_LAG = 10_000
 _STORES = {0: "logged-counts", 1: "unlogged-counts"}
 """Both have a changelog here: `test.log.all`."""
 _WORK_NS = 9_000
-"""Processor time that each restored record costs in addition. A copy of the large state takes two to five seconds alone, as in
-an application with larger records or on slower disks, though a run has to copy little state."""
+"""Additional processor time of each restored record. A copy of the large state thus takes two to five seconds alone, as with
+larger records or slower disks, though a run copies little state."""
 _PROPERTIES: Mapping[str, object] = {
     "test_log_all": True,
     "test_restore_work_ns": _WORK_NS,
@@ -61,7 +61,7 @@ _PROPERTIES: Mapping[str, object] = {
     "main_consumer_heartbeat_interval_ms": round(1000 * _HEARTBEAT),
     "producer_transaction_timeout_ms": 10_000,
 }
-"""60 s is the least probing interval that Kafka takes, and others are Kafka's defaults under exactly_once_v2."""
+"""Kafka's least probing interval; commit interval, heartbeat and transaction time-out are defaults under exactly_once_v2."""
 _LARGE = StateSize("large", {0: (150_000, 300_000), 1: (30_000, 90_000)})
 _SMALL = StateSize("small", {0: (15_000, 30_000), 1: (3_000, 9_000)})
 
@@ -73,7 +73,7 @@ _CODE = {JAR: PLUGIN_CODE, SERVICE: SERVICE_CODE}
 QUIET, BUSY = "quiet", "busy"
 _WARMUPS = (2, 4, 16)
 _AS_CHOSEN = ((DEFAULT, 2), (DEFAULT, 16), (STATIC, 2), (JAR, 2), (JAR, 16), (SERVICE, 2))
-"""Assignors and warm-ups as a user may choose them; 16 is Kafka's default tuned, and the jar tuned alike."""
+"""Assignors and warm-ups as a user may choose them; 16 warm-ups tune Kafka's default, and the jar in the same way."""
 _COPIES = 16
 """Number of copies of an instance after the scale-out."""
 
@@ -115,7 +115,7 @@ class _Prepared:
     def find(self, state: StateSize, instances: str, assignor: str) -> Path:
         """Return the folder with a group at rest, as its assignor has arranged it; make it if it is missing.
 
-        So a group under Kafka's default begins at Kafka's own arrangement, as a group that has always used it.
+        A group under Kafka's default starts from the arrangement of Kafka's assignor, like a group that has always used it.
         """
         family = DEFAULT if assignor in (DEFAULT, STATIC) else JAR
         name = f"{state.name}-{instances}-{'jar' if family == JAR else 'default'}-{digest_application()}"
@@ -200,7 +200,7 @@ def _join(group: StreamsApplication, plan: _Plan, observer: Observer) -> None:
 
 
 def _restart(group: StreamsApplication, plan: _Plan, observer: Observer) -> None:
-    """Restart one instance after the other, each as soon as all tasks run after the restart before."""
+    """Restart the instances one by one, each once all tasks run after the previous restart."""
     for name in "abc":
         group.stop(name)
         _start(group, plan, name)
@@ -306,7 +306,7 @@ def _list_late(runs: Sequence[Run]) -> list[float]:
 
 
 def summarise(played: Sequence[tuple[RepeatedCase, Sequence[Run]]]) -> Iterator[PlayedRow]:
-    """Return the rows with their faults."""
+    """Yield a row with its faults for each case."""
     medians: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     defaults: dict[tuple[str, str, str, int], float] = {}
     for case, runs in played:
@@ -366,10 +366,10 @@ def _find_missed(
     default: float | None,
     seconds: tuple[Sequence[float], Sequence[float], Sequence[float]],
 ) -> Iterator[str]:
-    """List the targets that a row of optassign misses.
+    """Yield a line for each target that a row of optassign misses.
 
     disks: seconds that the disks need; default: seconds of Kafka's default with as many warm-ups, or None; seconds: of all
-    runs until the first assignment, until even, and until restored. Targets of time count from the first assignment.
+    runs until the first assignment, until even, and until restored. Scale-out targets count from the first assignment.
     """
     noticed, *reached = seconds
     steps = -(-_COPIES // min(plan.warmups, _COPIES))

@@ -1,6 +1,6 @@
-"""Seconds of an operator's requests on a real broker: drain a stable group, pause → restart → resume, restart a static leader.
+"""Seconds of an operator's requests on a real broker: drain an instance, pause → restart → resume, restart a static leader.
 
-The group rebalances only for the request, so each request waits for the follow-up that a stable group asks for.
+The group has no other reason to rebalance, so a request waits for the follow-up that a stable group asks for.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def pause_restart_resume(
     """Pause a stable group and restart `c` of three instances, which then has no active task; resume, and wait for balance.
 
     look: called before the application is resumed. AssertionError if the restarted instance gets tasks during the pause, since
-    the resumption then has no effect.
+    a resume then has nothing to change.
     """
     _await_rest(group, operator)
     operator.run("pause")

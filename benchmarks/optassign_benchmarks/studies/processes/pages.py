@@ -223,7 +223,7 @@ def _connect(url: str) -> HTTPConnection:
 
 
 def _get(connection: HTTPConnection, page: str) -> float:
-    """Return the seconds until the last byte."""
+    """Request a page, and return the seconds until its last byte."""
     start = time.perf_counter()
     connection.request("GET", page, headers={"Accept": "text/html"})
     connection.getresponse().read()
@@ -231,7 +231,7 @@ def _get(connection: HTTPConnection, page: str) -> float:
 
 
 def _post(connection: HTTPConnection, body: bytes) -> float:
-    """Return the seconds until the last byte of the answer."""
+    """Post a rebalance, and return the seconds until the last byte of its answer."""
     headers = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "60000"}
     start = time.perf_counter()
     connection.request("POST", "/v1/assign", body, headers)

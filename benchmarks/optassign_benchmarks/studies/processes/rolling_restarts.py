@@ -21,7 +21,7 @@ from optassign_benchmarks.runner import PlayedRow, PlayedStudy
 __all__ = ["await_rest"]
 
 _LONGEST = 3600.0
-"""Seconds; follow-ups of Kafka's default are a minute apart, the least that Kafka allows."""
+"""Seconds to wait for a stable group; follow-ups of Kafka's default are a minute apart, the least that Kafka allows."""
 _CONFIGS: Mapping[str, object] = {
     "acceptable_recovery_lag": 1000,
     "max_warmup_replicas": 2,
@@ -81,7 +81,7 @@ def await_rest(group: StreamsApplication) -> Mapping[str, frozenset[str]]:
 
 
 _RESTARTS_RECORDS = 2_000
-"""Per partition of the logged subtopology; afterwards no records are written."""
+"""Records per partition of the logged subtopology, written before the instances start; no others follow."""
 _NAMES = ("a", "b", "c")
 
 

@@ -59,10 +59,10 @@ class _Case:
 
     @property
     def variants(self) -> tuple[_Variant, ...]:
-        """Return the variants of the case. Only a join leaves work that needs a trigger, so other cases need no variant without
-        one.
+        """Return the variants of the case. Only joins with small state include the variant without a trigger.
 
-        Large state shows no more about triggers than small state, and the wait for a missing change takes long.
+        Other changes leave no work that needs a trigger. Large state shows nothing more, and the wait for a missing change
+        takes long.
         """
         return _VARIANTS if self.change.joins and self.seconds == _SMALL else _VARIANTS[:3]
 
@@ -99,7 +99,7 @@ def _play(broker: Broker, folder: Path, case: _Case, variant: _Variant) -> Playe
         watched=False,
     )
     group.members.configure(streams_task_offset_interval_ms=variant.offsets_ms)
-    # Without a trigger no change follows the restoration, and no event reports that.
+    # Without a trigger no change follows the restoration, and no event reports its absence, so only time ends the wait.
     longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
     with ExitStack() as stack:
         stack.enter_context(group.members)
