@@ -1,4 +1,4 @@
-"""Common settings of all tests: the programs that some of them need, and the meaning of skipped tests."""
+"""Common settings of all tests: programs that folders of tests need, the order of folders, and skips as failures."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ REAL_THINGS = {
     "monitoring": "promtool of Prometheus: apt-get install prometheus",
     "spark": "a JDK, for a real Spark cluster: apt-get install openjdk-17-jdk-headless",
 }
-"""Folder under tests/ → the program that its tests need, and its installation; each name is also a marker."""
+"""Folder under tests/ → the program that its tests need, and its installation; each folder's name is also a marker."""
 
 ROOMS_OF_ONE_WORKER = ("service", "spark", "broker", "kafka", "browser", "java", "pages", "monitoring")
 """Folders whose tests share a broker, a cluster, a browser, a build or a service, sorted by time, the longest first."""
@@ -34,7 +34,7 @@ settings.load_profile("repeatable")
 
 
 def _folders(path: Path) -> tuple[str, ...]:
-    """Return the folders under tests/ that contain this path."""
+    """Return the parts of this path below tests/; empty for a path elsewhere."""
     try:
         return path.relative_to(Path(__file__).parent).parts
     except ValueError:
@@ -42,7 +42,7 @@ def _folders(path: Path) -> tuple[str, ...]:
 
 
 def _real_things(path: Path) -> frozenset[str]:
-    """Return the names of the programs that the tests at this path need."""
+    """Return the keys of `REAL_THINGS` whose programs the tests at this path need."""
     return frozenset(REAL_THINGS.keys() & set(_folders(path)))
 
 
@@ -59,14 +59,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _place(path: Path) -> int:
-    """Return the position of a test's room, so that workers begin with the rooms that take longest."""
+    """Return the position of a test's folder in `ROOMS_OF_ONE_WORKER`, or its length for other folders, which run last."""
     rooms = [ROOMS_OF_ONE_WORKER.index(part) for part in _folders(path) if part in ROOMS_OF_ONE_WORKER]
     return min(rooms, default=len(ROOMS_OF_ONE_WORKER))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Return a scheduler that runs all tests of a file, or of a room with a shared start, on one worker.
+    """Return a scheduler that runs all tests of a file, or of a folder of `ROOMS_OF_ONE_WORKER`, on one worker.
 
     It uses folders, since marks of groups (--dist loadgroup) are lost: xdist 3.8 writes them where pytest 9.2 does not read
     them.

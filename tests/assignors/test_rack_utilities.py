@@ -16,7 +16,7 @@ RACKS = ("r1", "r2", "r3")
 
 
 def make_state(rng: random.Random, strategy: str = "min_traffic", **configs: Any) -> ApplicationState:
-    """Draw six tasks of two subtopologies on four clients, each partition on one rack."""
+    """Return a random snapshot of six tasks of two subtopologies and four clients, with each partition on one rack."""
 
     def place(kind: str) -> dict[str, Any]:
         return {"topic": kind, "changelog": kind == "changelog", "racks": [rng.choice(RACKS)]}
@@ -35,7 +35,7 @@ def make_state(rng: random.Random, strategy: str = "min_traffic", **configs: Any
 
 
 def deal(rng: random.Random, state: ApplicationState, *, standbys: bool) -> dict[str, KafkaStreamsAssignment]:
-    """Draw an assignment: each task active on a client, and with `standbys` a standby on another one."""
+    """Return a random assignment: each task active on a client, and with `standbys` a standby on another client."""
     active: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     standby: dict[str, list[str]] = {client.process_id: [] for client in state.clients}
     for task in state.tasks:
@@ -91,7 +91,7 @@ def test_standbys_are_traded_for_the_least(seed: int, tags: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_balance_subtopology_keeps_subtopologies_spread(seed: int) -> None:
-    """With three tasks of each subtopology, no client gets more than its share of both, rounded up."""
+    """With three tasks of each subtopology, no client gets more than its share of each subtopology, rounded up."""
     rng = random.Random(seed)
     state = make_state(rng, "balance_subtopology")
     names = [task.id for task in state.tasks]

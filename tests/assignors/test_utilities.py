@@ -72,7 +72,7 @@ class TestDefaultStandbyTaskAssignment:
     def test_goes_to_the_least_loaded_per_thread(self) -> None:
         given = {"a": gets("a", active="0_0 0_1"), "b": gets("b", active="0_2 0_3"), "c": gets("c", active="2_0 1_0")}
         result = default_standby_task_assignment(state({"a": 2, "b": 4, "c": 1}), given)
-        # Per thread 1, 1/2 and 2 at first: b gets 0_0 and 0_1 (then 3/4 and 1). It has 0_2 and 0_3; a gets these (then 2).
+        # Tasks per thread are 1, 1/2 and 2: b gets 0_0 and 0_1 (then 3/4 and 1). Client b runs 0_2 and 0_3: a gets them.
         assert result["b"] == gets("b", active="0_2 0_3", standby="0_0 0_1")
         assert result["a"] == gets("a", active="0_0 0_1", standby="0_2 0_3")
         assert result["c"] == given["c"]

@@ -18,7 +18,7 @@ _DISKS = 20.0
 
 
 def run(even: float | None, restored: float | None, **other: object) -> Run:
-    """Return a run in which the group noticed the event after 5 s and which meets all demands by default."""
+    """Return the figures of a run with these times; the event is noticed after 5 s, and all other figures meet the demands."""
     figures: dict[str, object] = {
         "load": 0.5,
         "noticed_s": 5.0,
@@ -38,7 +38,7 @@ def run(even: float | None, restored: float | None, **other: object) -> Run:
 
 
 def tell(**runs: Sequence[Run]) -> dict[str, PlayedRow]:
-    """Return the rows of the plug-in and of Kafka's default, by `jar` and `default`."""
+    """Return the rows of these runs by their keys: `jar` is the plug-in's row, `default` the row of Kafka's default."""
     names = {"jar": _JAR, "default": _DEFAULT}
     played: list[tuple[RepeatedCase, Sequence[Run]]] = [(_CASES[names[name]], each) for name, each in runs.items()]
     return dict(zip(runs, summarise(played), strict=True))
@@ -52,7 +52,7 @@ def test_a_row_has_medians_and_worst_of_its_runs() -> None:
 
 
 def test_runs_that_meet_all_demands_have_no_faults() -> None:
-    """Disks need 20 s and a step two heartbeats: 36 s is allowed in the median and 46 s at worst, after 5 s of notice."""
+    """Disks need 20 s and a step two heartbeats: 36 s after the first assignment is allowed in the median, 46 s at worst."""
     rows = tell(jar=[run(40, 41), run(41, 41), run(50, 51)], default=[run(70, 70)])
     assert [row.faults for row in rows.values()] == [(), ()]
 

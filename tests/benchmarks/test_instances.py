@@ -64,7 +64,7 @@ def test_cp_sat_still_finds_the_best_known_target(instance: Instance) -> None:
 
 @pytest.mark.parametrize("name", ["counts-partial-100x10x1", "zones-partial-36x6x1", "counts-restart-100x10x1"])
 def test_a_target_is_scored_by_the_goals_of_the_rules(name: str) -> None:
-    """Copies that R3 to R5 force count in every answer: the report and the exported model agree."""
+    """Copies that R3 to R5 force count in the report of an answer and in the score of its target alike."""
     state = next(each for each in list_instances() if each.name == name).make()
     answer = assign(state)
     stage = "plan" if any(goal.stage == "plan" for goal in answer.report.goals) else "now"
@@ -99,7 +99,7 @@ def keep_better(folder: Path, instance: Instance, worse: dict[str, Any]) -> Best
 
 
 def test_better_answers_are_kept_with_the_bounds_that_hold(tmp_path: Path) -> None:
-    """A copy of the table has a worse known value, so that cp-sat's answer improves on it."""
+    """A better answer replaces the known value of a table, and only bounds that hold for its target stay."""
     instance = next(each for each in TINY if each.name == "counts-scale-out-12x3x1")
     worse = json.loads(KNOWN[instance.name].model_dump_json())
     work = next(value for value in worse["values"] if value["name"] == "restore_work")

@@ -1,4 +1,4 @@
-"""Tests of instances of ROADEF/EURO 2012 as snapshots, with a tiny one written here; theirs are not in the repository."""
+"""Tests of ROADEF/EURO 2012 instances as snapshots, with a tiny instance; the challenge's are not in the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optassign.measuring.load import Loads
 from optassign.measuring.placement import planned_placement
 from optassign_benchmarks.machine_reassignment import ReassignmentInstance, main, make_snapshot, read_instance
 
-# Two resources; two machines with capacities 20 and 10 (safe: 16 and 8, 12 and 6); one service; four processes.
+# Two resources; two machines of capacity 20 and 10 (safety capacity 16 and 8, then 12 and 6); one service; four processes.
 MODEL = """2
 0 10
 1 20

@@ -15,7 +15,7 @@ from optassign_benchmarks.runner import PlayedRow
 
 
 class Counted:
-    """A study whose runs count up."""
+    """A study whose runs return consecutive numbers, after `before`."""
 
     def __init__(self, before: int = 0) -> None:
         self.before = before

@@ -56,7 +56,7 @@ def test_a_job_is_played_and_hardly_faster_than_its_limit() -> None:
 
 
 def test_half_of_the_actives_move_before_the_others_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client has left. Its standbys lead on one other client, and the lost copies are restored elsewhere."""
+    """A client has left; all standbys of its actives are on one other client, and the lost copies are restored elsewhere."""
     # Disable the spreading of standbys, so that one client has all standbys of another, as under Kafka's default.
     for module in (solve, steps):
         monkeypatch.setattr(module, "spread_ties", lambda situation, placed: placed)

@@ -29,7 +29,7 @@ def moved(before: TasksByInstance, after: TasksByInstance, among: str) -> set[st
 def assert_stay(before: TasksByInstance, after: TasksByInstance, among: str, log: Path) -> None:
     """Check that tasks moved between old processes only as far as balance requires, and only to their caught-up standbys.
 
-    The threads of a new process join one by one. A plan for the first thread alone may take most tasks from one old process,
+    The threads of a new process join one by one. A target for the first thread alone may take most tasks from one old process,
     which then takes some from the other.
     """
     between = moved(before, after, among)

@@ -38,7 +38,7 @@ _RIGHTS = (
 
 @dataclass(frozen=True)
 class Secured:
-    """A broker whose simulated members connect without a password, and whose other clients need one."""
+    """A broker with a listener without passwords for simulated members, and a listener that requires a password."""
 
     broker: Broker
     address: str

@@ -1,4 +1,4 @@
-"""Tests of load in a real coordinator: actives are dealt to instances and their threads by the sizes of changelogs."""
+"""Tests of load in a real coordinator: actives are spread over instances and threads by the sizes of changelogs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from optassign.service.demo import record_day
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Yield a browser for one file: Playwright's event loop runs while it is open, so a second one could not start."""
+    """Yield a browser for one test file: Playwright's event loop runs while it is open, so no second browser can start."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
@@ -33,7 +33,7 @@ def axe() -> str:
 
 @pytest.fixture(scope="session")
 def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """Return the recordings of the demonstration, and their end in seconds since 1970: recording takes a while."""
+    """Return the folder of the demonstration's recordings, made once, and the day's end in seconds since 1970."""
     folder, end = tmp_path_factory.mktemp("day"), datetime.now(UTC)
     record_day(folder, end)
     return folder, end.timestamp()

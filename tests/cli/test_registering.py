@@ -79,7 +79,7 @@ NO_CLASS = 24
 
 
 def line_of(mark: str) -> int:
-    """Return the line number of the comment in the module."""
+    """Return the number of the line of `MODULE` that ends with this comment."""
     return next(number for number, line in enumerate(MODULE.splitlines(), start=1) if line.endswith(f"# {mark}"))
 
 

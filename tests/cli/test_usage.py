@@ -240,7 +240,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
 
 
 def test_usage_errors_are_one_printable_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Found by `make fuzz --kind commands`."""
+    """Control characters in an argument are escaped in its error, as `make fuzz --kind commands` checks."""
     code, _, error = run_here(capsys, "validate", "a.json", "b.json", "c\u2028d\u202e\x1b[31m")
     assert code == 2
     assert error.endswith("\n")

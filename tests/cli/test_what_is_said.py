@@ -120,7 +120,7 @@ def test_remarks_on_odd_input_name_clients(
     second["previous_standby"] = [task for task in second["previous_standby"] if task != twice] + ["77_7"]
     out = show(command, data, tmp_path, capsys)
     named = [f"{client['process_id']} (orders-{number})" for number, client in enumerate((first, second), start=1)]
-    out = " ".join(out.split())  # broken after 120 characters
+    out = " ".join(out.split())  # remarks wrap at 120 characters
     assert f"unknown task 77_7 in previous_standby of {named[1]}" in out
     assert f"2 clients claim task {twice} as active: {named[0]}, {named[1]}; {named[0]} is believed" in out
     assert out.count("77_7") == 1

@@ -1,4 +1,4 @@
-"""All targets and all answers of a tiny group that the rules allow; an answer has to be the best of these sets."""
+"""All targets and all answers of a tiny group that the rules allow; an answer and its target are the best of these sets."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -42,7 +42,7 @@ class Enumeration:
 
     @cached_property
     def in_limits(self) -> list[Vector]:
-        """The placements that keep R1, R2, R4 and the limits that hold together."""
+        """The placements that keep R1, R2, R4 and compatible limits; only balanced ones if bounds apply and any exist."""
         vectors = self._vectors(with_ranks=False)
         ends = find_ends(self.space, self.limits)
         if self.counts_are_bounded:
@@ -57,7 +57,7 @@ class Enumeration:
 
     @cached_property
     def bounds(self) -> list[list[Bounds]]:
-        """The bounds that may be in force: those of shares, or those widened to hold each placement of least imbalance."""
+        """The possible bounds: of shares or, if no placement keeps them, widened to each list of counts of least imbalance."""
         space = self.space
         if not self.counts_are_bounded:
             return [space.bounds]
@@ -97,7 +97,7 @@ class Enumeration:
     ) -> list[Vector]:
         """Return the placements that keep R1 to R5, these bounds and the limits, at the optimum of the configured goals.
 
-        `disk` may be above its optimum by the slack, a share. `moves` names the sum that a limit on moves bounds; the rules
+        `disk` may exceed its optimum by the share `disk_slack`. `moves` names the sum that a limit on moves bounds; the rules
         leave open whether a move that R3 forces counts.
         """
         vectors = self._vectors(with_ranks=True)

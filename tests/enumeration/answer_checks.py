@@ -26,7 +26,7 @@ class Finding:
 
 
 class Check:
-    """The findings about one answer."""
+    """A comparison of one answer with all answers and targets that the rules allow; it collects findings."""
 
     def __init__(self, group: Group, answer: Answer) -> None:
         """Read the placements of the answer and of its target."""
@@ -144,7 +144,7 @@ class Check:
             self._add("R7", f"stable with {known}, and the answer is {now}")
 
     def _check_weighted(self, vector: Vector) -> None:
-        """Compare the sum of preset weighted with its minimum, unless all whole changelogs are empty: then it is undefined."""
+        """Compare the sum of preset weighted with its minimum, unless all changelogs are empty: the sum is undefined then."""
         logged = [t for t, task in enumerate(self.group.tasks) if task.logged]
         if logged and not any(self.group.whole(t) for t in logged):
             return
@@ -318,7 +318,7 @@ REBALANCE = ("copies_on_target", "restore_work_off_target", "actives_on_target",
 
 
 def _order_attempts(found: list[Finding]) -> tuple[bool, int, int]:
-    """Return the sort key of the findings under widened bounds: a target within them first, then few disagreements."""
+    """Return the sort key of the findings under widened bounds: a target within them first, then fewest disagreements."""
     is_outside = any(finding.cause == OUT_OF_BOUNDS for finding in found)
     return is_outside, sum(not finding.is_weakness for finding in found), len(found)
 

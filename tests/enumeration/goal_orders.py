@@ -12,16 +12,16 @@ from load_measures import Loads
 from placement_sets import GOALS, Space, Vector
 
 Key = Callable[[Vector], Any]
-"""Returns the quantity that a goal minimises from the sums of a placement: a number, or a tuple with one for each tag."""
+"""A function from the sums of a placement to the quantity that a goal minimises: a number, or a tuple with one for each tag."""
 
 CONFIGURED = ("rack_traffic", "rack_cost", "tag_spread", "load", "disk")
 """The configured goals, in the order of their table."""
 LISTED = ("restore_work", "copies_not_caught_up", "actives_not_caught_up", "active_migrations", "standby_migrations")
-"""Goals (b) to (f)."""
+"""Goals (b) to (f) of the target, in their order."""
 
 
 def joins(group: Group, goal: str) -> bool:
-    """Return whether a goal takes part in the order, provided it is named or no goal is."""
+    """Return whether a goal takes part in the order, if `options.goals` names it or is absent."""
     strategy = group.configs.get("rack_aware_assignment_strategy", "none")
     racks_known = all(client.rack is not None for client in group.clients) and all(
         task.sources and all(task.sources) and all(task.changelogs) and (task.changelogs or not task.logged)
@@ -63,7 +63,7 @@ def is_about_load(group: Group) -> bool:
 
 
 def puts_configured_goals_first(group: Group) -> bool:
-    """Return whether no other goal stands before a configured one; the rules leave open what is balanced at once otherwise."""
+    """Return whether no other goal precedes a configured one; otherwise the rules leave open what is balanced at once."""
     order = [goal in CONFIGURED for goal in list_goals(group)]
     return order == sorted(order, reverse=True)
 

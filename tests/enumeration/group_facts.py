@@ -1,7 +1,7 @@
 """The facts of a tiny group that the rules derive from a snapshot: ranks, restore costs, owners, previous copies.
 
-Source: docs/reference/rules.md, "Lags and ranks", "What was assigned before", R4. This room reads snapshots as JSON and shares
-no code with the package under test. All numbers are integers or fractions.
+Source: docs/reference/rules.md, "Lags and ranks", "What was assigned before", R4. This folder reads snapshots as JSON and
+shares no code with the package under test. All numbers are integers or fractions.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 RUNNING, UNKNOWN = -2, -3
-"""The two special values of a lag."""
+"""Special lags: the task runs on the client; the lag is unknown."""
 EVERYTHING = 2**63 - 1
 """The acceptable recovery lag that makes every client count as caught up."""
 
@@ -171,7 +171,7 @@ class Group:
 
     @property
     def has_equal_ranks_of_unequal_cost(self) -> bool:
-        """Whether clients of one rank of a task differ in restore cost; the rules leave open which of them counts first."""
+        """Whether clients of one rank of a task differ in restore cost; the rules leave open whose copy counts first."""
         clients = range(len(self.clients))
         return any(
             len({(self.ranks[t][c], self.cost(t, c)) for c in clients}) > len({self.ranks[t][c] for c in clients})

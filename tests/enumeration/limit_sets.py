@@ -38,7 +38,7 @@ def allows(group: Group, limits: Sequence[Limit], t: int, copies: Copies) -> boo
 
 
 def find_ends(space: Space, limits: Sequence[Limit]) -> dict[int, int]:
-    """Return the greatest number at places of a vector that limits on copies and state allow."""
+    """Return the upper bounds that limits on copies and state set, by index in a vector."""
     width = len(space.group.clients)
     ends: dict[int, int] = {}
     for limit in limits:

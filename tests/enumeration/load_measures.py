@@ -16,7 +16,7 @@ class Loads:
 
     @cached_property
     def _split(self) -> tuple[dict[int, Fraction], Fraction]:
-        """The other tasks' weights in even spreads, and the capacity of the slowest thread that an oversized task takes.
+        """Weights of balanceable tasks in even spreads, and the capacity of the slowest thread that an oversized task takes.
 
         An even spread is the balanceable weight for each unit of capacity of the threads that oversized tasks leave.
         """

@@ -51,7 +51,7 @@ class Space:
 
     @cached_property
     def rows(self) -> list[tuple[str, str | None]]:
-        """The rows of counts."""
+        """The rows of counts, as (family, subtopology)."""
         return list_rows(self.group)
 
     @property
@@ -66,7 +66,7 @@ class Space:
 
     @property
     def totals_at(self) -> int:
-        """The index in a vector of the copies on each client, which the state on each client follows."""
+        """The index in a vector of the number of copies on each client; the state on each client follows."""
         return self.counts_at + len(self.rows) * len(self.group.clients)
 
     def copies_of(self, t: int) -> list[Copies]:
@@ -186,7 +186,7 @@ class Space:
         return tuple(sums.values())
 
     def measure_imbalances(self, vectors: Iterable[Vector], bounds: Sequence[Bounds]) -> dict[Vector, tuple[int, ...]]:
-        """Return the imbalances of each list of counts among the vectors."""
+        """Return the imbalances of the families, by the counts of a vector; vectors with equal counts share an entry."""
         counts = {vector[self.counts_at : self.totals_at] for vector in vectors}
         return {row: self._imbalances(row, bounds) for row in counts}
 

@@ -28,7 +28,7 @@ WEIGHTS = (1e-6, 1e-3, 0.01, 0.05, 0.3, 1.0, 1.5, 7.0, 100.0, 1000.0, 1e6)
 SCALES = (20, 1_000, 10**6, 10**12, 2**60)
 """Greatest changelogs, in offsets."""
 LARGEST = 12_000
-"""The greatest number of placements of a group; one group in twenty may have more."""
+"""The greatest number of placements of a group; one in twenty larger groups is kept."""
 
 
 def make_group(rng: Random) -> Snapshot:
@@ -104,7 +104,7 @@ def _make_tasks(rng: Random, scale: int) -> list[dict[str, Any]]:
 
 
 def _make_offset(rng: Random, scale: int) -> int:
-    """Return 0 or at least 3: ranks 1 and 2 stand for unknown lags."""
+    """Return a random offset, 0 or at least 3: ranks 1 and 2 stand for unknown lags."""
     return 0 if rng.random() < 0.05 else rng.choice((scale, 3 * (scale // 6) + 3, rng.randint(3, scale)))
 
 

@@ -40,7 +40,7 @@ HUGE = 10**30
 
 
 class Row(NamedTuple):
-    """A bad value for a field of GOOD or ANSWER, and parts of the message; the place if it is not the field."""
+    """A bad value for a field of GOOD or ANSWER, and expected parts of the message; `place` if it differs from the path."""
 
     path: tuple[str | int, ...]
     value: Any
@@ -281,7 +281,7 @@ class TestFiles:
             assert str(error.value).isprintable()
 
     def test_without_permission(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        # The test does not use chmod, since root, who runs tests in containers, may read everything.
+        # The test does not use chmod, since root, which runs tests in containers, may read everything.
         def refuse(*_: object) -> None:
             raise PermissionError(13, "Permission denied")
 

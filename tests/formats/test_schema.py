@@ -15,7 +15,7 @@ from optassign.schema import Which, json_schema
 
 DATA = Path(__file__).parents[1] / "data"
 RECORDINGS = sorted((DATA / "kafka-4.3.1").glob("*.json"))
-SNAPSHOT: dict[str, Any] = {  # every field of a snapshot, some with their defaults
+SNAPSHOT: dict[str, Any] = {  # the fields of a snapshot, some with their defaults
     "format": 1,
     "application": "orders",
     "taken_at": "2026-11-20T15:20:01.123Z",

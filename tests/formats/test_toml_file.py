@@ -12,7 +12,7 @@ ALLOWED = "a file with TOML in UTF-8"
 
 
 def read(content: bytes, folder: Path) -> str:
-    """Read a file with this content; return the error message without the path."""
+    """Return the message of the error that a file with this content causes, without the path."""
     path = folder / "options.toml"
     path.write_bytes(content)
     with pytest.raises(InputError) as error:

@@ -24,7 +24,7 @@ def snapshot(
     changelogs: Mapping[str, int] | None = None,
     balanced: bool = False,
 ) -> ApplicationState:
-    """Return four tasks of two subtopologies on two clients. `ends`: of their sources. `balanced`: each client owns two."""
+    """Return a snapshot: four tasks of two subtopologies, two clients. `ends`: of sources. `balanced`: each client owns two."""
     tasks: list[dict[str, Any]] = []
     for task in ("0_0", "0_1", "0_2", "1_0"):
         tasks.append({"id": task, "stateful": task[0] == "0"})
@@ -142,7 +142,7 @@ def test_a_rebalance_just_before_rates_count_waits_a_second_for_the_next() -> No
     ("options", "at"),
     [
         ({"task_weights": {"0": 2, "1": 3}}, "2026-11-20T12:00:21Z"),  # every weight is given by name
-        ({"goals": ["restore_work", "load"]}, "2026-11-20T12:00:21Z"),  # load is not the meaning of balance
+        ({"goals": ["restore_work", "load"]}, "2026-11-20T12:00:21Z"),  # counts are balanced, not load
         ({"hold": "paused"}, "2026-11-20T12:00:21Z"),
         ({}, "2026-11-20T12:00:00Z"),  # a simulation, in which no time passes
     ],
@@ -171,7 +171,7 @@ def test_a_new_subtopology_weighs_the_mean_until_its_rates_count() -> None:
 
 
 def follow(before: ApplicationState, end: int | None, at: str) -> ApplicationState:
-    """Return the next snapshot, in which the input of task 0_0 ends at the offset."""
+    """Return the next snapshot; the input of task 0_0 ends at offset `end`, or is not known if that is None."""
     is_balanced = bool(before.clients[0].previous_active)
     ends = None if end is None else {"0_0": end}
     return snapshot({"weigh_by": "rates"}, ends, at=at, remembered=assign(before), balanced=is_balanced)
@@ -212,7 +212,7 @@ def test_a_snapshot_without_offsets_keeps_known_rates() -> None:
     [
         ({"0_0": 10, "0_1": 90}, "2026-11-20T12:10:00Z"),  # topic 0_0 was deleted and created again
         ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T11:00:00Z"),  # the clock went back
-        ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T12:05:00.500Z"),  # the second pass of one rebalance
+        ({"0_0": 90_000, "0_1": 90_000}, "2026-11-20T12:05:00.500Z"),  # the follow-up rebalance of KIP-429
     ],
 )
 def test_recreated_topics_and_stepped_clocks_change_no_rates(ends: dict[str, int], at: str) -> None:

@@ -48,7 +48,7 @@ class Count:
 
 
 def run_kind(name: str, kind: Kind, seed: int, until: float, most: int) -> Count:
-    """Try cases of a kind until a time of time.monotonic() or a number of cases; print and save wrong ones."""
+    """Run at most `most` cases, until `until` (time.monotonic()); print and save wrong cases, and return the figures."""
     count, begun = Count(), time.monotonic()
     while count.cases < most and time.monotonic() < until:
         number = seed + count.cases

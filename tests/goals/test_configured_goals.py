@@ -57,7 +57,7 @@ CONFIGURED: dict[str, tuple[Callable[[int], ApplicationState], Callable[[Applica
 
 @pytest.mark.parametrize("goal", CONFIGURED)
 def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
-    """The plan is the best of all balanced plans, and the group comes to rest on it."""
+    """The target is the best of all balanced targets, and the group converges to its value."""
     make, value = CONFIGURED[goal]
     looked = 0
     for seed in range(30):
@@ -78,7 +78,7 @@ def test_configured_goals_come_first_and_are_reached(goal: str) -> None:
 
 
 def test_racks_matter_only_if_configured() -> None:
-    """The same snapshot has racks, once with the strategy and once without it."""
+    """The snapshot has racks in both cases; only the strategy differs."""
     state = generate("scale-out", tasks=12, clients=3, standbys=1, racks=3, seed=5)
     aware = with_configs(state, rack_aware_assignment_strategy="min_traffic")
     without, given = assign(state), assign(aware)
@@ -89,7 +89,7 @@ def test_racks_matter_only_if_configured() -> None:
 
 
 def test_a_goal_in_the_options_moves_a_balanced_group() -> None:
-    """A group rests only at the optimum of goals (a) (R7): a has 2 tasks, and b 1, though its capacity is 1.5."""
+    """A group rests only at the optimum of goals (a) (R7): a has 2 tasks, and b has 1 at a capacity of 1.5."""
     clients = {"a": {"active": "0_0 0_1"}, "b": {"active": "0_2", "capacity": 1.5}}
     tasks = dict.fromkeys(("0_0", "0_1", "0_2"), "unlogged")
     for goals, expected in ((None, [2, 1]), (["load", "active_moves"], [1, 2])):

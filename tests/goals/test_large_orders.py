@@ -1,4 +1,4 @@
-"""Tests of orders of goals for groups too large for CP-SAT: the limit of CP-SAT is lowered, so that the relaxation decides."""
+"""Tests of orders of goals for groups too large for CP-SAT: the limit of CP-SAT is lowered, so the relaxation decides."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_goals_are_optimised_in_the_requested_order(order: tuple[str, ...]) -> None:
-    """Compare with enumeration those of 40 tiny snapshots that need a plan."""
+    """Targets of tiny snapshots have the best values of all balanced targets, goal after goal."""
     looked = 0
     for seed in range(40):
         state = with_options(draw_tiny_state(seed, most=300), goals=order)

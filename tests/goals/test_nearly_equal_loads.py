@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def make_group(noise: float, seed: int, **options: Any) -> ApplicationState:
-    """Return clients whose loads differ by 1%, with restored tasks. noise: the share by which a weight may differ."""
+    """Return a snapshot of clients whose loads differ by 1%, with restored tasks; weights vary by the share `noise`."""
     rng = random.Random(seed)
     owned = {f"c{c}": [f"0_{c * TASKS_EACH + n}" for n in range(TASKS_EACH)] for c in range(CLIENTS)}
     tasks = {

@@ -124,7 +124,7 @@ def test_weighted_settles_and_rests(shape: Any, standbys: int) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_the_weighted_sum_does_not_overflow() -> None:
-    """One lag is near the end of int64, and changelogs have five offsets."""
+    """Two lags are the maximum of int64, and changelogs have five offsets."""
     clients = {
         "a": {"active": "0_0", "lags": {"0_0": -2, "0_1": 2**63 - 1}},
         "b": {"active": "0_1", "lags": {"0_1": 2**63 - 1}},
@@ -143,7 +143,7 @@ def test_the_weighted_sum_does_not_overflow() -> None:
 @both
 @pytest.mark.parametrize(("factor", "moved"), [(1, 2), (2, 2), (3, 1), (4, 1), (5, 0)])
 def test_a_wider_share_moves_less(assignor: str, factor: int, moved: int) -> None:
-    """Client a owns six of eight stateless tasks: 4 and 4, or at most ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
+    """Client a owns six of eight stateless tasks. Shares are 4 and 4, or ⌈(f − 1) ÷ 2⌉ more and ⌊(f − 1) ÷ 2⌋ less."""
     tasks = {f"{i}_0": "stateless" for i in range(8)}
     clients = {"a": {"active": [f"{i}_0" for i in range(6)]}, "b": {"active": ["6_0", "7_0"]}}
     state = make_snapshot(tasks, clients, options={"balance_factor": factor})
@@ -179,7 +179,7 @@ def test_a_draining_client_is_emptied_and_leaves_without_moves(assignor: str, sh
 
 
 def test_an_empty_order_of_goals_is_valid() -> None:
-    """A remembered plan stays while it is balanced and costs little more."""
+    """Neither the first answer nor the next one, with its target remembered, is a fallback."""
     state = with_options(generate("scale-out", 40, 6, 1, 2, seed=1), goals=())
     first = assign(state)
     again = assign(state.model_copy(update={"remembered": first}))

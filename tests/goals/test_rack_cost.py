@@ -46,7 +46,7 @@ def racked(seed: int) -> ApplicationState:
 
 
 def count_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> int:
-    """Compute the cost by docs/reference/rules.md from the JSON; without memory, task directories count as standbys."""
+    """Return the goal's value by docs/reference/rules.md, from the JSON; without memory, task directories are standbys."""
     given = json.loads(state.model_dump_json())
     assert given["remembered"] is None
     traffic, elsewhere = (

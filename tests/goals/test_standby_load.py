@@ -41,7 +41,7 @@ def with_share(state: ApplicationState, share: float) -> ApplicationState:
 
 
 def weigh_plainly(state: ApplicationState, active: dict[str, str], standby: dict[str, list[str]]) -> float:
-    """Return the greatest load by the text of the page, with plain loops and sorting."""
+    """Return the greatest load, in even spreads, as docs/reference/rules.md defines it, with plain loops and sorting."""
     share = state.options.standby_load
     drains = {c.process_id for c in state.clients if c.draining}
     staying = [c for c in state.clients if c.process_id not in drains] or list(state.clients)
@@ -185,7 +185,7 @@ def test_a_heavy_standby_is_beside_light_actives(assignor: str) -> None:
 
 
 def test_goal_load_inside_shares_knows_standbys() -> None:
-    """Goal load comes after restore work in this order: one model has all pairs, with the usual shares."""
+    """Goal load comes after restore work, so counts keep their shares; one model has all pairs of task and client."""
     tasks = {
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}
         for i, w in enumerate([9.0, 1.0, 1.0, 1.0])

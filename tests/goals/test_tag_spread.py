@@ -74,7 +74,7 @@ def test_with_and_without_cp_sat_all_goals_agree(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("crossing", [True, False])
 @pytest.mark.parametrize("tags", [["zone", "cluster"], ["cluster", "zone"]])
 def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags: list[str], crossing: bool) -> None:
-    """No two clients differ in both tags."""
+    """No two clients have different values of both tags."""
     clients = {"a": {"zone": "1", "cluster": "1"}, "b": {"zone": "2", "cluster": "1"}, "c": {"cluster": "2"}}
     clients |= {"d": {"zone": "1"}} if crossing else {}
     state = make_snapshot(
@@ -88,7 +88,7 @@ def test_two_values_of_the_first_tag_are_worth_more_than_two_of_the_second(tags:
 
 @pytest.mark.parametrize("shape", ["scale-out", "scale-in", "partial"])
 def test_a_group_comes_to_rest_at_the_maximum_of_tags(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Warm-ups lead there, because R5 keeps standbys on caught-up clients."""
+    """Warm-ups lead to the maximum, because R5 keeps standbys on caught-up clients."""
     without_cp_sat(monkeypatch)
     made = generate(shape, 40, 9, 1, racks=3, seed=3)  # type: ignore[arg-type]
     state = with_configs(made, rack_aware_assignment_tags=("zone",))
@@ -98,7 +98,7 @@ def test_a_group_comes_to_rest_at_the_maximum_of_tags(shape: str, monkeypatch: p
 
 
 def test_a_client_without_a_value_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One zone has a name, and the other clients have none: two copies on nameless clients are not in two zones."""
+    """Only clients of one zone have the tag: two copies on clients without the tag are not in two zones."""
     without_cp_sat(monkeypatch)
     state = generate("cold", 30, 6, 1, racks=2, seed=1)
     clients = [c.model_copy(update={"tags": {"zone": "r1"} if c.tags["zone"] == "r1" else {}}) for c in state.clients]

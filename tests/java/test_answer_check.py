@@ -1,4 +1,4 @@
-"""Tests that the plug-in's check of answers and the validator refuse the same, except where memory is needed."""
+"""Tests that the plug-in's check and the validator refuse the same answers, unless the verdict needs memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from optassign.measuring.ranks import Ranks
 
 
 def looks_like_second_pass(state: ApplicationState, answer: TaskAssignment, violation: Violation) -> bool:
-    """Return whether the JVM's form of R10's exception applies: an unowned task, on a client hardly worse than the best.
+    """Return whether the JVM's form of R10's exception applies: no owner, and at most the acceptable lag above the least lag.
 
     The service may know the client that the first pass chose; the JVM does not.
     """

@@ -123,7 +123,7 @@ def test_standbys_keep_to_the_configured_tags() -> None:
 
 
 def racked(strategy: str, racks: dict[str, str | None], **configs: Any) -> ApplicationState:
-    """Return two logged tasks whose partitions are on the rack of the client that Kafka would not choose otherwise."""
+    """Return a snapshot of two logged tasks, with partitions on the rack of the client that Kafka chooses only by racks."""
     tasks = {
         f"0_{i}": {
             "changelog_end_offset": 5,
@@ -183,7 +183,7 @@ def test_the_broker_deals_tasks_to_threads_and_they_keep_what_they_had(broker: t
 
 @_OF_THE_BROKER
 def test_the_broker_sees_which_consumer_had_which_task(broker: type[TaskAssignor]) -> None:
-    # Three members have one of three tasks each. The consumer with two tasks keeps one, and b gets the other.
+    # Three members get one of three tasks each. The consumer with two tasks keeps one, and b gets the other.
     tasks = {"0_0": "stateless", "0_1": "stateless", "0_2": "stateless"}
     a = {"threads": 2, "active": "0_0 0_1 0_2"}
     dealt = make_snapshot(tasks, {"a": {**a, "consumers": {"x": ["0_2"], "y": ["0_0", "0_1"]}}, "b": {}})

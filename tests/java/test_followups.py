@@ -31,7 +31,7 @@ Given = Sequence[KafkaStreamsAssignment] | Sequence[TargetAssignment]
 
 @dataclass(frozen=True)
 class Case:
-    """A rebalance of the planner, and its answer without offload."""
+    """A rebalance of the planner: its situation, and its answers with and without temporary offload."""
 
     where: str
     situation: Situation
@@ -120,7 +120,7 @@ def test_the_planners_slots_are_those_of_the_service(cases: list[Case]) -> None:
 
 @pytest.mark.long
 def test_the_planner_offloads_as_the_service_does(cases: list[Case]) -> None:
-    """Copies are the same, and actives have the value that the service's flow proves to be the least."""
+    """Copies are the same, and the actives reach the minimum that the service's flow proves."""
     compared: Counter[str] = Counter()
     for case in cases:
         where, situation, answer, without = case.where, case.situation, case.answer, case.without

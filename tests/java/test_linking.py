@@ -22,7 +22,7 @@ KAFKAS = "org/apache/kafka/"
 INLINED = "io/github/optassign/policy"
 """Classes of constants: the compiler writes their values into the classes that use them, and the jar leaves them out."""
 OF_SHADOW_MODE = "io/github/optassign/kafka/"
-"""Classes that call Kafka's internal assignor; `check` says before the start whether it can be called."""
+"""Package of the classes that call Kafka's internal assignor; `check` says before the start whether it can be called."""
 
 
 @cache
@@ -55,7 +55,7 @@ def test_the_plug_in_links(version: str, libraries: Path) -> None:
 
 
 def test_missing_classes_are_found() -> None:
-    """The plug-in without libraries lacks all that it uses of Kafka, and with its own classes none of its own."""
+    """In the plug-in's jar alone, the classes of Kafka that it uses are missing, and none of its own, except constants."""
     plugin = read_plugin()
     missing = find_missing(plugin.values(), plugin, KAFKAS)
     assert any(

@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).parent / "FlowCosts.java"
 Network = tuple[list[int], list[tuple[int, int, int, int, int, int]]]
 """Supply of each node; tail, head, least and greatest flow, level of the cost, and cost of each arc."""
 FIRST_LEVEL = 1_000_000
-"""Costs of level 0 in units of level 1: more than any sum of costs of level 1."""
+"""A unit of cost of level 0 in units of level 1: more than any sum of costs of level 1."""
 
 
 def make_network(rng: Random) -> Network:

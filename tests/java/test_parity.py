@@ -45,7 +45,7 @@ def specs(part: int) -> Iterable[Spec]:
 
 
 def many_caught_up(seed: int) -> ApplicationState:
-    """Draw a group with much state and one warm-up slot: the queue of clients loses its order."""
+    """Draw a group with much state and one warm-up slot, in which Kafka's priority queue of clients may lose its order."""
     rng = Random(seed)
     tasks, clients, share, threads = (
         rng.randint(10, 80),
@@ -72,7 +72,7 @@ def many_caught_up(seed: int) -> ApplicationState:
 
 
 def difference(name: str, state: ApplicationState) -> str:
-    """Return the clients for which our answer and Kafka's differ, one pair each; empty if the answers are equal."""
+    """Return a pair of lines for each client whose copies differ between our answer and Kafka's; empty if none differ."""
     ours, kafkas = (create(n).assign(state) for n in (name, f"kafka-{name}"))
     pairs = zip(copies(ours), copies(kafkas), strict=True)
     return "\n".join(f"  ours  {one}\n  kafka {other}" for one, other in pairs if one != other)

@@ -150,7 +150,7 @@ def test_the_java_command_line_refuses_bad_usage(arguments: tuple[str, ...], exp
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, new_jvm: None) -> Path:
-    """Return an empty folder as the only one on the path."""
+    """Return an empty folder, the only folder on PATH; JAVA_HOME is unset."""
     programs = tmp_path / "programs"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
@@ -187,7 +187,7 @@ def test_without_sources_the_error_says_where_they_would_be(monkeypatch: pytest.
 
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Return a copy of the poms of the module and its parent, not built."""
+    """Return the folder of module `baselines` in a copy with its pom and its parent's, without sources and not built."""
     there = Path(jvm.__file__).resolve().parents[3] / "java"
     module = tmp_path / "java" / "baselines"
     module.mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""Tests that a foreign project uses the plug-in, and an environment without sources the service, as documented.
+"""Tests that a foreign project can use the plug-in, and an environment without sources can run the service, as documented.
 
-Their other dependencies come from the usual registries; none of our packages does.
+Other dependencies come from the usual registries; none of our packages does.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def test_a_release_built_again_elsewhere_is_the_same(tmp_path: Path, release: Pa
 
 
 def test_a_release_lists_its_components(release: Path) -> None:
-    """It names no place of the machine that built it."""
+    """The list names no path of the machine that built the release."""
     service = json.loads((release / "optassign-0.1.0.cdx.json").read_text(encoding="utf-8"))
     names = {component["name"] for component in service["components"]}
     assert {"ortools", "fastapi", "numpy", "pydantic"} <= names

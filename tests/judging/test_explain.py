@@ -39,7 +39,7 @@ def test_an_active_that_moves_from_a_client_above_its_share() -> None:
     a, b = e.candidates
     assert (a.process_id, a.before, a.now, a.rank, a.lag, a.may_be_active) == ("a", "active", None, 0, 0, True)
     assert (b.process_id, b.before, b.now, b.rank, b.lag, b.may_be_active) == ("b", "standby", "active", 0, 3, True)
-    # Back on a, there would be 5 active tasks of 4 and 4 logged ones of 2 to 3; b cannot give one up either.
+    # With 0_1, a would have 5 active tasks (share 4), 4 of them logged (share 2 to 3); b would be below its share.
     assert {(c.process_id, c.share) for c in a.binds} >= {("a", "active"), ("a", "stateful_active"), ("b", "active")}
     assert b.binds == ()
     text = join_lines(task_to_lines(e))
@@ -132,7 +132,7 @@ def test_reasons_for_a_move(state: ApplicationState, why: Why) -> None:
 
 
 def moved_as_planned() -> ApplicationState:
-    """The answer before left 0_0 on a, which is above its share, and planned it for b, which has warmed it up since."""
+    """Return the snapshot after an answer that left 0_0 on a, above its share, and warmed it up on its target b."""
     tasks = {f"0_{i}": 500 for i in range(4)}
     a = {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}
     remembered = make_answer({"a": " ".join(tasks), "b": " || 0_0"}, plan={"a": "0_1 0_2 0_3", "b": "0_0"})
@@ -140,7 +140,7 @@ def moved_as_planned() -> ApplicationState:
 
 
 def test_a_planned_move_is_explained_by_the_plan() -> None:
-    """The reason is the plan, not a's share, though a was above its share throughout."""
+    """The reason is the target, not a's share, though a was above its share throughout."""
     given = make_answer({"a": "0_1 0_2 0_3", "b": "0_0"})
     state = moved_as_planned()
     assert explain_task(state, given, "0_0").why_moved == "planned"
@@ -155,7 +155,7 @@ def test_a_planned_move_is_explained_by_the_plan() -> None:
 
 
 def test_an_active_on_a_third_client_is_explained() -> None:
-    """Client a drains, b is caught up, and c, the planned client, has all offsets to restore."""
+    """Client a drains, b is caught up, and c, the target client, has all offsets to restore."""
     state = make_snapshot(
         {"0_0": 500, "0_1": 500},
         {

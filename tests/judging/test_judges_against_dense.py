@@ -32,7 +32,7 @@ def test_violations(seeds: range) -> None:
     for seed, state, given in make_cases(seeds):
         found = Counter((v.rule, v.task) for v in validate(state, given) if v.rule != "format")
         found = Counter({key: 1 if key[0] == "R2" else times for key, times in found.items()})
-        if balances_load(state):  # rest then depends on load, which the dense judge does not know: tests/goals/test_load.py
+        if balances_load(state):  # R7 then depends on load, which the dense judge does not know: tests/goals/test_load.py
             found = Counter({key: times for key, times in found.items() if key[0] != "R7"})
         assert found == dense.count_violations(state, given), f"seed {seed}"
 
@@ -198,7 +198,7 @@ def sum_costs(costs: dict[tuple[str, str], int], copies: dense.Copies) -> tuple[
 def sum_costs_by_rank(
     state: ApplicationState, costs: dict[tuple[str, str], int], now: dense.Copies, wanted: dense.Copies
 ) -> tuple[int, int]:
-    """Return cost and number of wanted copies, and of those that R3 to R5 force beyond their number on clients of a rank."""
+    """Return goals (b) and (c): cost and number of target copies, and of those in `now` beyond the target's, rank by rank."""
     counted = set(wanted & costs.keys())
     for task in state.tasks:
         holder, remembered = dense.find_remembered_owner(state, task), set()

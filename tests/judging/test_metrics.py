@@ -192,7 +192,7 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
     tasks = {"0_0": {"weight": 3.0}, "0_1": {"weight": 1.0}, "0_2": {"weight": 2.0}}
     clients: dict[str, dict[str, Any]] = {"a": {"threads": 2}, "b": {"capacity": 0.5}, "c": {"draining": True}}
     state = make_snapshot(tasks, clients)
-    # 6 over 2.5 is less than 0_0's 3: 0_0 takes a thread of a. The other 3 over 1.5 are 2 each; b has 2 on half a thread.
+    # 6 ÷ 2.5 is less than 3, so 0_0 is oversized and takes a thread of a. The rest is 3 ÷ 1.5 = 2 per thread; b has half.
     assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "0_0 0_1", "b": "0_2"}))) == pytest.approx(2.0)
     assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "0_0 0_2", "b": "0_1"}))) == pytest.approx(1.0)
     assert Loads(state).find_greatest(TaskPlacement.of(state, make_answer({"a": "", "c": "0_0 0_1 0_2"}))) == pytest.approx(
@@ -205,7 +205,7 @@ def test_weighted_load_is_per_size_in_even_spreads() -> None:
 
 
 def play(*moved: list[str], followup: bool = False) -> Convergence:
-    """Return rebalances that each answer FIRST and move these tasks; the last one finds the group unchanged."""
+    """Return a convergence whose rebalances each answer FIRST and move these tasks; with `followup` it has not ended."""
     step, seen = measure(scaling_out(), FIRST), set[str]()
     history = []
     for tasks in moved:

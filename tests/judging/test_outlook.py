@@ -71,7 +71,7 @@ def test_the_text_has_minutes_and_hours(followups: int, ms: int, said: str) -> N
 
 
 def test_known_rates_give_the_time_of_the_disks() -> None:
-    """Client b restores 400 offsets at 100 a second on one slot: four seconds, and a moment for each of four follow-ups."""
+    """Client b restores 400 offsets at 100 a second on one slot: four seconds, and 1.5 s for each of four follow-ups."""
     tasks = {f"0_{i}": 500 for i in range(4)}
     state = make_snapshot(
         tasks, {"a": {"active": " ".join(tasks), "lags": dict.fromkeys(tasks, -2)}, "b": {}}, max_warmup_replicas=1
@@ -90,7 +90,7 @@ def test_known_rates_give_the_time_of_the_disks() -> None:
 
 
 def test_disks_may_take_longer_than_the_interval() -> None:
-    """A standby without a slot takes b an hour: one follow-up is requested, and comes after ten minutes at most."""
+    """A standby in its place needs no slot; the outlook is the hour that b restores it, beyond the interval."""
     state = make_snapshot({"0_0": 3_600}, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {}}, num_standby_replicas=1)
     waiting = (Waiting(task="0_0", process_id="b", role="standby", lag=3_600, slot=True),)
     pace = Pace(taken_at="2026-01-01T00:00:00Z", clients=(ClientPace(process_id="b", offsets=100, ms=100_000),))

@@ -18,7 +18,7 @@ def broken(state: ApplicationState, given: TaskAssignment) -> list[tuple[str, st
 
 
 def warming_up(**changes: Any) -> ApplicationState:
-    """Return a group in which 0_0 runs on a and 0_1 on b, each with a lagging standby on the other, and c is empty."""
+    """Return a group in which 0_0 runs on a and 0_1 on b, each with lagging state on the other, and c is empty."""
     tasks = {"0_0": 100, "0_1": 100, "1_0": "stateless"}
     clients = {"a": {"0_0": -2, "0_1": 50}, "b": {"0_1": -2, "0_0": 40}, "c": {}}
     return make_snapshot(tasks, clients, **{"num_standby_replicas": 1, "max_warmup_replicas": 1, **changes})
@@ -120,7 +120,7 @@ def test_standby_of_equal_rank_may_be_on_either_client() -> None:
 
 
 def test_active_need_not_be_better_than_its_standbys() -> None:
-    """R5 concerns clients left out; a standby of rank 0 among the candidates for the active copy breaks no rule."""
+    """R5 compares standbys only with clients without a copy: a standby may lag less than the active, if both are caught up."""
     state = make_snapshot({"0_0": 100}, {"a": {"0_0": 5}, "b": {"0_0": -2}}, num_standby_replicas=1)
     assert broken(state, make_answer({"a": "0_0", "b": " | 0_0"})) == []
 

@@ -52,13 +52,13 @@ def orders(broker: Broker) -> str:
 
 @pytest.fixture
 def new_group(request: pytest.FixtureRequest, broker: Broker, service: ServiceProcess, folder: Path) -> Iterator[NewGroup]:
-    """Yield a function that makes applications with records in their topics; they end with the test. `url` is the address of
-    the common service."""
+    """Yield a function that makes applications with records in their topics, which end with the test. They ask the shared
+    service unless `optassign_url` is given."""
     shown = request.node.stash.setdefault(_SHOWN, [lambda: [service.log]])
     with ExitStack() as stack:
 
         def make(name: str, **properties: object) -> StreamsApplication:
-            # A busy machine may slow the service down to the session's time-out; some tests allow even more.
+            # On a busy machine the service is slow: 6 s is below the session's time-out, and some tests allow more.
             settings = {"optassign_url": service.url, "optassign_timeout_ms": 6_000, **PATIENT, **properties}
             group = stack.enter_context(StreamsApplication(broker, name, folder, **settings))
             shown.append(group.logs)

@@ -1,4 +1,4 @@
-"""Tests of instances that leave: a drained one leaves no task to restore; tasks of a stopped one wait for their state."""
+"""Tests of instances that leave: after a drain no task has to be restored; after a stop, tasks wait for their state."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _LEFT_ALONE = (
     ServiceFault.STRANGER,
     ServiceFault.PROTOCOL,
 )
-"""Faults after which the plug-in does not ask for some seconds, so that each has its own group."""
+"""Faults after which the plug-in pauses requests for some seconds; each fault has its own group."""
 
 
 def probe_with_fault(group: StreamsApplication, front: FaultyFront, fault: ServiceFault) -> None:

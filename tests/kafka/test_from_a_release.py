@@ -103,7 +103,7 @@ def test_the_quick_start_from_shadow_mode_to_active_and_back(
 
 
 def test_an_upgrade_and_a_downgrade(releases: tuple[Released, Released], broker: Broker, orders: str, tmp_path: Path) -> None:
-    """Jars of both versions are in the group throughout, and each version leads it once."""
+    """Instances with jars of both versions share the group, and each version leads."""
     assert orders
     old, new = releases
     (port,) = find_free_ports(1)

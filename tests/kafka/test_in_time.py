@@ -14,7 +14,7 @@ from optassign_benchmarks.studies.processes.in_time import IN_TIME
 
 @pytest.mark.long
 def test_a_third_instance_joins_and_its_state_is_restored(tmp_path: Path) -> None:
-    """Targets depend on the machine, so that a row may have faults; no record is lost or doubled."""
+    """No record is lost or doubled. A slow machine may miss the targets of the row."""
     choice = RunChoice(["jar alone"], folder=tmp_path)
     (table,), _ = IN_TIME.run(quick=True, choice=choice)
     ((row,)) = table.rows

@@ -141,7 +141,7 @@ def test_a_report_does_not_join_the_group(
     assert all(each["bytes"] > 0 for each in report["subtopologies"] if each["kind"] == "logged")
     assert {cost["event"] for cost in report["outlook"]["costs"]} == {"adopt", "scale-out", "loss", "restart"}
     assert (group.generation, group.await_complete()) == (before, placement)
-    assert group.load.written  # records were processed meanwhile
+    assert group.load.written  # records were processed during the inspection
 
 
 @pytest.mark.long

@@ -34,7 +34,7 @@ def operated(folder: Path) -> Iterator[ServiceProcess]:
 
 
 def read_page(service: ServiceProcess, path: str) -> str:
-    """Return a page as soon as it is made in time: a busy machine is late with the first pages."""
+    """Return the text of a page; ask again until the service makes it in time, since a busy machine is late at first."""
     found: list[str] = []
 
     def read() -> bool:

@@ -45,7 +45,7 @@ def await_counted(broker: Broker) -> None:
 
 
 def read_live(service: ServiceProcess, why: str) -> dict[str, dict[str, Any]]:
-    """Return task → its row for the copies that instances report for this reason, with the last rebalance in each."""
+    """Return task → row of a copy that an instance reports with this reason; `last` is the id of the last rebalance."""
     with urlopen(f"{service.url}/v1/history/progress", timeout=60) as answer:
         view = json.load(answer)
     rows = [row for row in view["copies"] if row["heard_at"] and row["why"] == why]
@@ -53,7 +53,7 @@ def read_live(service: ServiceProcess, why: str) -> dict[str, dict[str, Any]]:
 
 
 def await_growth(service: ServiceProcess, why: str, application: ExampleApplication) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Wait until an instance has reported a copy twice between two rebalances, and less was missing the second time."""
+    """Return two rows of a copy, once it has been reported twice between two rebalances, the second time with a smaller lag."""
     first: dict[str, dict[str, Any]] = {}
     found: list[tuple[dict[str, Any], dict[str, Any]]] = []
 

@@ -102,7 +102,7 @@ def test_a_key_chooses_the_shadow_assignor(new_group: Callable[..., StreamsAppli
 def test_a_simulation_of_recordings_takes_as_long_to_balance(
     new_group: Callable[..., StreamsApplication], service: ServiceProcess
 ) -> None:
-    """The stores were filled in a burst before the instance joined, so that it waits for a probing rebalance."""
+    """A burst fills the stores before the instance joins, so balance waits for a probing rebalance."""
     group = new_group("replayed", optassign_mode="shadow", probing_rebalance_interval_ms=_PROBING_MS)
     group.start("a", "b")
     group.settle(returning=True)

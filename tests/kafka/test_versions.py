@@ -85,7 +85,7 @@ def test_an_application_joins_dies_and_is_watched(
 
 @pytest.mark.parametrize("version", sorted(_RESULTS["brokers"]))
 def test_applications_of_both_ends_run_on_other_brokers(version: str, tmp_path: Path) -> None:
-    """The clients are the oldest with the interface, and those of the published figures."""
+    """The clients are the oldest release with KIP-924's interface, and the release of the published figures."""
     options = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     with Broker(tmp_path / "broker", jars=broker_classpath(version)) as broker:
         write_orders(broker)

@@ -20,7 +20,7 @@ from optassign_benchmarks.kafka.service import ServiceProcess
 _BURST = 3_000
 """Records per partition; the input of other tasks hardly counts next to it."""
 _ENOUGH = 1.1
-"""A load in multiples of the mean: within the tolerance of 5%, or not worth a move at 5% of the mean."""
+"""Greatest load of a balanced group, in multiples of the mean: 5% of tolerance, and 5% that are not worth a move."""
 _COUNTS_AFTER = timedelta(minutes=1)
 
 
@@ -38,7 +38,7 @@ def list_snapshots(service: ServiceProcess, application: str) -> list[Applicatio
 
 
 def rest_by_numbers(group: StreamsApplication) -> TasksByInstance:
-    """Rebalance until no task moves, and return the placement; follow-ups go on until rates count."""
+    """Rebalance until no task moves, and return the placement. Follow-ups show no rest: they come until rates count."""
     before = group.await_complete()
     for _ in range(MOST_PROBES):
         group.await_caught_up()
@@ -50,7 +50,7 @@ def rest_by_numbers(group: StreamsApplication) -> TasksByInstance:
 
 
 def put_back(service: ServiceProcess, state: ApplicationState, minutes: int) -> None:
-    """Send a rebalance to the service as if it had happened some minutes earlier, instead of waiting."""
+    """Send the snapshot to the service with a time `minutes` earlier, instead of waiting."""
     assert state.taken_at is not None
     then = (parse_time(state.taken_at) - timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
     headers = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "30000"}

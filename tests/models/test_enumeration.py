@@ -74,7 +74,7 @@ def test_plan_is_optimal_in_every_goal(seed: int) -> None:
 
 
 def draw_plan(tiny: Tiny, seed: int) -> Placement:
-    """Draw copies that keep R1, R2 and R4: a remembered plan may have become as bad."""
+    """Return a random target that keeps R1, R2 and R4; a remembered target may have become as bad."""
     rng = random.Random(seed)
     drawn = [rng.choice(tiny.list_placements(task)) for task in tiny.state.tasks]
     at = {client: i for i, client in enumerate(tiny.clients)}
@@ -96,5 +96,5 @@ def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None
     pairs = zip(signs, REBALANCE_GOALS, strict=True)
     bounds = [sign * separated.bounds[goal] for sign, goal in pairs if goal in separated.bounds]
     assert tuple(bounds) == best[: len(bounds)]
-    # Clients of equal rank have unequal costs: the choice after (i) does not separate.
+    # If tied clients differ in cost, (ii) depends on the choice of the active, and only (i) has a bound.
     assert len(bounds) == 5 or (len(bounds) == 1 and tiny.state.configs.acceptable_recovery_lag < 2)

@@ -1,4 +1,4 @@
-"""Tests of water filling against its definition: each client holds the smaller of a common level and one copy per task."""
+"""Tests of water filling against its definition: a client's share per task is min(1, level × unit), with one level for all."""
 
 from __future__ import annotations
 

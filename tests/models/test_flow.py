@@ -11,7 +11,7 @@ from optassign_models.flows import Network
 
 
 def assignment_network(costs: np.ndarray, high: np.ndarray) -> Network:
-    """Return the network from workers to jobs, of which job j takes at most high[j] workers. costs: (goals, workers, jobs)."""
+    """Return a network that assigns workers to jobs, at most high[j] to job j. `costs` has shape (goals, workers, jobs)."""
     goals, workers, jobs = costs.shape
     network = Network(goals)
     supplies = np.ones(workers), np.zeros(jobs), np.array([-workers])

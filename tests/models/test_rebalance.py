@@ -20,7 +20,7 @@ both = pytest.mark.parametrize("choose", [find_least_imbalance_actives, choose_g
 
 
 def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActives) -> list[tuple[str, str]]:
-    """Return (active, standbys) of each task on the way to a plan with all actives on one client, all standbys on others."""
+    """Return (active, standbys) of each task on the way to a target with all actives on `active`, all standbys on `standby`."""
     clients = "".join(client.process_id for client in state.clients)
     T, C = len(state.tasks), len(clients)
     keys = [task * C + clients.index(client) for task in range(T) for client in standby]
@@ -32,7 +32,7 @@ def lead(state: ApplicationState, active: str, standby: str, choose: ChooseActiv
 
 
 def group(lag: int, owner: bool = True) -> ApplicationState:
-    """Return a group: o has all tasks, or had them and is caught up, as is their standby s; x lags by `lag`."""
+    """Return a group: o owns all tasks or, without `owner`, is caught up like their standby s; x lags by `lag`."""
     clients = {
         "o": {"active" if owner else "standby": IDS, "lags": dict.fromkeys(IDS, -2 if owner else 0)},
         "s": {"standby": IDS, "lags": dict.fromkeys(IDS, 0)},

@@ -91,7 +91,7 @@ def test_a_client_restores_copies_that_end_together() -> None:
 
 
 def test_state_at_risk_does_not_decide_if_it_is_soon_restored() -> None:
-    """At a fast rate the copy that ends together with 0_0, under way, gets the second slot; else the one with most to lose."""
+    """At a fast rate the second slot goes to the copy that ends together with 0_0, otherwise to that with most to lose."""
     state = moving({"0_0": 500_000, "0_1": 100_000, "0_2": 480_000})
     problem = read_situation(state).problem
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))

@@ -58,7 +58,7 @@ def test_a_group_that_is_on_its_way_for_six_hours(tmp_path: Path) -> None:
 
 
 def test_a_group_that_restores_nothing_and_a_retired_one(tmp_path: Path) -> None:
-    """The alert fires for this group only, and no alert fires for a retired one."""
+    """The alert fires for this group only, and no alert fires for a retired application."""
     group, retired, number = Group("orders"), Group("retired"), 0
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
         retired.rebalance(service)
@@ -99,7 +99,7 @@ def read_reasons(service: ServiceHere, application: str) -> str:
 
 @pytest.mark.parametrize("cause", ["deadline", "refusal", "dead worker"])
 def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> None:
-    """The service's texts are those by which the runbook tells the causes apart."""
+    """The runbook tells the causes apart by the service's texts."""
     state = make_state("orders")
     body = make_report(state, assign(state, "sticky"), "status 503")
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service, ThreadPoolExecutor(2) as thread:

@@ -95,7 +95,7 @@ class Stack:
         self._prometheus, self._start = prometheus, time.time()
 
     def ask(self, query: str) -> list[dict[str, Any]]:
-        """Return the present series of a query, without NaN."""
+        """Return the present series of a query, without NaN; empty if Prometheus does not answer."""
         url = f"http://127.0.0.1:{self._prometheus}/api/v1/query?{urlencode({'query': query})}"
         try:
             with urlopen(url, timeout=30) as response:
@@ -198,7 +198,7 @@ def test_the_dashboard_shows_what_the_stack_does(application: Path, tmp_path: Pa
     with run_compose(application, tmp_path, with_service=with_service) as stack:
         stack.await_series("up == 1", 4 if with_service else 3)
         stack.await_series('optassign_application_clients{application="orders"} == 3')
-        # The panel of rebalances shows growth: one has to happen after Prometheus's first scrape, which may be late.
+        # The panel of rebalances shows growth: a rebalance has to follow Prometheus's first scrape, which may be late.
         stack.processes[2 if with_service else 1].kill()
         stack.await_series('optassign_application_clients{application="orders"} == 2')
         empty = {

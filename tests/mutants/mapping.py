@@ -98,7 +98,7 @@ class Map:
     """File → line → bits of tests, by their index in `seconds`; 0 if the line runs only while a module is imported."""
 
     def list_tests(self, file: str, lines: Iterable[int], on_import: bool) -> list[str]:
-        """Return the tests to try: fast tests first, further cases of one test function after other functions."""
+        """Return the tests that execute these lines, or any line if `on_import`: fast tests and new test functions first."""
         known, bits = self.lines.get(file, {}), 0
         for line in known if on_import else lines:  # code that runs on import affects every user of the module
             bits |= known.get(line, 0)
@@ -162,7 +162,7 @@ def read_lines(data: coverage.CoverageData, noted: dict[str, Any]) -> dict[str, 
 
 
 def read_map(tests: list[str]) -> Map:
-    """Copy the project; return the map of all tests, or of these, from the cache if it is of the same files."""
+    """Copy the project; return the map of these tests, or of all, from the cache if no source or test has changed."""
     path, key = WORK / "map.json", [copy_project(), *tests]
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if kept.get("key") != key:

@@ -59,7 +59,7 @@ class Mutant:
 
 
 class Finder(ast.NodeVisitor):
-    """Collects the mutants of a source, except in annotations, logs and error messages, which tests need not check."""
+    """A collector of a source's mutants, except in annotations, logs and error messages, which tests need not check."""
 
     def __init__(self, file: str, source: str) -> None:
         self.file, self.source = file, source

@@ -90,7 +90,7 @@ def read_report(report: Path) -> list[Row]:
 
 
 def compare(before: list[Row], after: list[Row]) -> int:
-    """Print the mutants that were caught before and now are not caught or missing; return their number."""
+    """Print the mutants that were caught before and are now missing or not caught; return their number."""
     names = ("file", "text", "method", "operator", "description")
     caught = Counter(tuple(row[name] for name in names) for row in after if row["result"] in CAUGHT)
     lost = 0

@@ -45,7 +45,7 @@ class Chooser:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._note("began", nodeid)
         signal.setitimer(signal.ITIMER_PROF, max(10.0, 10 * self._chosen[nodeid]))  # CPU time, since the machine may be busy
-        signal.setitimer(signal.ITIMER_REAL, max(120.0, 30 * self._chosen[nodeid]))  # it may wait without CPU time
+        signal.setitimer(signal.ITIMER_REAL, max(120.0, 30 * self._chosen[nodeid]))  # a test may wait without CPU time
 
     def pytest_runtest_logfinish(self) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -88,7 +88,7 @@ def choose_tests(tests: list[str], known: Map, most: int, most_seconds: float) -
 
 
 def try_mutant(mutant: Mutant, known: Map, most: int, most_seconds: float) -> dict[str, Any]:
-    """Return the result of a mutant as JSON: whether it is caught, by which test, and the effort."""
+    """Try a mutant in the copy; return the result as JSON: whether it is caught, by which test, and the effort."""
     path, begun = TREE / mutant.file, time.monotonic()
     source = path.read_text(encoding="utf-8")
     found = apply_mutant(mutant, source)

@@ -21,7 +21,7 @@ def demonstration() -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def day(demonstration: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the recordings of the demonstration, as if the day had just ended."""
+    """Return a folder with a copy of the demonstration's recordings of a day."""
     folder = tmp_path_factory.mktemp("day") / "copied"
     shutil.copytree(demonstration.wait_for("demo")["folder"], folder, ignore=shutil.ignore_patterns(".*"))
     return folder

@@ -39,7 +39,7 @@ def find_status(browser: httpx.Client, application: str) -> str:
 
 def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
     with log_in(operated, OWNER) as browser:
-        application = "orders"  # a service-run application: the service knows only the clients of these
+        application = "orders"  # assigned by the service, which knows the clients of such applications only
         page = f"/applications/{application}"
         before = find_status(browser, application)
         assert before != "paused"
@@ -65,7 +65,7 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         held = operated.client.get(f"/v1/applications/{application}", headers={"Authorization": f"Bearer {OWNER}"}).json()
         assert (held["paused"]["by"], [drain["client"] for drain in held["drains"]]) == ("Grace (token Ada)", [real])
 
-        # Each request has its own form, so that its undoing needs no input.
+        # Each request has its own form, so cancelling it needs no input.
         assert f'<input type="hidden" name="client" value="{real}"><button name="do" value="undrain">' in browser.get(page).text
         (known,) = re.findall(rf"<bdi>{real}</bdi>, requested by.*?</time>: ([^.]*)", browser.get(page).text)
         assert known == "waits for the next rebalance"

@@ -138,7 +138,7 @@ def test_a_long_form_is_refused(guarded: Running) -> None:
 
 
 def test_without_tokens_only_local_host_names_are_allowed(service: Running) -> None:
-    """The host name of another site's page may point to this machine."""
+    """The host name of another site's page may resolve to this machine (DNS rebinding)."""
     assert service.client.get("/", headers={**HTML, "Host": "evil.example"}).status_code == 403
     for host in ("localhost:8924", "127.0.0.1", "[::1]:8924"):
         assert service.client.get("/", headers={**HTML, "Host": host}).status_code == 200

@@ -69,7 +69,7 @@ def test_counts_search_and_filter(service: Running) -> None:
 
 
 def test_trends_are_those_of_the_rebalances(service: Running) -> None:
-    """Application orders restores since its clients joined: the work decreases."""
+    """Application orders has been restoring since its clients joined, so the work decreases."""
     (orders,) = [row for row in service.client.get("/v1/history").json()["applications"] if row["application"] == "orders"]
     listed = service.client.get("/v1/history/orders").json()["rebalances"]
     trend = orders["trend"]
@@ -135,7 +135,7 @@ def test_warm_ups_of_kafkas_assignor_are_listed(service: Running) -> None:
 
 
 def test_overdue_copies_are_likely_done_by_now(day: Path) -> None:
-    """Clients report progress only at rebalances: the page says `by now` for due copies, without a time."""
+    """Without live progress, the page says `by now` for copies that should be restored, and gives no time."""
     index = RecordingIndex(day)
     nothing = {"ended": None, "history": (), "paused": None, "quiet": None, "forget_plan": None, "drains": (), "kept": True}
     frame = {"before": "", "held": nothing, "may_operate": False, "signed_in": False, "demo": True}

@@ -16,7 +16,7 @@ _HEADERS = {"Optassign-Protocol": "1", "Content-Type": "application/json"}
 
 @pytest.fixture
 def live(copied_day: Path, end_of_day: float) -> Iterator[ServiceHere]:
-    """Yield a service for one test, at the end of the day."""
+    """Yield a service with the demonstration's day, whose clock begins at the day's end."""
     with run_service_here("--workers", "1", "--recordings", str(copied_day), day=end_of_day) as started:
         yield started
 

@@ -86,7 +86,7 @@ def test_what_if_of_an_application_of_the_service(service: Running) -> None:
 
 
 def test_the_demonstration(demonstration: Service, day: Path) -> None:
-    """A process of its own makes the pages, and may be late on a busy machine. The test uses a copy, then ends the service."""
+    """A separate process makes the pages, and may be late on a busy machine. `day` is a copy, so the service may end."""
     folder = Path(demonstration.wait_for("demo")["folder"])
     wait_until(lambda: demonstration.client.get("/").status_code == 200)
     assert len(demonstration.client.get("/v1/history").json()["applications"]) == 3

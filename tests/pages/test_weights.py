@@ -23,7 +23,7 @@ HTML = {"Accept": "text/html"}
 
 
 def make_weighed(seconds: int) -> ApplicationState:
-    """Return a group at rest whose input is measured, some seconds after the first snapshot."""
+    """Return a group at rest, `seconds` after the first snapshot; the n-th task's input grows by n records per second."""
     state = generate("steady", 8, 2, 0, seed=1)
     tasks = [task.model_copy(update={"source_end_offset": seconds * (1 + place)}) for place, task in enumerate(state.tasks)]
     return state.model_copy(
@@ -110,7 +110,7 @@ def test_balanced_loads_are_shown_everywhere(tmp_path: Path) -> None:
 
 
 def test_balance_is_the_same_everywhere() -> None:
-    """The answer proves that no placement has less than 1.33 even spreads, so that it counts as balanced."""
+    """The answer proves that the greatest load is at least 1.33 even spreads, so it counts as balanced."""
     tasks = [{"id": f"0_{p}", "stateful": False, "weight": w} for p, w in enumerate((1.0, 1.0, 3.0, 2.0, 1.0))]
     clients = [{"process_id": name, "threads": 1} for name in "abcd"]
     state = ApplicationState.model_validate({"format": 1, "configs": {}, "tasks": tasks, "clients": clients})

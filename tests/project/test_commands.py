@@ -99,7 +99,7 @@ class FreshEnvironment:
         self.run([str(self.folder / "bin" / "pip"), "install", *pinned, *map(str, arguments)], folder)
 
     def run(self, command: str | list[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a command; bash runs a text. AssertionError with its output if it fails."""
+        """Run a command (bash runs a string), and return it ended. Raise AssertionError with its output if it fails."""
         done = self.try_out(command, folder, **more)
         assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
         return done
@@ -172,7 +172,7 @@ def serve(environment: FreshEnvironment, folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def served(fresh: FreshEnvironment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, str]]:
-    """Yield a folder with recordings of application `orders`, the id of one, and the address of its service."""
+    """Yield a folder with a recording of application `orders`, the recording's id, and the address of its service."""
     folder = tmp_path_factory.mktemp("served")
     snapshot = json.loads(fresh.run("optassign demo --snapshot", folder).stdout) | {"application": "orders"}
     (folder / "orders.json").write_text(json.dumps(snapshot), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Tests that figures in README and docs are those of the studies' data, and that no cited study is older than its subject.
 
 figures.json lists each figure: its page, its text, and its cell (study, table, cells of the row, column; `per` for another
-unit, `part` where a cell has several numbers). `given` are sizes and settings, which are not measured.
+unit, `part` if a cell has several numbers). `given` are sizes and settings, which are not measured.
 """
 
 import json
@@ -42,7 +42,7 @@ _NO_FIGURE = re.compile(
 
 
 def find_cell(study: StoredStudy, entry: dict[str, Any]) -> str:
-    """Return the text of the cell that an entry names; AssertionError if it names none or several."""
+    """Return the text of the cell that an entry names. Raise AssertionError if no row or several rows fit."""
     table = study.tables[entry.get("table", 0)]
     wanted, cells = entry["row"], [[format_cell(cell) for cell in row] for row in table.rows]
     begins = [row for row, of_row in zip(table.rows, cells, strict=True) if of_row[: len(wanted)] == wanted]

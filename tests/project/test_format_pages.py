@@ -50,7 +50,7 @@ def test_every_field_of_a_snapshot_is_in_a_table() -> None:
 
 
 def test_fields_of_snapshot_and_options_are_described() -> None:
-    """Only fields that their name and type explain have no text."""
+    """Only fields whose name and type explain them have no text."""
     plain = {"configs", "options", "tasks", "clients", "topic", "partition", "changelog", "racks"}
     for name in ("state", "options"):
         rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", tables()[name], re.MULTILINE)

@@ -18,7 +18,7 @@ _PAGES = [
 
 
 def read_extras() -> dict[str, set[str]]:
-    """Read the extras of each distribution."""
+    """Return distribution → the names of its extras."""
     found = {}
     for file in (ROOT / "pyproject.toml", ROOT / "benchmarks" / "pyproject.toml"):
         project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
@@ -27,7 +27,7 @@ def read_extras() -> dict[str, set[str]]:
 
 
 def find_unknown_extras(text: str) -> list[str]:
-    """List the extras in the text that no distribution has."""
+    """Return the extras that the text names and its distribution lacks."""
     extras = read_extras()
     named = re.findall(r"(optassign(?:-benchmarks)?)\[([a-z][a-z, -]*)\]", text)
     named += [("optassign", extra) for extra in re.findall(r"'\.\[([a-z][a-z, -]*)\]'", text)]

@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TREES = (ROOT / "optassign", ROOT / "models" / "optassign_models", ROOT / "benchmarks" / "optassign_benchmarks")
-"""The trees of packages."""
+"""The folders of the three top-level packages."""
 
 
 def tracked() -> list[Path]:
@@ -52,7 +52,7 @@ def test_folders_and_modules_are_small() -> None:
 
 
 def list_tested(file: Path) -> Iterator[str]:
-    """Yield what a test module imports, and the dotted names in its docstring."""
+    """Yield the names that a test module imports, and the names in backticks in its docstring."""
     module = ast.parse(file.read_text(encoding="utf-8"))
     yield from re.findall(r"`([\w.]+)`", ast.get_docstring(module) or "")
     for node in ast.walk(module):

@@ -90,7 +90,7 @@ def _split(source: str) -> list[str]:
 
 
 def test_examples_are_typed(tmp_path: Path) -> None:
-    """Mypy checks them like a user's files: strict, without plug-ins and settings of this project."""
+    """Mypy (strict) and pyright check the examples like a user's files, without plug-ins and settings of this project."""
     for number, (name, code) in enumerate(find_examples().items()):
         (tmp_path / f"example_{number}.py").write_text(f"# {name}\n{code}", encoding="utf-8")
     settings = tmp_path / "mypy.ini"

@@ -33,9 +33,9 @@ ALLOWED = set().union(*FACTS.values())
 
 
 def list_python(source: str, *, with_texts: bool = True) -> Iterator[str]:
-    """List a module's constants that hold numbers, except powers, marks below 0 and numbers of places from 0 on.
+    """Yield the names of a module's numeric constants, except powers, negative marks and indices that count from 0.
 
-    Without `with_texts`, constants are left out that have a text below.
+    Without `with_texts`, leave out constants with a docstring below.
     """
     body = ast.parse(source).body
     for statement, below in zip(body, [*body[1:], None], strict=True):
@@ -49,7 +49,7 @@ def list_python(source: str, *, with_texts: bool = True) -> Iterator[str]:
 
 
 def read_numbers(value: ast.expr) -> Iterator[float]:
-    """Yield the numbers of a value that has only numbers: single, negated, in sums, collections or timedelta."""
+    """Yield the numbers of a value: single, or in sums, collections, timedelta or frozenset; none if negated."""
     if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         yield value.value
     elif isinstance(value, ast.BinOp):
@@ -64,7 +64,7 @@ def read_numbers(value: ast.expr) -> Iterator[float]:
 
 
 def is_power(value: ast.expr) -> bool:
-    """Return whether a value is made of powers: digits of a cost, the range of 64 bits, a fixed-point unit."""
+    """Return whether a value has a power or a shift: digits of a cost, the range of 64 bits, a fixed-point unit."""
     return any(isinstance(node, ast.LShift | ast.Pow) for node in ast.walk(value))
 
 
@@ -72,7 +72,7 @@ _JAVA = re.compile(r"\bstatic final [\w<>\[\], ]+? (\w+) =([^;]*);")
 
 
 def list_java(source: str) -> Iterator[str]:
-    """Yield names of static constants with a number, except texts, functions, shifts, marks below 0 and numbers of places."""
+    """Yield names of static constants with a number, except texts, lambdas, shifts, negative marks and indices from 0 on."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\]|\\.)*\"", '""', source, flags=re.DOTALL)
     place = 0
     for name, value in _JAVA.findall(text):

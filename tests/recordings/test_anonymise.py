@@ -96,7 +96,7 @@ def make_named_state() -> ApplicationState:
 
 
 def list_places(state: ApplicationState) -> dict[str, str]:
-    """Return task or client → its place in the order."""
+    """Return the place of each task and client in the order, as text, by id."""
     ids = [*(task.id for task in state.tasks), *(client.process_id for client in state.clients)]
     return {name: str(place) for place, name in enumerate(ids)}
 

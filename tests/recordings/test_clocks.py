@@ -1,4 +1,4 @@
-"""Tests of an application's clocks: the start of its way to the target, and the last progress of a copy.
+"""Tests of an application's clocks: the start of its convergence, and the last progress of a copy.
 They test `optassign.service.newest`."""
 
 from __future__ import annotations

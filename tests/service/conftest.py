@@ -11,7 +11,7 @@ _DENY = """
 import ctypes, os
 if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): open(os.environ["NO_SWITCH"], "w").close()
 """
-"""PR_SET_MDWE denies memory that is writable and executable to this process and its children. Python runs it at its start."""
+"""Code that Python runs at its start: PR_SET_MDWE denies writable and executable memory to the process and its children."""
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,7 @@ def service(recordings: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def switch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for `one_worker`; it gets a file `missing` if the kernel does not know the switch."""
+    """Return the PYTHONPATH of `one_worker`; its start writes a file `missing` there if the kernel lacks PR_SET_MDWE."""
     folder = tmp_path_factory.mktemp("switch")
     (folder / "sitecustomize.py").write_text(_DENY, encoding="utf-8")
     return folder

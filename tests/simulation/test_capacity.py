@@ -22,7 +22,7 @@ from optassign.simulation.timed.scaling import Capacity, count_least_instances, 
 from optassign.simulation.timed.scenario import Scenario, find_scenario
 
 STATELESS = [{"partitions": 24, "kind": "stateless", "input_per_s": 10}]
-"""The tasks have 240 records per second together."""
+"""The 24 tasks receive 240 records per second in total."""
 
 
 def make_scenario(**more: Any) -> Scenario:
@@ -50,7 +50,7 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
 
 
 def test_fewer_warmups_are_tried_where_the_most_break_the_target() -> None:
-    """Copies in slots share the disks of 24 instances: four at once take twice as long as one after the other."""
+    """Warm-ups share the disks of 24 instances: four at once take twice as long as one after the other."""
     scenario = make_scenario(
         duration_s=3_000,
         configs={"num_standby_replicas": 1},
@@ -128,7 +128,7 @@ def test_bisection_tries_few_numbers_and_reports_it() -> None:
 
 @pytest.mark.parametrize("number", [2, 3, 4])
 def test_without_monotonicity_each_smaller_number_is_tried(number: int) -> None:
-    """Only multiples keep the target, or numbers in a gap break it."""
+    """Only multiples of `number` keep the target, so a larger number may break it."""
     least, search = find_least("instances", range(1, 41), lambda tried: tried % number == 0)
     assert least == number
     assert not search.by_bisection
@@ -182,7 +182,7 @@ def test_kinds_whose_names_end_in_digits_keep_ids_apart() -> None:
 
 
 def test_a_short_range_is_tried_from_its_least_number() -> None:
-    """Of the smaller numbers only 10 keeps the target: bisection would miss it."""
+    """Below 17 only 10 keeps the target, and bisection would miss it."""
     least, search = find_least("instances", range(1, 31), lambda tried: tried == 10 or tried >= 17)
     assert (least, search.by_bisection) == (10, False)
 

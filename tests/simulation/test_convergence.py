@@ -47,7 +47,7 @@ def keep_all(state: ApplicationState) -> TaskAssignment:
 
 
 def move_towards(target: Mapping[str, str]) -> Callable[[ApplicationState], TaskAssignment]:
-    """Return answers without standbys: active on the target once it is caught up, with warm-ups in order until then."""
+    """Return a function that answers without standbys: a task moves once it is caught up on its target, after a warm-up."""
 
     def answered(state: ApplicationState) -> TaskAssignment:
         ranked, clients = Ranks(state), [c.process_id for c in state.clients]
@@ -80,7 +80,7 @@ def test_it_ends_once_the_plan_is_reached_and_rests() -> None:
     result = converge(START, assignor)
     assert (result.rebalances, result.settled, result.rests, result.stable) == (3, True, True, True), str(result)
     assert (result.moved_active, result.moved_logged, result.moved_more_than_once, result.moves_repeated) == (2, 2, 0, 0)
-    # 0_1 restores the whole changelog. 0_2's partial state is deleted meanwhile, so that it restores all, too.
+    # 0_1 restores the whole changelog, and so does 0_2, whose partial state is deleted before its warm-up begins.
     assert result.restored_offsets == 600 + 700
     assert result.lower_bound == 900
     assert result.violations == {}
@@ -361,7 +361,7 @@ def test_in_the_second_pass_moving_tasks_have_no_owner() -> None:
     second = make_second_pass_snapshot(MOVING, FIRST)
     assert get_previous(second, "a") == (("0_1",), ("0_0",), {"0_0": 0, "0_1": RUNNING})
     assert get_previous(second, "b") == ((), ("0_0", "0_1", "1_0"), {"0_0": 7})
-    # No client owned 1_0 and 1_1: their new owner has them at once, and runs the one that is caught up.
+    # No client owned 1_0 and 1_1: the new owner has both at once, and runs the task that is caught up.
     assert get_previous(second, "c") == (("1_0", "1_1"), ("0_1",), {"1_0": RUNNING, "1_1": 400})
     assert second.remembered == FIRST
     before = previous_assignment(second)

@@ -72,13 +72,13 @@ def test_our_assignors_break_no_rule_and_settle(assignor: str, seed: int) -> Non
 
 @pytest.mark.parametrize("seed", [2957, 5057])
 def test_greedy_finds_no_more_zones_once_at_rest(seed: int) -> None:
-    """For these seeds greedy once called an answer the best, and found copies in more zones when asked again."""
+    """A second answer at rest puts copies into no more zones than the first; with these seeds it once did."""
     history = draw_history("small", seed)
     assert not play_history(history, "greedy").unsettled, str(history)
 
 
 def test_a_change_played_from_its_rest_is_that_of_the_history() -> None:
-    """Grades of histories with one change are those of the change alone, except that answers at the start count."""
+    """Grades of histories with one change are those of the change alone, except grades that also count the start."""
     seeds = [seed for seed in range(1, 80) if len(draw_history("small", seed).changes) == 1][:4]
     assert seeds
     for seed in seeds:

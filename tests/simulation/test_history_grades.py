@@ -122,7 +122,7 @@ def test_an_added_process_is_graded() -> None:
     assert (grades.changes, grades.rounds, grades.rests, grades.unsettled) == (1, 3, 1, 0)
     assert (grades.moves, grades.made, grades.undone) == (4, 4, 2)
     assert (grades.keepable, grades.kept) == (4, 2)
-    # c had no state of either task; a deleted that of the task that it gave up, and c that of the task taken away.
+    # c had no state of either task; a deleted the state of the task that it gave up, and c that of the task taken away.
     assert (grades.copies_not_caught_up, grades.actives_not_caught_up) == (4, 4)
     assert grades.restored == 4 * 50_000
     assert grades.answers == 6

@@ -85,7 +85,7 @@ def test_the_old_owner_shows_its_state_or_only_later(rebalancing: Rebalancing, s
 
 def test_endless_passes_are_unsettled() -> None:
     class Endless(Scripted):
-        """An assignor that revokes one task in each pass, and assigns the one that it revoked before."""
+        """An assignor that revokes one task in each pass, and assigns the task that the pass before revoked."""
 
         def __init__(self) -> None:
             super().__init__(A)

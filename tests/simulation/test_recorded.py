@@ -56,7 +56,7 @@ def test_it_begins_in_the_state_of_the_first_recording(application: str, found: 
 
 @pytest.mark.parametrize("application", ["joining", "leaderless", "rolled", "shadow"])
 def test_changelogs_have_their_recorded_lengths(application: str, found: dict[str, list[Recording]]) -> None:
-    """Changelogs that were filled in a burst before an instance joined are full when it joins."""
+    """Changelogs that a burst fills before an instance joins are full when it joins."""
     first, *later = found[application]
     _, beginning = make_scenario(found[application])
     ends: dict[str, float] = dict(first.snapshot.full_lags)

@@ -44,7 +44,7 @@ def in_the_middle(state: ApplicationState) -> ApplicationState:
 
 
 def shuffled(value: Any, rng: random.Random) -> Any:
-    """Return the same JSON with all lists and dictionaries shuffled (lists of the format are sets, except `goals`)."""
+    """Return the same JSON with all lists and dictionaries shuffled, except `goals`, whose order counts."""
     if isinstance(value, dict):
         items = [(key, list(below) if key == "goals" and below else shuffled(below, rng)) for key, below in value.items()]
         rng.shuffle(items)

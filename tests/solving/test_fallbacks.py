@@ -177,7 +177,7 @@ def test_the_relaxations_answer_goes_out_in_tiny_snapshots(seed: int, monkeypatc
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 def test_the_least_imbalance_is_enough_if_no_answer_is_balanced(assignor: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No such snapshot is known, so the search is patched to find none; the report notes it, and probing ends."""
+    """The search is patched to find no balanced assignment; the report notes it, and probing ends."""
     impossible = Found(None, impossible=True)
     honest = search.find_best
 

@@ -54,7 +54,7 @@ def state_of(before: Table, tasks: str, standby_lag: int = 0, standbys: int = 1)
 
 
 def second_pass_changes_nothing(state: ApplicationState, answer: TaskAssignment, assignor: str) -> bool:
-    """By KIP-441, "following KIP-429, the second rebalance will technically itself be composed of two"."""
+    """Return whether the second pass repeats the answer (KIP-441: a rebalance "will technically itself be composed of two")."""
     again = assign(make_second_pass_snapshot(state, answer), assignor)
     return again.clients == answer.clients and again.plan == answer.plan
 

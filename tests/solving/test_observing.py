@@ -12,7 +12,7 @@ _OWNED = {"0_0": -2, "0_1": -2}
 
 
 def look(at: str, lag: int, **more: object) -> ApplicationState:
-    """Return two tasks on a; b restores 0_0 and lags by `lag`."""
+    """Return a snapshot at the time `at`: a runs two tasks, and b restores 0_0 and lags by `lag`."""
     clients = {
         "a": {"active": "0_0 0_1", "lags": _OWNED},
         "b": {"standby": "0_0", "lags": {"0_0": lag}},

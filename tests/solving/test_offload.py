@@ -1,4 +1,4 @@
-"""Tests of temporary offload: tasks are active elsewhere while a client would have too many for long."""
+"""Tests of temporary offload: tasks run elsewhere while a client would have too many active tasks for long."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def timed(state: ApplicationState, offload: OffloadPrices | None = None, **options: Any) -> ApplicationState:
-    """Return the snapshot with a time, for a group with follow-ups every ten minutes, so that it takes at least ten minutes to
-    balance."""
+    """Return the snapshot with a time and a follow-up every ten minutes, so balancing takes at least ten minutes."""
     made = state.options.model_copy(update={"followup": "interval", "relief": offload or OffloadPrices(), **options})
     return state.model_copy(update={"taken_at": TAKEN, "options": made})
 
@@ -137,7 +136,7 @@ def draw(seed: int, most: int, shapes: tuple[Shape, ...] = SHAPES) -> Applicatio
 
 @pytest.mark.parametrize("seed", range(60))
 def test_offload_is_optimal_within_the_rules(seed: int) -> None:
-    """Compared with all actives that restore nothing, the value is the least and the bound."""
+    """Value and bound are the least over all placements of actives that restore nothing."""
     state = draw(seed, 9, ("scale-out", "partial"))
     if state is None:
         return

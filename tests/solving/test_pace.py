@@ -21,7 +21,7 @@ both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
 
 def take(at: float, lags: dict[str, int], remembered: TaskAssignment | None, **options: Any) -> ApplicationState:
-    """Return two clients with two tasks each and a new one with `lags`, `at` seconds after the beginning."""
+    """Return a snapshot, `at` seconds after the beginning: a and b run two tasks each, and the new c has `lags`."""
     clients = {
         "a": {"active": ["0_0", "0_1"], "standby": [], "lags": {"0_0": -2, "0_1": -2}},
         "b": {"active": ["0_2", "0_3"], "standby": [], "lags": {"0_2": -2, "0_3": -2}},
@@ -71,7 +71,7 @@ def test_waits_follow_the_time_under_way(assignor: str) -> None:
 
 @both
 def test_two_slow_starts_that_agree_cause_no_long_wait(assignor: str) -> None:
-    """The copy has a tenth of its rate for its first three seconds, and its lags are two seconds old."""
+    """Two looks find 10,000 offsets restored in three seconds, a tenth of the copy each."""
     answer = assign(take(0, {}, None), assignor)
     task = warming(answer)
     for at, restored in ((2, 0), (5, 10_000), (8, 20_000)):
@@ -84,7 +84,7 @@ def test_two_slow_starts_that_agree_cause_no_long_wait(assignor: str) -> None:
 
 @both
 def test_an_outdated_lag_causes_no_long_wait(assignor: str) -> None:
-    """The member joined early, so that its lag shows a tenth of the offsets restored in eight seconds."""
+    """The member joined early, so its lag shows a tenth of the offsets restored in eight seconds."""
     first = assign(take(0, {}, None), assignor)
     stale = assign(take(8, {warming(first): END - 2_000}, first), assignor)
     assert delay_of(stale) == pytest.approx(0.7 * 8_000, abs=2)
@@ -257,7 +257,7 @@ def know_another(
 @both
 @pytest.mark.parametrize(("at", "learns"), [(0.95, False), (1.05, True)])
 def test_a_requested_follow_up_measures_rates_however_soon_it_is(assignor: str, at: float, learns: bool) -> None:
-    """At another client's rate a moment is enough. Without this rule the slower c would be looked at every second."""
+    """At another client's rate the copy is done in a moment. Without this rule a follow-up would look at c every second."""
     first = assign(take(0, {}, None), assignor)
     second = assign(take(10, {warming(first): END}, know_another(first, 10_000_000, 1_000)), assignor)
     assert delay_of(second) == 2_000, "nothing was restored in ten seconds"
@@ -299,7 +299,7 @@ def test_a_repeatedly_raised_rate_stays_finite(assignor: str) -> None:
 @both
 @pytest.mark.parametrize(("followup", "delay"), [("estimate", 1_000), ("interval", 600_000)])
 def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assignor: str, followup: str, delay: int) -> None:
-    """A leader without memory follows a dead one: copies that restore elsewhere are no reason to wait for them."""
+    """A leader without memory replaces a dead leader; copies that restore elsewhere are not waited for."""
     owned = ["0_0", "0_1", "0_2", "0_3", "0_4"]
     clients: dict[str, Any] = {
         "a": {"active": owned, "standby": ["0_5"], "lags": dict.fromkeys(owned, -2) | {"0_5": 0}},
@@ -325,7 +325,7 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
 @both
 @pytest.mark.parametrize("tasks", [4, 36, 100])
 def test_copies_without_progress_are_stalled_in_a_quarter_of_an_hour_whatever_their_number(assignor: str, tasks: int) -> None:
-    """By R11, with a new instance that restores nothing, while most of its copies have had no slot yet."""
+    """R11 holds for a new instance that restores nothing, while most of its copies have had no slot yet."""
     owned = [f"0_{number}" for number in range(tasks)]
     clients = {
         "a": {"active": owned[::2], "standby": [], "lags": dict.fromkeys(owned[::2], -2)},

@@ -137,7 +137,7 @@ class PlanFromThePage:
         return total
 
     def paid_for(self, t: Snapshot, goal: str) -> Any:
-        """Return the copies that the plan wants or R3–R5 force, each counted once; of tied clients, as many as are forced."""
+        """Return goal (b) or (c) of a task, an expression: copies that the target wants or R3–R5 force, each counted once."""
         ranks = {c["process_id"]: rank_and_offsets(self.s, t, c)[0] for c in self.clients}
         last = sorted(ranks.values())[count_standbys(self.s)]
         forced = [c for c in self.clients if ranks[c["process_id"]] < last]

@@ -24,11 +24,11 @@ from optassign.simulation.successors import make_restored_snapshot
 
 both = pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
 
-# ------------------------------------------------------------------------------------------- warm-ups that stand still or not
+# ----------------------------------------------------------------------------------------- warm-ups with and without progress
 
 
 def after(state: ApplicationState, given: TaskAssignment, lags: Mapping[str, Mapping[str, int]]) -> ApplicationState:
-    """Return the next snapshot, with all copies restored except those named here (client → task → lag)."""
+    """Return the next snapshot, with all copies restored except those in `lags` (client → task → lag)."""
     following = make_restored_snapshot(state, given)
     clients = [
         client.model_copy(update={"lags": {**client.lags, **lags.get(client.process_id, {})}}) for client in following.clients
@@ -37,7 +37,7 @@ def after(state: ApplicationState, given: TaskAssignment, lags: Mapping[str, Map
 
 
 def joined(slots: int = 1) -> ApplicationState:
-    """Return six tasks on a and b; one of each has to move to the empty c, in two warm-ups with this many slots."""
+    """Return a group in which a and b run three tasks each, and each gives one to the empty c, over `slots` warm-up slots."""
     clients = {
         "a": {"active": "0_0 0_1 0_2", "lags": dict.fromkeys(("0_0", "0_1", "0_2"), -2)},
         "b": {"active": "0_3 0_4 0_5", "lags": dict.fromkeys(("0_3", "0_4", "0_5"), -2)},
@@ -95,7 +95,7 @@ def test_a_stalled_warmup_goes_to_the_end_of_the_queue(assignor: str) -> None:
     assert (asked(given), given.report.stalled) == (True, False)
     idle = {entry.task: entry.answers_without_progress for entry in given.report.warmup_progress}
     assert idle["0_2"] >= 3
-    # Once the other copy is restored, it gets its slot again, since no other copy waits for it …
+    # Once 0_5 is restored, 0_2 gets the slot again, since no other copy waits for it …
     state = after(state, given, {"c": {"0_2": 200}})
     given = assign(state, assignor)
     assert "0_5" in given.by_process_id["c"].active
@@ -129,7 +129,7 @@ def test_probing_ends_with_a_report_if_no_copy_makes_progress(assignor: str, slo
     assert len(seen) <= 3 * (2 // slots) + 2, seen
     assert {task for step in seen for tasks in step.values() for task in tasks} == {"0_2", "0_5"}, "each had its turn"
     assert validate(state, given) == []
-    # A rebalance for another reason finds progress of one of them: probing begins again.
+    # A rebalance for another reason finds progress of a copy: probing begins again.
     state = after(state, given, {"c": {"0_2": 120, "0_5": 250}})
     given = assign(state, assignor)
     assert (asked(given), given.report.stalled) == (True, False)
@@ -146,7 +146,7 @@ def test_a_stalled_standby_ends_probing(assignor: str) -> None:
     state = make_snapshot(dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 100), clients, num_standby_replicas=1)
     given = assign(state, assignor)
     assert len(given.by_process_id["b"].active) == 3
-    for _ in range(4):  # the first lags came from 100
+    for _ in range(4):  # the first lags of 20 have fallen from 100
         assert (asked(given), given.report.stalled) == (True, False)
         state = after(state, given, {"b": {"0_2": 0}, "c": dict.fromkeys(("0_0", "0_1", "0_3"), 20)})
         given = assign(state, assignor)
@@ -198,7 +198,7 @@ def test_a_strictly_better_plan_replaces_the_remembered_one(assignor: str, goal:
 @both
 @pytest.mark.parametrize(("part", "stays"), [(999, True), (970, True), (950, False)])
 def test_a_slightly_better_plan_does_not_replace_the_remembered_one(assignor: str, part: int, stays: bool) -> None:
-    """Two tasks of 1,000 offsets leave a; b now has a part of the one planned for c, so that a swapped plan restores less."""
+    """Two tasks of 1,000 offsets leave a; b now has a part of the task planned for c, so a swapped target restores less."""
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     clients = {"a": {"active": list(lags), "lags": lags}, "b": {"lags": {"0_2": part}}, "c": {}}
     plan = {"a": "0_0", "b": "0_1", "c": "0_2"}
@@ -208,7 +208,7 @@ def test_a_slightly_better_plan_does_not_replace_the_remembered_one(assignor: st
 
 @both
 def test_fewer_moves_do_not_replace_the_remembered_plan(assignor: str) -> None:
-    """Both a and c own 0_2: a plan with it on c moves one task less, but would flip back with the next lag."""
+    """Both a and c own 0_2: a target with 0_2 on c moves one task less, but would flip back with the next lag."""
     lags = dict.fromkeys(("0_0", "0_1", "0_2"), -2)
     clients = {"a": {"active": list(lags), "lags": lags}, "b": {"lags": {"0_0": 100}}, "c": {"active": ["0_2"]}}
     plan = {"a": "0_0", "b": "0_2", "c": "0_1"}
@@ -243,7 +243,7 @@ def case(shape: Shape, standbys: int, mixed: bool) -> ApplicationState:
 
 @cache
 def least_work(state_key: tuple[Shape, int, bool], memory: bool) -> int:
-    """Return the least that any convergence restores, proven by cp-sat."""
+    """Return the least offsets that any convergence restores, proven by cp-sat."""
     state = case(*state_key)
     given = assign(state if memory else state.model_copy(update={"remembered": None}))
     bound = restore_work_bound(given)

@@ -182,11 +182,11 @@ def test_proofs_of_other_values_are_not_repeated() -> None:
             assert goal.bound is None or goal.bound == goal.value == 0, goal
 
 
-# --------------------------------------------------------------------------------------------------------- limits, and who
+# --------------------------------------------------------------------------------------- time limits and sources of proofs
 
 
 def test_a_search_cut_short_at_rest_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lack of time left open whether a settled group is at the optimum of its racks."""
+    """Lack of time leaves open whether a settled group is at the optimum of its racks."""
     state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
     state = with_configs(state, rack_aware_assignment_strategy="min_traffic")
     monkeypatch.setattr(solver_methods, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))

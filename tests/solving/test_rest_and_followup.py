@@ -171,7 +171,7 @@ def test_a_group_that_is_not_at_rest_is_altered(assignor: str, state: Applicatio
 # ------------------------------------------------------------------------------------------------------------------ follow-up
 
 UNKNOWN = {"a": {"lags": {"0_2": -2, "0_0": -3}}}
-UNBALANCED: dict[str, dict[str, Any]] = {"new": {}}  # it needs a warm-up before it may lead a logged task
+UNBALANCED: dict[str, dict[str, Any]] = {"new": {}}  # client `new` needs a warm-up before it may lead a logged task
 
 
 @both

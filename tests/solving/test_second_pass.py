@@ -77,14 +77,14 @@ def test_a_third_pass_repeats_the_first(seed: int, assignor: str) -> None:
         third_state = make_second_pass_snapshot(second_state, assign(second_state, assignor))
         third = assign(third_state, assignor)
         assert third.clients == first.clients
-        # The tasks now have other owners, so that another plan may be better (R11).
+        # The tasks now have other owners, so another target may be better (R11).
         then, now = (tuple(measure_goals(third_state, given)["plan"].values()) for given in (first, third))
         assert third.plan == first.plan or now < then, (then, now)
         state = make_restored_snapshot(state, first)
 
 
 def in_transit() -> ApplicationState:
-    """Return a group in which 0_0, 0_1 and the stateless 1_0 have left a for b, which is caught up, and c."""
+    """Return a group in which 0_0, 0_1 and the stateless 1_0 have left a for b and c, which are caught up."""
     memory = make_answer({"a": "0_2 1_1 | 0_0", "b": "0_0 1_0 | 0_1", "c": "0_1 1_2 | 0_2"})
     clients = {
         "a": {"active": "0_2 1_1", "standby": "0_0 0_1", "lags": {"0_2": -2, "0_0": 0, "0_1": 0}},
@@ -199,9 +199,9 @@ def recorded(name: str) -> ApplicationState:
 @both
 @pytest.mark.parametrize("name", ["second-instance-joins", "third-instance-joins"])
 def test_recorded_second_passes_confirm_possible_targets(name: str, assignor: str) -> None:
-    """The passes were recorded under another assignor, so that our remembered answer was not applied everywhere.
+    """The passes were recorded under another assignor, so the remembered answer was not applied everywhere.
 
-    A task in transit in the second snapshot goes to our target if that client is hardly worse than the best.
+    A task in transit in the second snapshot goes to its remembered client if that is hardly worse than the best.
     """
     before, between = recorded(name), recorded(f"{name}-second-pass")
     assert [c.process_id for c in before.clients] == [c.process_id for c in between.clients]

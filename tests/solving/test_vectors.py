@@ -1,4 +1,4 @@
-"""Tests that cases in tests/vectors/ have the answers on file; `VectorsTest` in java/server tests it of the planner."""
+"""Tests that cases in tests/vectors/ have the answers on file; `VectorsTest` in java/server tests the planner alike."""
 
 import json
 from pathlib import Path

@@ -21,7 +21,7 @@ TINY = Sweep(name="tiny", shapes=("scale-out",), sizes=((12, 3),), assignors=("g
 
 
 def start_sweep(spark: "SparkSession", folder: Path, commit: str) -> str:
-    """Solve the first row of a sweep begun by a commit; return the run's id."""
+    """Solve both rows of a sweep as begun by this commit; return the run's id."""
     from optassign_benchmarks.spark.runs import Run
     from optassign_benchmarks.spark.storage import Storage
     from optassign_benchmarks.spark.sweep import run_sweep

@@ -108,7 +108,7 @@ def test_bad_files_have_their_own_rows(replayed: Path) -> None:
 
 
 def find_episodes(recordings: Path) -> tuple[dict[str, Recording], dict[str, bool]]:
-    """Return path → first recording of an episode, and whether its last one requests no follow-up."""
+    """Return path → first recording of an episode, and path → whether its last recording requests no follow-up."""
     begins: dict[str, Recording] = {}
     ends: dict[str, bool] = {}
     current: dict[str | None, str] = {}
@@ -228,7 +228,7 @@ def test_all_tables_fit_the_page(replayed: Path) -> None:
 
 
 def test_failures_are_replayed_again_on_request(recordings: Path, tmp_path: Path) -> None:
-    """The recording was incomplete at first, and is complete now."""
+    """A recording that has become complete is replayed with `--failed` only."""
     folder, out = tmp_path / "recordings", tmp_path / "out"
     shutil.copytree(recordings / "application-1", folder)
     path = sorted(folder.rglob("*.json.gz"))[-1]

@@ -1,4 +1,4 @@
-"""Tests of replications on Spark: the figures of one process, on a cluster; an assignor's failure is one line."""
+"""Tests of replications on Spark: a cluster gives the figures of one process, and an assignor's failure is one line."""
 
 import json
 from typing import TYPE_CHECKING

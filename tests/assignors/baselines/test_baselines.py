@@ -33,7 +33,7 @@ BASELINES = (
     "weighted-shards",
 )
 KEEPS_ITS_ACTIVES = ("consumer-sticky", "gap-sticky")
-"""Baselines that move no active task if asked again once all copies are restored, whatever the first answer was."""
+"""Baselines whose next answer moves no active task after all copies of an answer are restored."""
 ASKS_AGAIN = ("goal-chain", "high-availability", "weighted-shards")
 """Baselines that may request follow-ups; the others never do."""
 ALWAYS_KEPT = {"format", "R1", "R2", "R4"}

@@ -30,9 +30,9 @@ RECORDED = [
     ((7,), "a=0_0 0_1 0_2 0_3 0_4 0_5 0_6, b=, c=", "a=0_0 0_1 0_2, b=0_3 0_5, c=0_4 0_6"),
     # Partition numbers come before topics.
     ((2, 2, 2), "a=0_0 0_1 1_0 1_1 2_0 2_1, b=", "a=0_0 1_0 2_0, b=0_1 1_1 2_1"),
-    # Only one member may have a third: the first that owns three.
+    # Only one member may have a third partition: the first member that owns three.
     ((7,), "a=0_0 0_1 0_2, b=0_3 0_4 0_5, c=0_6", "a=0_0 0_1 0_2, b=0_3 0_4, c=0_5 0_6"),
-    # The third goes to the members that owned two, before the member that was filled up to two.
+    # A third partition goes to members that owned two, before the member that was filled up to two.
     ((7,), "a=0_0, b=0_1 0_2, c=0_3 0_4", "a=0_0 0_5, b=0_1 0_2 0_6, c=0_3 0_4"),
     ((8,), "a=0_0 0_1, b=0_2 0_3, c=0_4", "a=0_0 0_1 0_6, b=0_2 0_3 0_7, c=0_4 0_5"),
     # Two members claim 0_1: neither keeps it.
@@ -71,7 +71,7 @@ def test_listed_consumers_are_the_members() -> None:
     consumers = {"c-2": ["0_0"], "c-1": ["0_1", "0_2", "0_3", "0_4"]}
     client = {"threads": 7, "active": "0_0 0_1 0_2 0_3 0_4", "consumers": consumers}
     assert ask(make_snapshot(make_topics(6), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3", "b": "0_4 0_5"}
-    # Only one of three members may have a third of seven tasks: c-1, the first that owns three.
+    # Of seven tasks only one of three members may have three: c-1, the first member that owns as many.
     assert ask(make_snapshot(make_topics(7), {"a": client, "b": {}})) == {"a": "0_0 0_1 0_2 0_3 0_4", "b": "0_5 0_6"}
 
 
@@ -132,7 +132,7 @@ def test_standbys_of_logged_tasks_go_to_the_least_loaded() -> None:
 
 
 def test_load_is_per_member() -> None:
-    """With two standbys, a has three tasks on its one member, and b four tasks on three members: b gets 0_4."""
+    """After two standbys a has three tasks on its one member, b four tasks on three members: b gets the standby of 0_4."""
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3", "0_4"], 100)
     state = make_snapshot(tasks, {"a": {}, "b": {"threads": 3}, "c": {}}, num_standby_replicas=1)
     assert ask(state) == {"a": "0_0 | 0_1 0_3", "b": "0_1 0_2 0_3 | 0_0 0_4", "c": "0_4 | 0_2"}

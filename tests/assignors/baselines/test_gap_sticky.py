@@ -1,4 +1,4 @@
-"""Tests of KIP-429, part II, "StreamsPartitionAssignor Logic Update": each step of the text, and completions where it ends."""
+"""Tests of KIP-429, part II, "StreamsPartitionAssignor Logic Update": each step, and completions where the text breaks off."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_note_lists_ignored_inputs(variant: str) -> None:
 
 
 def test_a_stateless_task_stays_with_its_owner_up_to_the_average() -> None:
-    """1.2 and 1.3: the average is 2 for each."""
+    """Steps 1.2 and 1.3: the average is 2 tasks per client."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
     assert ask(make_snapshot(tasks, {"a": {}, "b": {"active": "1_1 1_3"}})) == {"a": "1_0 1_2", "b": "1_1 1_3"}
     assert ask(make_snapshot(tasks, {"a": {}, "b": {"active": "1_0 1_1 1_3"}})) == {"a": "1_2 1_3", "b": "1_0 1_1"}
@@ -97,7 +97,7 @@ def test_an_owner_keeps_tasks_up_to_the_average_rounded_up() -> None:
 
 
 def test_the_average_is_per_thread() -> None:
-    """By 1.1 the capacities are 1 and 3; by 1.3 the largest remaining capacity is b's 3, b's 2, then 1 on both, then b's 1."""
+    """Step 1.1 gives capacities of 1 and 3. By step 1.3 tasks go to b (3 left), b (2 left), a (1 left, like b), then b."""
     tasks = dict.fromkeys(["1_0", "1_1", "1_2", "1_3"], STATELESS)
     assert ask(make_snapshot(tasks, {"a": {}, "b": {"threads": 3}})) == {"a": "1_2", "b": "1_0 1_1 1_3"}
 
@@ -131,7 +131,7 @@ def test_stateless_and_stateful_tasks_have_averages_of_their_own() -> None:
     ("lags", "host"),
     [
         ({"a": 50, "b": 20}, "b"),
-        ({"a": 8, "b": 3}, "b"),  # no lag is acceptable: a smaller gap wins
+        ({"a": 8, "b": 3}, "b"),  # the KIP has no acceptable lag: the smaller gap wins
         ({"a": 0, "b": -2}, "a"),  # both gaps are 0: the smaller id wins
         ({"a": 100, "b": 99}, "b"),  # a would replay the whole changelog, so it has no state
         ({"a": -3, "b": 99}, "b"),
@@ -187,7 +187,7 @@ def test_the_largest_remaining_capacity_has_it_if_all_holders_are_full() -> None
 
 
 def test_a_task_is_placed_at_once_though_a_later_one_has_more_right_to_the_capacity() -> None:
-    """The text has one loop: 0_0 takes capacity of b, so that b is full when 0_3, which it owns, is placed."""
+    """The text has one loop: 0_0 takes capacity of b, so b is full when its own task 0_3 is placed."""
     tasks = dict.fromkeys(["0_0", "0_1", "0_2", "0_3"], 100)
     clients = {
         "a": {},

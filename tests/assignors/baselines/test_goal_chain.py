@@ -40,14 +40,14 @@ SEEDS = range(3)
 
 
 def set_up(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Placement]:
-    """Return the problem and the start of the search, as the assignor has them."""
+    """Return the problem, its forced copies, its shares, and the surviving copies from which the search starts."""
     situation = read_situation(state)
     problem, forced = prepare(situation.problem)
     return problem, forced, compute_shares(problem), find_surviving(situation)
 
 
 def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
-    """Return the chains of the plan and of this rebalance."""
+    """Return the chains of goals of the target ("plan") and of this rebalance ("now")."""
     costs = Costs(problem, forced)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).whole)
@@ -57,7 +57,7 @@ def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: 
 
 
 def random_action(draft: Draft, rng: random.Random) -> Action | None:
-    """Draw a move or a swap that keeps one copy per client; None if the draw would not."""
+    """Return a random move or swap that keeps one copy of a task per client, or None if the draw is no such move."""
     task = rng.randrange(len(draft.active))
     source = rng.choice([draft.active[task], *sorted(draft.standbys[task])])
     target = rng.randrange(draft.C)
@@ -78,7 +78,7 @@ def random_action(draft: Draft, rng: random.Random) -> Action | None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("chain", ["plan", "now"])
 def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> None:
-    """Each goal only lowers its own measure, with repair and swaps; the draft's counts stay those of the assignment."""
+    """No goal raises the measure of an earlier goal, with repairs and swaps; the draft's counts match its assignment."""
     state = generate(shape, 60, 8, seed % 3, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=seed)  # type: ignore[arg-type]
     problem, forced, within, start = set_up(state)
     draft = Draft(problem, start)

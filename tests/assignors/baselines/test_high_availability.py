@@ -1,4 +1,4 @@
-"""Tests of KIP-441 as built, on snapshots small enough to follow by hand. tests/java compares hundreds with Kafka's class."""
+"""Tests of KIP-441 as Kafka implements it, on small snapshots. tests/java compares hundreds of answers with Kafka's class."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_lags_compare_as_they_are_reported() -> None:
         "b": "",
         "c": "0_0",
     }
-    # A client without a lag lags by the whole changelog, here less than a; an empty client is caught up if it is tiny.
+    # A client without a lag lags by the whole changelog, here less than a. On a tiny changelog an empty client is caught up.
     assert ask(make_snapshot({"0_0": 100}, {"a": {"0_0": 150}, "b": {}})) == {"a": " |  | 0_0!", "b": "0_0"}
     assert ask(make_snapshot({"0_0": 10}, {"a": {}, "b": {"0_0": -2}})) == {"a": "0_0", "b": ""}
     state = make_snapshot({"0_0": 100}, {"a": {}, "b": {"0_0": 200}, "c": {"0_0": 150}}, num_standby_replicas=1)

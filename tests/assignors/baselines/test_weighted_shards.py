@@ -196,7 +196,7 @@ def test_a_draining_client_gives_all_away_and_receives_nothing() -> None:
 
 
 def test_a_task_in_transit_stays_with_its_new_client() -> None:
-    """In the second pass of a rebalance (KIP-429) no client owns moving tasks, and their old client lists them."""
+    """In the follow-up rebalance (KIP-429) no client owns moving tasks, and their old clients list them."""
     tasks = {f"0_{n}": STATELESS for n in range(6)} | {"1_0": LOG, "1_1": LOG}
     clients = {"a": {**running("1_0 1_1"), "active": " ".join(tasks)}, "b": {"lags": {"1_1": 0}}, "c": {"lags": {"1_0": 0}}}
     state = make_snapshot(tasks, clients)

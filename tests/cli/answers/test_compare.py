@@ -41,7 +41,7 @@ def test_every_assignor_that_needs_no_jdk_is_asked(capsys: pytest.CaptureFixture
 
 
 def test_rules_that_a_baseline_breaks_are_shown_without_an_error(capsys: pytest.CaptureFixture[str], scale_out: str) -> None:
-    """gap-sticky goes by previous tasks and not by lags, so that it breaks R3 or R5 on this snapshot."""
+    """gap-sticky places tasks by their previous owners and not by lags, so it breaks R3 or R5 on this snapshot."""
     code, out, _ = run_here(capsys, "compare", scale_out, "--assignors", "gap-sticky,cp-sat", "--format", "table")
     assert code == 0
     assert out.splitlines()[0].split() == ["previous", "gap-sticky", "cp-sat"]

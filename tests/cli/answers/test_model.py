@@ -20,7 +20,7 @@ ENDS = (".mps", ".lp", ".txt")
 
 
 def find_optimum(path: Path) -> int:
-    """Return the least value of the file's model, by HiGHS, or by CP-SAT for CP-SAT's own text."""
+    """Return the minimum of the file's model, found by HiGHS, or by CP-SAT for CP-SAT's text format."""
     if path.suffix == ".txt":
         model, decided = cp_model.CpModel(), cp_model.CpSolver()
         assert model.proto.parse_text_format(path.read_text())

@@ -30,7 +30,7 @@ def test_the_front_ends_at_the_target_of_the_default_order() -> None:
 
 
 def test_no_weights_find_a_target_beyond_the_front() -> None:
-    """Weighted sums are least on or above the line between neighbours, in hundredths of a changelog of whole offsets."""
+    """With nearly all weight on stickiness, a target restores at least as much as the front's first target."""
     front = trace_pareto_front(STATE, 50, 60.0)
     least = front.points[0]
     weighted = Options(preset="weighted", weights=Weights(instance=1e-6, subtopology=1e-6, stickiness=1))

@@ -14,7 +14,7 @@ TASKS, CLIENTS = 12, 4
 
 
 def draw(seed: int) -> tuple[IntArray, ShareBounds]:
-    """Draw (TASKS, CLIENTS) costs, and bounds of the number of tasks on each client that can all be kept."""
+    """Return random (TASKS, CLIENTS) costs, and satisfiable (CLIENTS,) bounds of the number of tasks on each client."""
     rng = np.random.default_rng(seed)
     low = rng.integers(0, TASKS // CLIENTS + 1, CLIENTS)
     return rng.integers(0, 50, (TASKS, CLIENTS)), ShareBounds(low, low + rng.integers(TASKS // CLIENTS, TASKS, CLIENTS))

@@ -36,7 +36,7 @@ BATCH = 30
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One snapshot as arrays, and the results of the flows."""
+    """One snapshot as arrays, and the results of the solver methods."""
 
     name: str
     problem: Problem
@@ -82,7 +82,7 @@ def snapshot(seed: int) -> ApplicationState:
 
 
 def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
-    """Return a case. `pools`: the greedy methods get the problem without the pairs that the flows write out."""
+    """Return a case. `pools`: the greedy methods get pools of interchangeable clients instead of all pairs."""
     problem = read_situation(state).problem
     written, forced = prepare(problem.with_all_columns(np.flatnonzero(problem.logged)))
     w = compute_shares(written)
@@ -177,7 +177,7 @@ def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int
 
 @pytest.mark.parametrize("seed", range(60))
 def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
-    """No assignment can keep these shares."""
+    """The shares are random, so often no assignment keeps them."""
     rng = np.random.default_rng(seed)
     problem, forced = prepare(read_situation(snapshot(seed)).problem)
     given = compute_shares(problem)

@@ -17,7 +17,7 @@ from optassign.measuring.spread import count_tag_values
 
 
 def first_start(tasks: int, clients: int, zones: int, standbys: int) -> ApplicationState:
-    """Return a group without any state; clients of a zone follow one another, as those of a rack do."""
+    """Return a group without any state; the clients of a zone have consecutive ids."""
     return ApplicationState.model_validate(
         {
             "format": 1,

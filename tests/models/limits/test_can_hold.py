@@ -57,7 +57,7 @@ def test_the_program_agrees_with_enumeration(seed: int) -> None:
 
 
 def test_an_active_takes_the_place_of_its_standby_if_no_other_client_may_lead() -> None:
-    """Only a and b may lead, with room for one task each: the second active moves to b, and the standbys to c."""
+    """Only a and b may be active, with room for one task each: the second active moves to b, and the standbys to c."""
     state = make_snapshot({"0_0": 300, "0_1": 400}, {"a": {}, "b": {}, "c": {}}, num_standby_replicas=1)
     problem = read_situation(state).problem
     both, a_and_b = np.array([True, True]), np.array([True, True, False])

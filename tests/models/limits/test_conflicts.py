@@ -1,4 +1,4 @@
-"""Tests of conflicting limits, which give way and which they contradict, against a naive search of all sets."""
+"""Tests of minimal sets of conflicting limits, and of the limits that give way, against a naive search of all sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optassign_models.limits import choose_compatible, find_conflict
 
 
 def make_oracle(seed: int, number: int) -> list[frozenset[int]]:
-    """Draw some sets of items that cannot hold together."""
+    """Return up to four random sets of items; the items of a set cannot hold together."""
     dice = random.Random(seed)
     return [frozenset(dice.sample(range(number), dice.randint(1, min(4, number)))) for _ in range(dice.randint(1, 4))]
 

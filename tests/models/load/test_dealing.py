@@ -78,7 +78,7 @@ def test_neighbourhoods_cost_less_within_the_same_loads(seed: int, standbys: int
 
 
 def measure_least_work(problem: Problem, forced: Forced) -> IntArray:
-    """Return (T, C) what the restore work of a task with its active on each client is at least, more than of another plan."""
+    """Return (T, C) the least restore work of placements with the task active on the client, other tasks on client 0."""
     least = np.zeros((problem.T, problem.C), dtype=np.int64)
     active, clients = np.zeros(problem.T, dtype=np.int64), range(problem.C)
     for task, client in itertools.product(range(problem.T), clients):
@@ -116,6 +116,6 @@ def test_the_relaxation_is_no_more_than_any_placement(seed: int, standbys: int) 
 
 
 def find_first(problem: Problem) -> IntArray:
-    """Return the keys of standbys on the first clients but client 0."""
+    """Return the keys of standbys of each logged task on clients 1, 2 and so on."""
     tasks = np.flatnonzero(problem.logged)
     return np.concatenate([tasks * problem.C + 1 + at for at in range(problem.standbys)] or [tasks[:0]])

@@ -16,7 +16,7 @@ LONG = Rate(40_000, 20_000, Evidence.STEADY)
 
 
 def measure(offsets: int, *, is_start: bool = False, is_done: bool = False) -> Callable[[Rate], Rate]:
-    """Return what makes a measurement over ten seconds change a rate; the later lags may be three seconds old."""
+    """Return a function that updates a rate by a measurement over ten seconds; the later lags may be three seconds old."""
     return lambda known: _update_rate(known, offsets, 10_000, 3_000, is_start=is_start, is_done=is_done)
 
 

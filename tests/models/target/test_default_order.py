@@ -111,7 +111,7 @@ def test_goals_minimised_together_have_the_optima_of_single_steps(shape: Shape, 
 
 @pytest.mark.parametrize(("tasks", "clients", "standbys", "seed"), [(60, 12, 6, 45), (100, 12, 6, 244), (100, 12, 3, 322)])
 def test_pools_that_cannot_be_dealt_become_pairs(tasks: int, clients: int, standbys: int, seed: int) -> None:
-    """A client with many threads leaves no different clients for copies of pools: rounds of pools had no end."""
+    """A client with many threads leaves too few clients for the copies of a pool; the search once repeated without end."""
     state = generate("scale-out", tasks, clients, standbys, threads=(1, 8), stateless=0.0, seed=seed)
     assert find(state, seconds=60).is_proven
 

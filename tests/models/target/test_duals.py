@@ -15,7 +15,7 @@ NO_DEADLINE = Deadline.after(None)
 
 
 def random_program(seed: int) -> tuple[Matrix, np.ndarray]:
-    """Draw four variables from 0 to 2 and three rows with integer coefficients, satisfied by some integral x."""
+    """Return the matrix of a random feasible program, of four variables from 0 to 2 and three rows, and (4,) its costs."""
     rng = np.random.default_rng(seed)
     program = Program()
     x = program.add_variables(np.zeros(4, dtype=np.int64), np.full(4, 2))

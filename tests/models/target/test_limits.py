@@ -51,7 +51,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
 
 @pytest.mark.parametrize("options", [{}, {"preset": "weighted"}, {"goals": ("standby_migrations", "restore_work")}])
 def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test lowers the limits of CP-SAT; the plan without limits keeps none of these."""
+    """The test lowers the limits of CP-SAT; the weighted sum under limits is proven, and no less than without."""
     monkeypatch.setattr(search, "SMALL_PAIRS", 10)
     monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
     made = generate("scale-out", 60, 6, 1, warmups=8, seed=2)

@@ -1,4 +1,4 @@
-"""Tests of the target's program: its points are the placements that rules and limits allow, whatever is minimised."""
+"""Tests of the target's program: for any costs its points are placements that rules and limits allow."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_greater_of_two_lost_tasks_goes_to_the_faster_disk() -> None:
 
 
 def test_the_shortest_longest_time_decides_between_equal_sums() -> None:
-    """The least task waits for the greatest or for the other one: 6 + 13 + 4 seconds, or 10 + 6 + 7."""
+    """The task of 3 s shares a disk with that of 10 s or of 4 s: they are down for 6 + 13 + 4 or 10 + 6 + 7 seconds."""
     ends = (10 * END, 4 * END, 3 * END, END, END, END)
     state = group({}, ends)
     lost = state.model_copy(update={"clients": tuple(each.model_copy(update=_without(each, "0_2")) for each in state.clients)})
@@ -85,7 +85,7 @@ def test_no_task_leaves_a_client_that_has_state_of_it() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_remaining_exchange_lowers_the_sum_of_cubes(seed: int) -> None:
-    """Rates differ by a factor of up to a hundred, so that clients restore from one task to nearly all."""
+    """Rates differ by a factor of up to a hundred, so a client restores one task or nearly all."""
     dice = np.random.default_rng(seed)
     C, parts, groups = 5, 12, 2
     names = [f"{g}_{p}" for g in range(groups) for p in range(parts)]

@@ -78,7 +78,7 @@ def check_that_no_worker_is_left() -> Iterator[None]:
 
 
 def make_comparisons(seconds: float = 300.0) -> SideProcess:
-    """Return the process for comparisons, with the service's settings."""
+    """Return the process for comparisons, with the service's settings and a time-out of `seconds`."""
     spec = WorkerSpec(None, "json")
     return SideProcess("there is no comparison", "another is under way", spec, seconds=seconds, most_jobs=1, is_kept=False)
 

@@ -1,4 +1,4 @@
-"""Tests of the memory between answers (R10, R11): that of the plug-in or the service, the newer one, and restarts."""
+"""Tests of the memory between answers (R10, R11): the newer of the plug-in's and the service's, also after a restart."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def ask(service: Running, state: ApplicationState | bytes, **headers: str) -> ht
 
 
 def await_memory(service: Running, application: str, count: int = 1) -> str:
-    """Return the source of the memory in the application's newest rebalance."""
+    """Wait for `count` rebalances; return the newest's source of memory: `plug-in`, `service` or `none`."""
     return str(service.wait_for("rebalance", count, application=application)["memory"])
 
 

@@ -77,7 +77,7 @@ def test_two_recordings_in_one_millisecond_are_both_kept(tmp_path: Path) -> None
 
 
 def measure_item(folder: Path, item: Any) -> int:
-    """Return the bytes of its recording on the disk, in whole blocks."""
+    """Return the bytes of the item's recording on the disk, in whole blocks."""
     path = folder / "measured"
     path.write_bytes(encode_recording(*item))
     try:
@@ -213,7 +213,7 @@ def test_the_last_answer_is_searched_among_the_newest_recordings(tmp_path: Path,
 
 
 def make_unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a folder unreadable, as its mode would for other users than root."""
+    """Make a folder unreadable, as its mode would for users other than root."""
 
     def refuse(real: Callable[[Any], Any], path: Any = ".") -> Any:
         if str(path) == str(folder):

@@ -1,4 +1,4 @@
-"""Tests of `POST /v1/applied`: recordings have the applied answer beside the service's, and the applied one is remembered."""
+"""Tests of `POST /v1/applied`: recordings have the applied and the service's answer, and the applied answer is remembered."""
 
 import gzip
 import json
@@ -155,7 +155,7 @@ def test_a_refused_answer_is_recorded_beside_the_applied_one(service: Service, r
     state = make_state("refused")
     given = service.assign(state, optassign_rebalance="r-7")
     applied = apply_other(state)
-    # The reporter's clock is behind, so that by its date the service's answer would be the newer one.
+    # The reporter's clock is behind, so by its date the service's answer would be newer.
     response = service.report(make_report(state, applied, "found task 0_1 twice"), "r-7", read_milliseconds() - 3_600_000)
     assert response.json()["beside"] is None  # the plug-in has it already
     recording = await_report(recordings, "refused")

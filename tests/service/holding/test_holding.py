@@ -115,7 +115,7 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
 
 
 def test_a_request_waits_until_the_client_may_stop(held: ServiceHere) -> None:
-    """A preStop hook does so if it can only send requests."""
+    """A preStop hook that can only send requests uses this."""
     state = make_state("awaited-one")
     held.assign(state)
     empty = next(c.process_id for c in state.clients if not c.previous_active)

@@ -38,7 +38,7 @@ def test_a_solver_that_dies_costs_no_answer_and_the_log_names_the_application(tm
 
 
 def refuse_one(service: ServiceHere, **headers: str) -> httpx.Response:
-    """Send a request while the only worker is busy, until the deadline."""
+    """Send a request while the only worker is busy until after the deadline; return the response."""
     with service.hold("unread"), ThreadPoolExecutor(2) as thread:
         first = thread.submit(service.assign, make_state("large"), optassign_deadline_ms="60000")
         service.await_held("unread")

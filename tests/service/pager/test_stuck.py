@@ -1,4 +1,4 @@
-"""Tests of a group without progress: the delay of its status and metrics, also if the service restarts meanwhile."""
+"""Tests of a group without progress: the delay of its status and metrics, also across a restart of the service."""
 
 import math
 from datetime import datetime

@@ -58,7 +58,7 @@ def test_files_that_the_image_copies_exist_and_are_not_ignored() -> None:
 
 @pytest.mark.long
 def test_the_steps_of_the_image_make_a_service_that_runs(tmp_path: Path) -> None:
-    """Each step runs with the folders of the image below a temporary one."""
+    """Each step runs with the folders of the image below a temporary folder."""
     build = tmp_path / "build"
     build.mkdir()
     inside = {"/opt/optassign": str(tmp_path / "opt"), "/var/lib/optassign": str(tmp_path / "var")}

@@ -66,7 +66,7 @@ def test_half_sent_heads_make_room_for_others_and_end(flooded: ServiceHere) -> N
 
 
 def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
-    """Connections with requests under way stay, and new ones of this peer are refused. Another peer is still served."""
+    """Connections with requests under way stay, and further connections of this peer are refused; another peer is served."""
     flooded.client.close()
     other = httpx.HTTPTransport(local_address="127.0.0.2")
     flooded.client = httpx.Client(base_url=flooded.client.base_url, transport=other, timeout=MOST_SECONDS)
@@ -152,7 +152,7 @@ def test_an_unread_log_does_not_block_the_service() -> None:
             wait_until(lambda: _is_ready(client))
             statuses = {
                 client.post("/v1/assign", content=body, headers=HEADERS).status_code for _ in range(30)
-            }  # the service hung after 6
+            }  # a service that waits for its log's reader hangs after 6
         assert statuses == {200}
         process.send_signal(signal.SIGTERM)
         assert process.wait(MOST_SECONDS) == 0
@@ -181,7 +181,7 @@ def test_many_errors_are_refused_by_the_first(service: Service) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc").exists(), reason="memory as Linux tells it")
 def test_no_body_takes_the_service_far_beyond_its_size() -> None:
-    """Bodies of `make attacks`, smaller: a worker refuses each with an error, and goes on."""
+    """A worker refuses each body of `make attacks`, here smaller, with an error, and goes on."""
     with run_service("--workers", "1") as service, MemoryWatch(service.process.pid) as watch:
         pids = set(service.list_worker_pids())
         for name, make in BODIES.items():

@@ -14,7 +14,7 @@ BURST, PER_SECOND = 500, 50
 
 
 class Log:
-    """A logger that writes lines to a file; `lines` ends it and returns them."""
+    """A log writer on a file, with a clock that the test sets; `lines` closes the writer and returns the lines."""
 
     def __init__(self, file: Path) -> None:
         self._file, self.seconds = file, 0.0

@@ -74,7 +74,7 @@ def find_connections(service: ServiceHere) -> float | None:
 
 
 def test_half_handshakes_count_and_further_connections_are_refused(service: ServiceHere) -> None:
-    """They take places of their peer until they end; another peer is still served."""
+    """Half handshakes count towards their peer's limit until they end; another peer is still served."""
     held = [socket.create_connection(read_address(service)) for _ in range(12)]
     for connection in held[:7]:
         connection.sendall(write_hello()[:50])

@@ -9,7 +9,7 @@ NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
 class Clocks:
-    """Both clocks of a machine, set by the test."""
+    """The wall clock and the monotonic clock of a machine, set by the test."""
 
     def __init__(self) -> None:
         self.now, self.seconds = NOON, 0.0

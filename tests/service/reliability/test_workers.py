@@ -61,7 +61,7 @@ def begin(service: Running, threads: ThreadPoolExecutor, state: ApplicationState
 
 
 def schedule(state: ApplicationState) -> Schedule:
-    """Return the schedule of a request with the latest deadline, counted from its arrival."""
+    """Return the schedule of a request with the longest deadline, in seconds since its arrival."""
     return make_schedule(state.model_dump_json().encode(), 0.0, 60.0)
 
 
@@ -219,7 +219,7 @@ def test_a_worker_that_does_not_read_is_killed_at_the_deadline(here: ServiceHere
 
 
 def test_a_slow_worker_is_killed_long_after_the_refusal(here: ServiceHere, threads: ThreadPoolExecutor) -> None:
-    """Meanwhile /readyz reports that the service is not ready."""
+    """From the refusal until the worker is replaced, /readyz reports that the service is not ready."""
     state, times = make_state("slow"), schedule(make_state("slow"))
     with here.hold("read"):
         response = begin(here, threads, state)

@@ -36,7 +36,7 @@ def play(group: dict[str, Any], tasks: int, clients: Objects, events: Objects, s
 
 
 def list_cells(played: Played, others: tuple[str, ...]) -> list[tuple[str, Cells]]:
-    """Return for each rebalance its reason, and by client the active tasks and those of `others`; T1 is partition 0."""
+    """Return for each rebalance its reason, and client → (active tasks, tasks in the roles `others`); T1 is partition 0."""
 
     def name(roles: dict[str, list[str]], *which: str) -> str:
         return " ".join(sorted(f"T{int(task[2:]) + 1}" for role in which for task in roles.get(role, ())))
@@ -80,7 +80,7 @@ def test_kip_415_scaling_up() -> None:
 def test_kip_415_scaling_down() -> None:
     """S2 drains: S1 learns one task, and S3 another and is ready first; S2 leaves when it has no task.
 
-    A sixth task, not in the document, leaves one balanced number of tasks for each instance.
+    With a sixth task, which the document lacks, only three tasks per instance are balanced.
     """
     clients: Objects = [{"name": "S1-", "restore_per_s": 500}, {"name": "S2-"}, {"name": "S3-", "restore_per_s": 1_000}]
     events = [{"at": 10, "do": "leave", "clients": ["S2-1"]}]

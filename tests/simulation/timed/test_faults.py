@@ -21,7 +21,7 @@ SEEDS = range(8)
 def make_scenario(
     faults: Mapping[str, Any], tasks: Mapping[str, Any], *, joins: tuple[float, ...] = (10.0,), **more: Any
 ) -> Scenario:
-    """Return a group of `olds` clients (two by default), and one more that joins at each of the times."""
+    """Return a scenario of `olds` clients (two by default), which a new client joins at each time of `joins`."""
     new = {"name": "new", "count": len(joins), "joins": True, "restore_per_s": 1_000, **more.pop("new", {})}
     events = [{"at": at, "do": "join", "clients": [f"new{number}"]} for number, at in enumerate(joins, start=1)]
     olds = more.pop("olds", 2)
@@ -154,7 +154,7 @@ def test_a_seed_fixes_faults() -> None:
 
 
 def test_a_client_that_returns_in_a_pass_reports_what_it_has_then() -> None:
-    """Its earlier report is from before its crash."""
+    """The report of its first join is from before its crash, and does not count."""
     events = [
         {"at": 10.0, "do": "join", "clients": ["new1"]},
         {"at": 10.5, "do": "crash", "clients": ["c1"], "down_s": 1.0, "keeps_disk": False},

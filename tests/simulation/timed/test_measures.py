@@ -14,7 +14,7 @@ from optassign.simulation.timed.scenario import Scenario
 
 @pytest.fixture
 def application() -> Application:
-    """Return two logged tasks on two clients, each active on one and in sync on the other."""
+    """Return an application of two logged tasks on two clients, each active on one client and in sync on the other."""
     made = Application(
         Scenario.model_validate(
             {

@@ -113,7 +113,7 @@ def test_a_returning_client_finds_its_state_unless_deleted() -> None:
 
 
 def test_state_without_a_role_is_deleted_after_the_delay() -> None:
-    """c1 is gone for longer than its copies take to restore elsewhere: its state is deleted before it leaves again."""
+    """c1 returns after its copies were restored elsewhere; a longer delay before its state is deleted restores no more."""
     clients = [{"count": 3, "restore_per_s": 1_000}]
     events = [{"at": 100, "do": "crash", "clients": ["c1"], "down_s": 200}]
     scenario = make_scenario(clients, [{**ONE, "partitions": 6}], events, group={"state_cleanup_delay_s": 50.0})
@@ -163,7 +163,7 @@ def test_our_scale_out_balances_sooner_and_stops_fewer_tasks_than_kafkas() -> No
 
 @pytest.mark.parametrize(("own", "moves"), [(True, False), (False, True)])
 def test_an_assignor_moves_no_task_of_its_own_start(own: bool, moves: bool) -> None:
-    """Kafka's default moves tasks of a start that is not its own at the first rebalance."""
+    """If the start is not its own, Kafka's default moves tasks at the first rebalance."""
     asked: Objects = [{"at": 10, "do": "configure", "configs": {"max_warmup_replicas": 4}}]
     subtopologies: Objects = [{"partitions": partitions, "state": 20_000} for partitions in (7, 5)]
     scenario = make_scenario([{"count": 3}], subtopologies, asked, own_start=own)

@@ -49,7 +49,7 @@ def test_every_task_is_active_once_and_the_group_settles(assignor: str, seed: in
 
 
 def test_no_wait_is_longer_than_copies_have_been_under_way() -> None:
-    """A wait by a wrong rate loses at most the time that has passed, and a heartbeat."""
+    """A wait by a wrong rate is at most the time that copies have been under way, plus a heartbeat."""
     overlong = {}
     for assignor in ("cp-sat", "greedy"):
         for seed in SEEDS:

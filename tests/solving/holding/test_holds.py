@@ -60,7 +60,7 @@ def test_a_second_pass_is_finished_while_paused(assignor: str) -> None:
     first = assign(with_options(state, drain=[state.clients[0].process_id]), assignor)
     moving = {task for task, client in list_actives(first).items() if list_owners(state)[task] != client}
     assert moving
-    # Between the passes no client lists moving tasks.
+    # Between the passes no client owns moving tasks.
     between = make_restored_snapshot(state, first).model_copy(update={"remembered": first})
     clients = [
         client.model_copy(
@@ -134,7 +134,7 @@ def test_the_client_that_requests_the_follow_up_follows_from_tags() -> None:
     first = min(state.kafka_streams_states)
     answer = assign(with_options(state, drain=[first]), "greedy")
     assert [c.process_id for c in answer.clients if c.followup_rebalance_ms is not None] == [first]
-    # The validator does not know the drain, so that the group seems at rest.
+    # The validator does not know the drain, so it takes the group for stable.
     assert {violation.rule for violation in validate(state, answer)} <= {"R7"}
 
 

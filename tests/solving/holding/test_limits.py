@@ -92,7 +92,7 @@ def test_the_weighted_sum_is_minimised_inside_the_limits(solver: str) -> None:
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 def test_a_group_that_a_pin_keeps_from_its_best_load_rests(assignor: str) -> None:
-    """A plan without the pin would be better by far, but no allowed plan is better by enough to be worth moves."""
+    """A target without the pin would be far better, but no allowed target gains enough to be worth moves."""
     state = generate("steady", 24, 4, 1, weights=0.5, seed=1)
     pinned = [task.id for task in state.tasks][::3]
     limits = [{"kind": "pin", "tasks": pinned, "clients": [state.clients[2].process_id]}]
@@ -221,7 +221,7 @@ def test_a_baseline_reports_that_it_ignores_pauses() -> None:
 
 
 def test_the_plan_with_limits_is_no_better_than_without() -> None:
-    """A plan under limits is at least as expensive, and its bound is valid."""
+    """A balanced target under limits restores at least as much as one without, and its bound is valid."""
 
     def find_work(answer: TaskAssignment) -> tuple[float, float | None]:
         (row,) = [goal for goal in answer.report.goals if goal.name == "restore_work" and goal.stage in ("plan", "now")]

@@ -44,7 +44,7 @@ def test_loose_limits_change_no_answer(shape: Shape, assignor: str) -> None:
 
 
 def join() -> ApplicationState:
-    """Return a group in which two clients share the tasks and an empty third has just joined; one warm-up at a time."""
+    """Return a group in which four clients share the tasks and two empty ones have just joined; one warm-up at a time."""
     made = generate("scale-out", 48, 6, 1, warmups=1, seed=1)
     return with_options(made.model_copy(update={"taken_at": TAKEN}), followup="interval")
 

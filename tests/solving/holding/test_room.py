@@ -18,7 +18,7 @@ BEYOND, WAIT = "a warm-up goes beyond a limit: ", "warm-ups wait for room: "
 
 
 def make_group(running: dict[str, str], pins: dict[str, str], *, most: int, clients: str = "abc") -> ApplicationState:
-    """Return logged tasks of equal size, each running on a client and pinned to one; clients keep at most `most` of them."""
+    """Return a group of logged tasks of equal size, with their clients and pins; a client has room for `most` of them."""
     rows = []
     for client in clients:
         mine = [task for task, runs_on in running.items() if runs_on == client]
@@ -82,7 +82,7 @@ def test_copies_that_fit_singly_warm_up_singly(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 def test_a_stalled_copy_does_not_block_copies_that_wait_for_room(assignor: str) -> None:
-    """Client c restores nothing: after three answers the copy that waits for room goes on without it."""
+    """Client c restores nothing: after three answers the copy that waits for room gets a slot beyond the limit."""
     state = make_group({"0_0": "a", "0_1": "b"}, {"0_0": "b", "0_1": "c"}, most=1)
     for _ in range(6):
         answer = assign(state, assignor)
@@ -106,7 +106,7 @@ def test_no_warm_up_exceeds_a_limit_without_a_note(assignor: str, seed: int) -> 
     state = make_group(
         dict(zip(tasks, places, strict=True)), dict(zip(tasks, targets, strict=True)), most=most, clients=clients
     )
-    played = play(state, assignor)  # ends
+    played = play(state, assignor)  # fails unless the group becomes stable
     for now, answer in played:
         before = set() if now.remembered is None else set(list_warmups(now.remembered))
         kept = count_state(now, TaskPlacement.of(now, answer), warmups=True)

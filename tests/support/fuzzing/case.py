@@ -14,7 +14,7 @@ class Case:
 
 
 class Kind(Protocol):
-    """A kind of cases."""
+    """A generator of random cases, and the check of each case."""
 
     def make(self, random: Random) -> Case:
         """Return a random case."""

@@ -1,4 +1,4 @@
-"""Groups with random options: they become stable and stay so, and changes without meaning do not affect the answer."""
+"""Groups with random options: they become stable and stay so, and neutral changes do not affect the answer."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -28,13 +28,13 @@ _GOALS = (
 _PLACES = ("tag_spread", "rack_traffic", "disk")
 _OURS = ("cp-sat", "cp-sat", "greedy")
 _REBALANCES = 4
-"""Number of consecutive rebalances in which each change without meaning is tried."""
+"""Number of consecutive rebalances in which each neutral change is tried."""
 _NO_HURRY_S = 120.0
 """Seconds for an answer that is compared with another one, so that work and not time limits the solver (R9)."""
 
 
 def draw_group(random: Random) -> ApplicationState:
-    """Return a small group with random requests of its operator."""
+    """Return a small group with random options and random requests of an operator."""
     racks = random.choice((0, 0, 2, 3))
     state = generate(
         random.choice(SHAPES),
@@ -122,7 +122,7 @@ class Rest:
 
 
 class Changes:
-    """Changes without meaning on groups with random options: over several rebalances no answer changes."""
+    """Neutral changes of groups with random options: over several rebalances no answer changes."""
 
     def make(self, random: Random) -> Case:
         """Return a group, the name of its assignor, and the name of the change."""
@@ -173,7 +173,7 @@ def _triple_weights(state: ApplicationState) -> ApplicationState:
     if state.options.preset != "weighted":
         return state
     names = ("instance", "subtopology", "stickiness")
-    # In decimal numbers: the product of floats has another ratio.
+    # Multiplied as decimals, since products of floats would have other ratios.
     tripled = {name: float(3 * Decimal(str(getattr(weights, name)))) for name in names}
     return with_options(state, weights=weights.model_copy(update=tripled))
 

@@ -37,7 +37,7 @@ _BASELINES = ("consumer-sticky", "gap-sticky", "goal-chain", "high-availability"
 
 
 def describe_error(error: InputError) -> str | None:
-    """Return the fault of an error, or None: an error must be one printable line of limited length."""
+    """Return the fault of an error message, or None if it is one printable line of limited length."""
     line = str(error)
     return None if line.isprintable() and len(line) <= _LONGEST_ERROR else f"an error that is no line: {line[:200]!a}"
 
@@ -102,7 +102,7 @@ def pack_known_recording(number: int) -> tuple[bytes, str]:
 
 
 class Recordings:
-    """Spoiled recordings, spoiled before or after packing."""
+    """Recordings, spoiled before or after packing."""
 
     def make(self, random: Random) -> Case:
         packed, text = pack_known_recording(random.randrange(KNOWN))
@@ -195,7 +195,7 @@ KINDS: dict[str, Kind] = {
 
 
 def can_shrink(kind: str, case: Case) -> bool:
-    """Return whether a shorter input of the kind can be searched: the case must consist of its content."""
+    """Return whether `shrink` can search a shorter input: the kind needs only this process, and the case has content."""
     return kind in KINDS and bool(case.content)
 
 

@@ -17,12 +17,12 @@ _PAGES = ("/v1/assign",) * 6 + ("/v1/applied",) * 2 + ("/", "/metrics", "/v1/ass
 _SPOILED = ("Optassign-Protocol", "Optassign-Mode", "Content-Encoding", "Content-Type", "Optassign-Remembered-At")
 _VALUES = ("", "1", "shadow", "gzip", "application/json", "9" * 19, "9" * 30, "\x7f", "-1")
 _SLOW_PAGE = "/v1/compare"
-"""A page whose requests each start a process, so that it gets only a few."""
+"""A page that gets only a few requests, since each starts a process."""
 _EXAMPLES, _SLOW_EXAMPLES = 20, 10
 """Examples of a run of schemathesis for each page; few, since the time is checked only between runs."""
 _SETTINGS = Path(__file__).with_name("schemathesis.toml")
 _CHECKS = "status_code_conformance,content_type_conformance,response_schema_conformance"
-"""Status 503 is a valid answer; the log shows faults."""
+"""The checks of schemathesis except that of status 5xx: 503 is a valid answer, and the log shows faults."""
 _BROKEN = ("bug", "worker_died")
 
 

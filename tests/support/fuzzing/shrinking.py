@@ -8,7 +8,7 @@ _MOST_TRIES = 3_000
 
 
 def shrink(content: bytes, still: Callable[[bytes], bool]) -> bytes:
-    """Return a shorter input that is `still` faulty, without JSON fields and elements or bytes that the fault does not need."""
+    """Return a shorter input for which `still` holds, without JSON fields, elements and bytes that the fault does not need."""
     tries = iter(range(_MOST_TRIES))
 
     def try_one(shorter: bytes) -> bool:

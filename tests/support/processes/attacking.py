@@ -24,7 +24,7 @@ from optassign_benchmarks.soak.samples import find_children, read_memory
 
 _SPAWN = multiprocessing.get_context("spawn")
 INNOCENT_DEADLINE = 2.0
-"""Seconds: the plug-in's default."""
+"""Seconds until a request's deadline; the plug-in's default."""
 
 
 def read_address(service: Running) -> tuple[str, int]:
@@ -115,7 +115,7 @@ class Innocent(_Background):
 
 
 class MemoryWatch(_Background):
-    """A watch on the peak memory of a process and of each of its children, within the context."""
+    """A watch on a process and its children within the context; `most` has process id → peak of resident memory in bytes."""
 
     def __init__(self, pid: int) -> None:
         self.most: dict[int, int] = {}
@@ -129,7 +129,7 @@ class MemoryWatch(_Background):
 
 
 def is_running(pid: int) -> bool:
-    """Return whether the process runs; an ended process whose exit code is unread does not."""
+    """Return whether the process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -148,8 +148,8 @@ def kill_with_stuck_workers(service: Service) -> list[int]:
 
 @contextmanager
 def flood(service: Service, body: bytes, threads: int, deadline_ms: int = 10_000) -> Iterator[list[int]]:
-    """Send the body repeatedly from `threads` threads within the context; afterwards the yielded list has the statuses (0:
-    none).
+    """Send the body repeatedly from `threads` threads within the context. Afterwards the yielded list has the statuses, with 0
+    for each request without an answer.
 
     The threads are in a separate process with low priority, as attackers have their own machines.
     """

@@ -20,7 +20,7 @@ from optassign.utilities import AssignmentError, identity_assignment
 
 
 class KeepingAssignor:
-    """An assignor that keeps every client's tasks; the base of the unusual ones below."""
+    """An assignor that keeps every client's tasks; the base of the assignors below."""
 
     def __init__(self, time_limit: float = 10.0) -> None:
         self.time_limit = time_limit
@@ -61,7 +61,7 @@ class ColdAssignor(KeepingAssignor):
 
 
 class SlowAssignor(KeepingAssignor):
-    """An assignor that takes as long as `wait`, which the test sets."""
+    """An assignor that answers once `wait`, which the test sets, returns."""
 
     wait: Callable[[], None]
 
@@ -77,7 +77,7 @@ def write_snapshot(path: Path, state: ApplicationState) -> str:
 
 
 def leave_out_progress(said: str) -> str:
-    """Return standard error without the progress line that a command prints after a second, as it may on a busy machine."""
+    """Return standard error without the progress line, which a command prints after a second, as on a busy machine."""
     return re.sub(r"^optassign: .* \(\d+ s\)\n", "", said, flags=re.MULTILINE)
 
 

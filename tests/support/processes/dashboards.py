@@ -14,7 +14,7 @@ Series = Sequence[Mapping[str, Any]]
 
 
 def draw_dashboard(dashboard: Mapping[str, Any], ask: Callable[[str], Series], file: Path) -> set[str]:
-    """Draw each panel at its place into a PNG, and return the titles of those without data.
+    """Draw each panel at its place into a PNG, and return the titles of panels without data.
 
     ask: returns the series of a query over time, in the form of Prometheus's `query_range`.
     """

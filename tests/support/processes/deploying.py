@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _TOOLS = ROOT / "build" / "tools"
 _HELM = "helm.sh/helm/v3/cmd/helm@v3.19.5"
 _KUBERNETES = ("kubernetes-validate==1.37.0", "kubernetes_validate/kubernetes-json-schema/v{version}-local-strict")
-"""Package, and the place of a version's schemas, which refuse unknown fields, in it."""
+"""The package, and its folder with the schemas of a version, which refuse unknown fields."""
 _COMPOSE = ("check-jsonschema==0.39.0", "check_jsonschema/builtin_schemas/vendor/compose-spec.json")
 
 
@@ -45,7 +45,7 @@ def find_helm() -> Path:
 
 @cache
 def _open_wheel(package: str) -> zipfile.ZipFile:
-    """Return the opened wheel of a package. It is not installed, since one of them has ten thousand files."""
+    """Return the opened wheel of a package, downloaded if missing, or skip the test. Not installed: one has 10,000 files."""
     pattern = f"{package.replace('-', '_').replace('==', '-')}-*.whl"
     if not any(_TOOLS.glob(pattern)):
         _TOOLS.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ class Raises(GreedyAssignor):
 
 
 class Eats(GreedyAssignor):
-    """An assignor that reserves memory without touching it, so that its test needs none."""
+    """An assignor that reserves memory without end and without touching it, so that its test needs little memory."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         eaten = []
@@ -60,7 +60,7 @@ class Recovers(GreedyAssignor):
 
 
 class WeakBoundAssignor(CpSatAssignor):
-    """An assignor that reports half of its bounds."""
+    """An assignor that halves the bounds that it reports, and reports no goal as proven."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         answer = super().assign(state)

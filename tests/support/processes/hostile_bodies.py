@@ -41,7 +41,7 @@ def write_wrong_consumers(size: int) -> bytes:
 
 
 def write_infinite_extras(size: int) -> bytes:
-    """Return a body in which every field of other tools is infinite."""
+    """Return a body in which every extension field (`x_…`) is infinite."""
     extras = b",".join(b'"x_%d":1e999' % i for i in range(size // 18))
     return b'{"format":1,"application":"a","configs":{},"tasks":[],"clients":[{"process_id":"a","threads":1}],' + extras + b"}"
 

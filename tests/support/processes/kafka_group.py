@@ -22,8 +22,8 @@ def assert_sound(group: StreamsApplication, *, most_probes: int, assignor: str |
     """Check that the application settles, is balanced, and has processed every record once; then let records flow again.
 
     Settling takes at most `most_probes` follow-ups. In that time every task must be active exactly once, all processes must
-    run, and no task may return to an instance that had given it away. `assignor`: the assignor that must have answered last;
-    None for any.
+    run, and no task with a store may return to an instance that had given it away. `assignor`: the assignor that must have
+    answered last; None for any.
     """
     group.settle(most_probes)
     group.await_complete().assert_balanced(standbys=1)

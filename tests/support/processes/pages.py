@@ -29,7 +29,7 @@ HOSTILE = (SCRIPT, TURNED, ATTRIBUTE, LONGEST, "{{ 7 * 7 }}", "../../etc/passwd"
 
 
 def record_hostile(folder: Path) -> None:
-    """Write recordings in which every name is hostile, one application for each, and one named `harmless`."""
+    """Write a recording for an application of each hostile name and for `harmless`; all other names in them are hostile."""
     for place, name in enumerate((*HOSTILE, "harmless")):
         state = generate("scale-out", 24, 4, 1, seed=place + 1)
         names = {client.process_id: f"{HOSTILE[n % len(HOSTILE)][:240]}{n}" for n, client in enumerate(state.clients)}

@@ -25,9 +25,9 @@ from optassign.service.settings import count_default_workers
 SUPPORT = Path(__file__).parent
 """The folder for PYTHONPATH, if a service registers an assignor of `failing_assignors`."""
 AT_REST = ("--idle-followup", "0")
-"""Options before all others, with which answers equal those of the library, which has no follow-ups for operators' requests."""
+"""First options of a service: without follow-ups of stable groups its answers equal the library's. Later options override."""
 MOST_SECONDS = 300.0
-"""Seconds after which a wait fails: many, since the machine may be busy."""
+"""Seconds after which a wait fails; long enough for a busy machine."""
 MAX_BODY, MAX_CELLS, MAX_NAME = 300_000, 20_000, 80
 """Limits of the service in most tests."""
 HEADERS = {"Content-Type": "application/json", "Optassign-Protocol": "1", "Optassign-Deadline-Ms": "60000"}
@@ -46,7 +46,7 @@ class Running:
         self._new_line = threading.Condition()
 
     def connect(self) -> None:
-        """Create a client when the service listens."""
+        """Create the client once the service listens."""
         url = self.wait_for("listening")["url"].replace("0.0.0.0", "127.0.0.1")
         limits = httpx.Limits(max_connections=None)
         self.client = httpx.Client(base_url=url, timeout=MOST_SECONDS, verify=self.verify, limits=limits)
@@ -56,12 +56,12 @@ class Running:
         return self.client.get("/readyz").status_code == 200 and len(self.list_worker_pids()) == self._workers
 
     def list_events(self, name: str, **fields: Any) -> list[dict[str, Any]]:
-        """Return the events of that name with those fields, the oldest first."""
+        """Return the events with this name and these fields, oldest first."""
         with self._new_line:
             return [e for e in self.log if e["event"] == name and all(e.get(key) == value for key, value in fields.items())]
 
     def wait_for(self, name: str, count: int = 1, **fields: Any) -> dict[str, Any]:
-        """Wait for `count` events of that name, and return the newest."""
+        """Wait for `count` events with this name and these fields, and return the newest."""
         with self._new_line:
             self._new_line.wait_for(lambda: len(self.list_events(name, **fields)) >= count, MOST_SECONDS)
         found = self.list_events(name, **fields)
@@ -69,12 +69,12 @@ class Running:
         return found[-1]
 
     def assign(self, state: ApplicationState | bytes, **headers: str | None) -> httpx.Response:
-        """Send a POST to /v1/assign; names of headers in Python's spelling, and None removes a header."""
+        """Send a POST to /v1/assign; headers as in `make_headers`."""
         content = state if isinstance(state, bytes) else state.model_dump_json().encode()
         return self.client.post("/v1/assign", content=content, headers=make_headers(headers))
 
     def report(self, body: bytes, rebalance: str, applied_at: int, **headers: str | None) -> httpx.Response:
-        """Send a POST to /v1/applied with a body of `make_report`; headers as in `assign`."""
+        """Send a POST to /v1/applied with a body of `make_report`; headers as in `make_headers`."""
         named = {"optassign_rebalance": rebalance, "optassign_applied_at": str(applied_at), **headers}
         return self.client.post("/v1/applied", content=body, headers=make_headers(named))
 
@@ -92,7 +92,7 @@ class Running:
 
 
 class Service(Running):
-    """A service in separate processes."""
+    """A service in separate processes; `limit_files` limits the size of its files, in bytes."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ def make_report(state: ApplicationState, applied: TaskAssignment, why: str = "no
 
 def list_files(folder: Path) -> list[Path]:
     """Return all visible files below a folder, sorted."""
-    # A service may delete folders meanwhile: `os.walk` skips them, `Path.rglob` raises.
+    # A service may delete folders at the same time: `os.walk` skips them, `Path.rglob` raises.
     return sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names if not name.startswith("."))
 
 

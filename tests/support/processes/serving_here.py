@@ -1,6 +1,6 @@
 """The service in this process: its loop in a thread, threads as workers, and a clock that only the test advances.
 
-Even on a busy machine, no deadline passes by itself.
+No deadline passes by itself, even on a busy machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PIDS = itertools.count(1)
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """A loop with a clock that stands still and can be advanced."""
+    """An event loop whose clock stands still until a test advances it."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -75,7 +75,7 @@ class _Places:
 
 
 class WorkerHere(Worker):
-    """A worker that does its jobs in the thread of its caller."""
+    """A worker that runs its jobs in the thread of its caller."""
 
     def __init__(self, spec: WorkerSpec, places: _Places) -> None:
         super().__init__(spec)
@@ -162,8 +162,8 @@ class _Log(logging.Handler):
 class ServiceHere(Running):
     """A service in this process; its options are those of `optassign serve`.
 
-    `held`: places at which its workers are held during the start. `day`: seconds since 1970, at which the clock of the day
-    stands.
+    `held`: (crew, place) at which workers are held from the start. `day`: the first time of the clock of the day, in seconds
+    since 1970; None for the present.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ def run_service_here(*options: str, **settings: Any) -> Iterator[ServiceHere]:
 
 
 def assign_late(service: ServiceHere, state: ApplicationState | bytes, **headers: str) -> httpx.Response:
-    """Return the answer to a request after its deadline, which is that of greedy inside cp-sat."""
+    """Return the answer to a request whose deadline passes while a solver works: that of greedy inside cp-sat."""
     service.await_idle()
     with service.hold("read"), ThreadPoolExecutor(1) as thread:
         response = thread.submit(service.assign, state, optassign_deadline_ms="1", **headers)

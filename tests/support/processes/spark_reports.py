@@ -1,4 +1,4 @@
-"""For tests/spark: a user's steps with a report: pasting its queries into `spark-sql`, and viewing its tables on a page."""
+"""A user's steps with a report, for tests/spark: pasting its queries into `spark-sql`, and viewing its tables on a page."""
 
 import html
 import os
@@ -12,14 +12,14 @@ from spark_cluster import PATIENCE, QUICK
 PAGE = 68 * 16
 """Width of a report's page in pixels, 68rem."""
 _PADDING, _TEXT = 2 * 0.55 * 16, 13
-"""Pixels at the sides of a cell's text, and of its letters, as in the page's style."""
+"""The padding of a cell, both sides together, and its font size, in pixels, as in the page's style."""
 _LARGE = "123,456,789,012"
 """An example of a large application's offsets."""
 _SEPARATOR = "-- the next query --"
 
 
 def read_tables(markdown: str) -> dict[str, tuple[str, list[list[str]]]]:
-    """Return title → query, and the lines of the table with its head first."""
+    """Return title → (query, lines of its table with the head first)."""
     found = {}
     for section in markdown.split("\n## ")[1:]:
         query = re.search(r"```sql\n(.*?)\n```", section, re.DOTALL)

@@ -12,7 +12,7 @@ from optassign.formats.assignment import Report, TaskAssignment
 from optassign.formats.state import ApplicationState
 
 DAY = float(round(time.time()))
-"""The time at which the clock of the day stands until a test moves it; recordings far from the present would be ignored."""
+"""The first time of the clock of the day, in seconds since 1970; recordings far from the present would be ignored."""
 
 
 class Group:
@@ -36,7 +36,7 @@ class Group:
         return next(c.followup_rebalance_ms for c in answer.clients if c.followup_rebalance_ms is not None) / 1000
 
     def _assign(self, lags: dict[str, int]) -> None:
-        """Let the third instance join the rebalance with these lags."""
+        """Replace the snapshot by one of the present time, in which the third instance has these lags."""
         client = self._state.clients[-1].model_copy(update={"lags": lags})
         state: ApplicationState = self._state.model_copy(
             update={

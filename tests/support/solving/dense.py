@@ -1,4 +1,4 @@
-"""The judges again: every task against every client, slow and simple, for comparison on small random cases.
+"""A second implementation of the judges, slow and simple, for comparison on small random cases.
 
 Written from docs/reference/rules.md without shared code: it reads only fields of the snapshot and the answer.
 """
@@ -201,7 +201,7 @@ def compute_share(state: ApplicationState, tasks: int, copies: int) -> dict[str,
 
 
 def measure_imbalance(state: ApplicationState, active: Copies, standby: Copies) -> dict[str, int]:
-    """Return share → imbalance."""
+    """Return family of shares → imbalance, a sum of d (d + 1) / 2 over counts at distance d from their shares."""
     factor = state.options.balance_factor
     per_task = min(state.configs.num_standby_replicas, len(state.clients) - 1) + 1
     subtopologies = {task.task_id.subtopology_key for task in state.tasks}

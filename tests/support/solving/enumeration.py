@@ -217,7 +217,7 @@ class Tiny:
         return min(map(self.measure_plan, self.list_balanced()), default=None)
 
     def find_best_now(self) -> int | None:
-        """Return the fewest active moves of an assignment that is balanced now and keeps R3 and R5, or None."""
+        """Return the fewest active moves of a balanced assignment that keeps R1 to R5, or None without such an assignment."""
         return min(map(self.count_active_moves, filter(self.is_balanced, self.enumerate_first())), default=None)
 
     def measure_rebalance(self, answer: Copies, plan: Copies) -> tuple[int, int, int, int, int]:

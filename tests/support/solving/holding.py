@@ -1,4 +1,4 @@
-"""Groups with holds, drains and limits, played until the assignor asks for no further rebalance."""
+"""Plays of groups with pauses, drains and limits, until the assignor asks for no further rebalance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def find_followups(answer: TaskAssignment) -> list[int]:
 
 
 def play(state: ApplicationState, assignor: str, most: int = 60) -> list[tuple[ApplicationState, TaskAssignment]]:
-    """Return snapshot and answer of each rebalance, until the assignor asks for no further one."""
+    """Return snapshot and answer of each rebalance until the group is stable; AssertionError after `most` rebalances."""
     played = []
     for _ in range(most):
         answer = assign(state, assignor)

@@ -1,4 +1,4 @@
-"""Answers as JSON, to compare them in full, and those of a process with another hash seed."""
+"""Whole answers as JSON for comparisons, also from a process with another hash seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_answer(answer: TaskAssignment) -> str:
 
 
 def assign_with_hash_seed(states: Iterable[ApplicationState], assignors: tuple[str, ...], seed: str) -> list[str]:
-    """Return the written answer of each assignor to each snapshot, from a process with this hash seed."""
+    """Return `write_answer` of each assignor's answer to each snapshot, all from one process with this hash seed."""
     run = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *assignors],
         input="\n".join(state.model_dump_json() for state in states),

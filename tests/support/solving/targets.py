@@ -1,4 +1,4 @@
-"""Questions to the target's program."""
+"""Functions that solve the model of the target assignment for tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def assert_rules_kept(problem: Problem, placed: Placement) -> None:
 
 
 def choose_solver(seed: int) -> Solver:
-    """Return the solvers in turn, so that each has a third of the seeds."""
+    """Return the solver of a seed; the solvers take turns, so that each has a third of the seeds."""
     return tuple(Solver)[seed % len(Solver)]
 
 
@@ -45,13 +45,13 @@ def find_target(
     limits: Iterable[PlacementLimit] = (),
     effort: Effort | None = None,
 ) -> TargetAnswer:
-    """Return the best target inside the shares that keeps the limits, goal after goal."""
+    """Return the target within shares and limits that is lexicographically best by the goals."""
     question = Question(problem, forced, shares, list_in_order(goals), limits=tuple(limits))
     return find_best(question, effort or make_effort())
 
 
 def find_answer_now(case: Case, goals: Sequence[GoalModel], effort: Effort | None = None) -> TargetAnswer:
-    """Return the best answer that is balanced in this rebalance already, goal after goal."""
+    """Return the lexicographically best answer by the goals that is balanced in this rebalance already."""
     question = Question(case.problem, case.forced, case.target, list_in_order(goals), is_now=True)
     return find_best(question, effort or make_effort())
 

@@ -9,8 +9,8 @@ from optassign.formats.state import ApplicationState
 
 
 def draw_tiny_state(seed: int, most: int = 6000) -> ApplicationState:
-    """Return a snapshot with 1–3 subtopologies, 1–4 clients, 0–3 standbys, mixed threads and capacities, unknown lags, draining
-    clients, tiny changelogs and two owners, with at most `most` combinations of copies."""
+    """Return a random snapshot of 1–3 subtopologies, 1–4 clients and 0–3 standbys, with at most `most` combinations of copies.
+    It may have mixed threads and capacities, unknown lags, draining clients, tiny changelogs and tasks with two owners."""
     while True:
         rng = random.Random(seed)
         seed += 1_000_000
@@ -74,7 +74,7 @@ def draw_tiny_state(seed: int, most: int = 6000) -> ApplicationState:
 
 
 def put_in_racks(state: ApplicationState, rng: random.Random) -> ApplicationState:
-    """Return the snapshot with its clients in one of two racks, and a replica of each partition in one of three."""
+    """Return the snapshot with each client in one of two random racks, and each partition's replica in one of three."""
     clients = [c.model_copy(update={"rack": rng.choice(["r1", "r2"])}) for c in state.clients]
 
     def place(topic: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from optassign_models.problem import Problem
 
 
 def draw_limits(dice: random.Random, problem: Problem) -> tuple[PlacementLimit, ...]:
-    """Return one to three limits: a pin, a forbidden place, a number of copies."""
+    """Return one to three random limits of different kinds: a pin, a forbidden place, a greatest number of copies."""
     limits = []
     for kind in dice.sample(list(Kind), dice.randint(1, 3)):
         tasks = np.array([dice.random() < 0.3 for _ in range(problem.T)])
