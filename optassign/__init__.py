@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from optassign.simulation.convergence import converge
     from optassign.simulation.timed.capacity import CapacityPlan, CapacityRanges, CapacityTarget, plan_capacity
     from optassign.simulation.timed.scenario import Scenario
-    from optassign.simulation.timed.simulator import Played
+    from optassign.simulation.timed.simulator import SimulatedRun
 
     __version__: str
 
@@ -54,8 +54,8 @@ __all__ = [
     "NotBalancedError",
     "OptassignError",
     "Options",
-    "Played",
     "Scenario",
+    "SimulatedRun",
     "TaskAssignment",
     "TaskAssignor",
     "TaskInfo",
@@ -96,7 +96,7 @@ _NAMES = {
     "optassign.simulation.convergence": ("converge",),
     "optassign.simulation.timed.capacity": ("CapacityPlan", "CapacityRanges", "CapacityTarget", "plan_capacity"),
     "optassign.simulation.timed.scenario": ("Scenario",),
-    "optassign.simulation.timed.simulator": ("Played",),
+    "optassign.simulation.timed.simulator": ("SimulatedRun",),
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -25,7 +25,7 @@ from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.recordings.recording import read_rebalance
 from optassign.simulation.convergence import converge
 from optassign.simulation.timed.scenario import Scenario, find_scenario
-from optassign.simulation.timed.simulator import Played
+from optassign.simulation.timed.simulator import SimulatedRun
 from optassign.simulation.timed.simulator import simulate as play_scenario
 from optassign_models.policy.constants import TIME_LIMIT
 
@@ -59,7 +59,7 @@ def read_snapshot(source: Source) -> ApplicationState:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayOn:
+class ConvergenceSettings:
     """Settings with which `compare` continues after each answer until the group is stable."""
 
     max_rebalances: int | None = None
@@ -84,7 +84,7 @@ def compare(
     assignors: Iterable[str | TaskAssignor] | None = None,
     *,
     time_limit: float = TIME_LIMIT,
-    converge: bool | PlayOn = False,
+    converge: bool | ConvergenceSettings = False,
     weights: Iterable[Weights] = (),
     on_step: Callable[[str], None] | None = None,
     given: Mapping[str, TaskAssignment | None] | None = None,
@@ -122,7 +122,7 @@ def compare(
             _refuse_unknown(each, time_limit)
     report_step = on_step or (lambda step: None)
     size = f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
-    play_on = PlayOn() if converge is True else converge
+    play_on = ConvergenceSettings() if converge is True else converge
 
     def ask(name: str, asked: ApplicationState = state) -> tuple[TaskAssignment, float]:
         report_step(f"asking {name}: {size}")
@@ -133,7 +133,7 @@ def compare(
         return answer, _time_in_warm_jvm(assignor, asked, seconds)
 
     def play(name: str, asked: ApplicationState = state) -> Convergence:
-        assert isinstance(play_on, PlayOn)
+        assert isinstance(play_on, ConvergenceSettings)
         report_step(f"{name} to the end: {size}")
         return _converge(asked, _create(chosen.get(name, name), time_limit), play_on)
 
@@ -148,7 +148,7 @@ def compare(
     return compare_weights(compared, state, list(weights), ask, play if play_on else None)
 
 
-def _converge(state: ApplicationState, assignor: TaskAssignor, how: PlayOn) -> Convergence:
+def _converge(state: ApplicationState, assignor: TaskAssignor, how: ConvergenceSettings) -> Convergence:
     return converge(state, assignor, max_rebalances=how.max_rebalances, keep_state=how.keep_state)
 
 
@@ -224,7 +224,7 @@ def explain(
 
 def simulate(
     scenario: Scenario | str | PathLike[str], assignor: str | TaskAssignor = "cp-sat", *, seed: int | None = None
-) -> Played:
+) -> SimulatedRun:
     """Simulate an application over hours under one assignor.
 
     Args:
@@ -238,7 +238,7 @@ def simulate(
     Examples:
         >>> import optassign
         >>> run = optassign.simulate("crash", "cp-sat")
-        >>> run.felt.rebalances
+        >>> run.measures.rebalances
         4
     """
     scenario = find_scenario(scenario)

@@ -10,8 +10,8 @@ from optassign.errors import ArgumentError, MissingPackageError
 from optassign.judging.comparison import PREVIOUS, ComparedAnswer, Comparison
 from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
-from optassign.simulation.timed.scenario import Deed
-from optassign.simulation.timed.simulator import Played
+from optassign.simulation.timed.scenario import EventKind
+from optassign.simulation.timed.simulator import SimulatedRun
 from optassign_models.policy.constants import LINE_BROADER, LINE_WIDTH
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class _TaskCounts:
 _COLOURS = ("#1f5a94", "#d1495b", "#66a182", "#edae49", "#6f4e9c", "#7f7f7f")
 _DOWN = "#b3202a"
 _TOP = "cp-sat"
-_MARKED = (*get_args(Deed), "back", "left")
+_MARKED = (*get_args(EventKind), "back", "left")
 """Events of a run that get a mark: those of the scenario, and instances that return or have left after a drain."""
 _CURVES: tuple[tuple[str, Callable[[Point], float]], ...] = (
     ("imbalance of actives, by client", lambda point: point.client_imbalance),
@@ -140,7 +140,7 @@ def plot_front(front: "ParetoFront", title: str) -> "Figure":
     return figure
 
 
-def plot_simulations(runs: Sequence[Played]) -> "Figure":
+def plot_simulations(runs: Sequence[SimulatedRun]) -> "Figure":
     """Plot simulations of one scenario under several assignors.
 
     Above: four curves, a line for each assignor. Below, for up to sixty tasks: a panel for each assignor with a row for each
@@ -192,12 +192,12 @@ def _choose_unit(seconds: float) -> tuple[float, str]:
     return (60.0, "minutes") if seconds >= 300 else (1.0, "seconds")
 
 
-def _list_marks(played: Played) -> list[dict[str, Any]]:
+def _list_marks(played: SimulatedRun) -> list[dict[str, Any]]:
     """Return the events that get a mark (`_MARKED`), also each restart of a rolling restart and each return."""
     return [event for event in played.events if event["event"] in _MARKED]
 
 
-def _name_events(panel: Any, played: Played, unit: float) -> None:
+def _name_events(panel: Any, played: SimulatedRun, unit: float) -> None:
     """Write the names of marked events above a panel; an event too close to the last named event stays unnamed."""
     last = -math.inf
     for event in _list_marks(played):
@@ -207,14 +207,14 @@ def _name_events(panel: Any, played: Played, unit: float) -> None:
             last = event["at"]
 
 
-def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[[Point], float], unit: float) -> None:
+def _draw_curve(panel: Any, runs: Sequence[SimulatedRun], label: str, value: Callable[[Point], float], unit: float) -> None:
     coloured = list(zip(_COLOURS * len(runs), runs, strict=False))
     # Optimising assignors are drawn last, cp-sat after all others. Each line is thinner than the lines below it, so equal
     # curves all remain visible.
     coloured.sort(key=lambda each: (is_own(name := each[1].assignor) and find_traits(name).optimises, name == _TOP))
     for below, (colour, played) in enumerate(coloured):
-        times = [point.at / unit for point in played.felt.curve]
-        values = [value(point) for point in played.felt.curve]
+        times = [point.at / unit for point in played.measures.curve]
+        values = [value(point) for point in played.measures.curve]
         end = played.scenario.duration_s / unit
         width = LINE_WIDTH + LINE_BROADER * (len(coloured) - 1 - below)
         panel.step([*times, end], [*values, values[-1]], where="post", color=colour, linewidth=width, label=played.assignor)
@@ -224,11 +224,11 @@ def _draw_curve(panel: Any, runs: Sequence[Played], label: str, value: Callable[
     panel.tick_params(labelsize=8)
 
 
-def _draw_holders(panel: Any, played: Played, unit: float) -> None:
+def _draw_holders(panel: Any, played: SimulatedRun, unit: float) -> None:
     from matplotlib import colormaps
 
     colours = colormaps["tab20"]
-    holders = [*played.felt.holders, (played.scenario.duration_s, (), ())]  # the end, for pairs
+    holders = [*played.measures.holders, (played.scenario.duration_s, (), ())]  # the end, for pairs
     bars: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for (begin, owner, running), (end, _, _) in pairwise(holders):
         for task, (client, runs) in enumerate(zip(owner, running, strict=True)):

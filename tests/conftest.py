@@ -14,7 +14,7 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-REAL_THINGS = {
+NEEDED_PROGRAMS = {
     "browser": "Chromium and its driver: apt-get install chromium",
     "broker": "a JDK and Maven, for a real broker of Kafka 4.4: apt-get install openjdk-17-jdk-headless maven",
     "java": "a JDK and Maven: apt-get install openjdk-17-jdk-headless maven",
@@ -24,7 +24,7 @@ REAL_THINGS = {
 }
 """Folder under tests/ → the program that its tests need, and its installation; each folder's name is also a marker."""
 
-ROOMS_OF_ONE_WORKER = ("service", "spark", "broker", "kafka", "browser", "java", "pages", "monitoring")
+FOLDERS_ON_ONE_WORKER = ("service", "spark", "broker", "kafka", "browser", "java", "pages", "monitoring")
 """Folders whose tests share a broker, a cluster, a browser, a build or a service, sorted by time, the longest first."""
 
 # The same examples in every run, so that failures are reproducible. --hypothesis-profile=explore draws new ones.
@@ -42,8 +42,8 @@ def _folders(path: Path) -> tuple[str, ...]:
 
 
 def _real_things(path: Path) -> frozenset[str]:
-    """Return the keys of `REAL_THINGS` whose programs the tests at this path need."""
-    return frozenset(REAL_THINGS.keys() & set(_folders(path)))
+    """Return the keys of `NEEDED_PROGRAMS` whose programs the tests at this path need."""
+    return frozenset(NEEDED_PROGRAMS.keys() & set(_folders(path)))
 
 
 def _skips_are_failures() -> bool:
@@ -59,14 +59,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _place(path: Path) -> int:
-    """Return the position of a test's folder in `ROOMS_OF_ONE_WORKER`, or its length for other folders, which run last."""
-    rooms = [ROOMS_OF_ONE_WORKER.index(part) for part in _folders(path) if part in ROOMS_OF_ONE_WORKER]
-    return min(rooms, default=len(ROOMS_OF_ONE_WORKER))
+    """Return the position of a test's folder in `FOLDERS_ON_ONE_WORKER`, or its length for other folders, which run last."""
+    rooms = [FOLDERS_ON_ONE_WORKER.index(part) for part in _folders(path) if part in FOLDERS_ON_ONE_WORKER]
+    return min(rooms, default=len(FOLDERS_ON_ONE_WORKER))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Return a scheduler that runs all tests of a file, or of a folder of `ROOMS_OF_ONE_WORKER`, on one worker.
+    """Return a scheduler that runs all tests of a file, or of a folder of `FOLDERS_ON_ONE_WORKER`, on one worker.
 
     It uses folders, since marks of groups (--dist loadgroup) are lost: xdist 3.8 writes them where pytest 9.2 does not read
     them.
@@ -76,7 +76,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class ByRoom(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::", 1)[0]
-            return next((folder for folder in file.split("/")[:-1] if folder in ROOMS_OF_ONE_WORKER), file)
+            return next((folder for folder in file.split("/")[:-1] if folder in FOLDERS_ON_ONE_WORKER), file)
 
     return ByRoom(config, log)
 
@@ -84,7 +84,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    marks = sorted({mark.name for mark in item.iter_markers()} & REAL_THINGS.keys())
+    marks = sorted({mark.name for mark in item.iter_markers()} & NEEDED_PROGRAMS.keys())
     if marks and report.skipped and not hasattr(report, "wasxfail") and _skips_are_failures():
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} ({', '.join(marks)}) must not be skipped when CI is set: {_reason(report)}"
@@ -115,7 +115,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if left_out or others:
         terminalreporter.section("left out, since something is missing")
     for name, count in sorted(left_out.items()):
-        terminalreporter.write_line(f"{f'tests/{name}':<16}{count:>4}  needs {REAL_THINGS[name]}")
+        terminalreporter.write_line(f"{f'tests/{name}':<16}{count:>4}  needs {NEEDED_PROGRAMS[name]}")
     for why, count in sorted(others.items()):
         terminalreporter.write_line(f"{'others':<16}{count:>4}  {why}")
 

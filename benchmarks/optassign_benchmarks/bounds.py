@@ -163,7 +163,7 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
     each = scenario.group.pass_s + model_seconds(len(state.tasks), len(state.clients))
     allowed = compute_shares(state).active
     owner = {task: client.process_id for client in state.clients for task in client.previous_active}
-    ready, seconds = _find_who_can_run(state, rates)
+    ready, seconds = _find_able_clients(state, rates)
     clients = list(allowed)
     counts = [sum(where == client for where in owner.values()) for client in clients]
     begin = sum(allowed[client].imbalance(count) for client, count in zip(clients, counts, strict=True))
@@ -180,7 +180,7 @@ def bound_imbalance(scenario: Scenario, state: ApplicationState, until_s: float)
     return total
 
 
-def _find_who_can_run(
+def _find_able_clients(
     state: ApplicationState, rates: Mapping[str, float]
 ) -> tuple[dict[str, set[str]], dict[str, list[float]]]:
     """Return task → clients of least rank, which R3 lets run it, and client → seconds until other logged tasks are restored.

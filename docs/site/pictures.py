@@ -22,7 +22,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.json_input import read_state
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import read_scenario
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_benchmarks.results import read_study
 
 FOLDER = Path(__file__).resolve().parents[1] / "pictures"
@@ -148,7 +148,7 @@ def join(answers: Sequence[TaskAssignment], colours: Colours) -> str:
     return svg(width, height, parts)
 
 
-def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
+def scale_out(ours: SimulatedRun, theirs: SimulatedRun, colours: Colours) -> str:
     """Draw two panels over the hours since the join: the imbalance of active tasks, and the active tasks moved so far."""
     join = ours.scenario.events[0].at
     title = "1,000 tasks, 25 instances join 75, 20 warm-ups at a time, a copy takes a minute: simulated"
@@ -158,13 +158,13 @@ def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
         _key(LEFT - 40, 66, f"Kafka's default (high-availability): {_describe(theirs)}", colours.theirs, colours),
     ]
     imbalance = [
-        [((point.at - join) / 3600, float(point.active_imbalance)) for point in played.felt.curve if point.at >= join]
+        [((point.at - join) / 3600, float(point.active_imbalance)) for point in played.measures.curve if point.at >= join]
         for played in (ours, theirs)
     ]
     moved = [_sum_moves(played, join) for played in (ours, theirs)]
     lines = (
         ("imbalance of active tasks", 1_000, imbalance, ("", "")),
-        ("active tasks moved, in all", 2_000, moved, tuple(f"{played.felt.moves:,}" for played in (ours, theirs))),
+        ("active tasks moved, in all", 2_000, moved, tuple(f"{played.measures.moves:,}" for played in (ours, theirs))),
     )
     for place, (name, step, values, ends) in enumerate(lines):
         both = [Line(_cut(values[1]), ends[1], colours.theirs), Line(_cut(values[0]), ends[0], colours.ours)]
@@ -172,7 +172,7 @@ def scale_out(ours: Played, theirs: Played, colours: Colours) -> str:
     return svg(WIDTH, HEIGHT, parts)
 
 
-def _sum_moves(played: Played, since: float) -> list[tuple[float, float]]:
+def _sum_moves(played: SimulatedRun, since: float) -> list[tuple[float, float]]:
     events = [event for event in played.events if event["event"] == "rebalance" and event["at"] >= since]
     times = [(event["at"] - since) / 3600 for event in events]
     return [(0.0, 0.0), *zip(times, accumulate(float(len(event["moved"])) for event in events), strict=True)]
@@ -188,10 +188,10 @@ def _cut(values: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*stepped, (float(HOURS), stepped[-1][1])]
 
 
-def _describe(played: Played) -> str:
-    hours = played.felt.unbalanced_s / 3600
+def _describe(played: SimulatedRun) -> str:
+    hours = played.measures.unbalanced_s / 3600
     took = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours"
-    return f"balanced after {took}, {played.felt.moves:,} active tasks moved, {played.felt.rebalances} rebalances"
+    return f"balanced after {took}, {played.measures.moves:,} active tasks moved, {played.measures.rebalances} rebalances"
 
 
 def _panel(place: int, title: str, last: int, step: float, lines: Sequence[Line], colours: Colours, form: str) -> list[str]:
@@ -328,7 +328,7 @@ def prepare_day() -> Draw:
     return partial(draw_day, [simulate(scenario, name) for name in DAY_ASSIGNORS])
 
 
-def draw_day(runs: Sequence[Played], colours: Colours) -> str:
+def draw_day(runs: Sequence[SimulatedRun], colours: Colours) -> str:
     """Draw imbalance over the day, and bars with three totals of each assignor."""
     of_run = (colours.ours, colours.theirs, colours.other)
     title = "A day of 1,000 tasks on 60 instances, one standby each, 20 warm-ups at a time: simulated"
@@ -339,20 +339,20 @@ def draw_day(runs: Sequence[Played], colours: Colours) -> str:
         parts.append(text(x + 30, 50, DAY_ASSIGNORS[played.assignor], colours.text, size=13))
     parts += _draw_balance(runs, of_run, colours)
     figures = (
-        ("task-minutes not processed", [played.felt.down_task_s / 60 for played in runs], "{:,.0f}"),
-        ("hours out of balance", [played.felt.unbalanced_s / 3600 for played in runs], "{:.1f}"),
-        ("task-hours without a standby", [played.felt.without_standby_task_s / 3600 for played in runs], "{:,.0f}"),
+        ("task-minutes not processed", [played.measures.down_task_s / 60 for played in runs], "{:,.0f}"),
+        ("hours out of balance", [played.measures.unbalanced_s / 3600 for played in runs], "{:.1f}"),
+        ("task-hours without a standby", [played.measures.without_standby_task_s / 3600 for played in runs], "{:,.0f}"),
     )
     for place, (name, values, form) in enumerate(figures):
         parts += _draw_bars(18 + place * 288, name, values, of_run, colours, form)
     return svg(DAY_WIDTH, DAY_HEIGHT, parts)
 
 
-def _draw_balance(runs: Sequence[Played], of_run: Sequence[str], colours: Colours) -> list[str]:
+def _draw_balance(runs: Sequence[SimulatedRun], of_run: Sequence[str], colours: Colours) -> list[str]:
     """Return the imbalance over the hours, with labels of events above."""
     scenario = runs[0].scenario
     hours = scenario.duration_s / 3600
-    curves = [[(point.at / 3600, point.active_imbalance) for point in played.felt.curve] for played in runs]
+    curves = [[(point.at / 3600, point.active_imbalance) for point in played.measures.curve] for played in runs]
     top = DAY_STEP * -(-max(value for curve in curves for _, value in curve) // DAY_STEP)
 
     def x(hour: float) -> float:

@@ -247,7 +247,7 @@ class Problem:
             col_state=join(self.col_state, no),
         )
 
-    def as_restored(self, placed: Placement) -> Problem:
+    def after_restoring(self, placed: Placement) -> Problem:
         """Return the problem of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
         keys = np.union1d(np.arange(self.T) * self.C + placed.active, placed.standby_keys(self.C))
         task, client = keys // self.C, keys % self.C

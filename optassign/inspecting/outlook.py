@@ -11,11 +11,11 @@ from optassign.assignor import create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.inspecting.inspected import Protocol
-from optassign.simulation.convergence import limit_rebalances, play_to_rest
+from optassign.simulation.convergence import limit_rebalances, play_until_stable
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import Played, simulate
-from optassign.simulation.timed.snapshots import Beginning, Inputs
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
+from optassign.simulation.timed.snapshots import Inputs, RecordedStart
 from optassign_models.policy.constants import EVENT_BEGINS_S
 
 OUTLOOK_S = 172800.0
@@ -117,7 +117,7 @@ class GroupOutlook:
     assumptions: Assumptions
     costs: tuple[EventCost, ...]
     warmups: tuple[WarmupChoice, ...]
-    runs: tuple[Played, ...]
+    runs: tuple[SimulatedRun, ...]
     """The scale-out under both assignors, for pictures."""
     probing_rebalance_interval_ms: int
     """The group's present interval."""
@@ -184,7 +184,7 @@ def _find_tuned(state: ApplicationState, best: int, protocol: Protocol) -> Tuned
 def _find_rest(state: ApplicationState, assignor: str) -> ApplicationState:
     """Return the snapshot of the group once it is stable under this assignor, with its last answer remembered."""
     last = state
-    for step in play_to_rest(create(assignor), state, limit=limit_rebalances(state)):
+    for step in play_until_stable(create(assignor), state, limit=limit_rebalances(state)):
         if step.following is not None:
             last = step.following
     return last
@@ -208,7 +208,9 @@ def _try_slots(
         before = cost.seconds
 
 
-def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[str, float], assumptions: Assumptions) -> Played:
+def _play(
+    state: ApplicationState, assignor: str, event: str, growth: Mapping[str, float], assumptions: Assumptions
+) -> SimulatedRun:
     groups = list(state.subtopologies.values())
     tasks = tuple(task for group in groups for task in group)
     threads = sum(client.threads for client in state.clients)
@@ -231,7 +233,7 @@ def _play(state: ApplicationState, assignor: str, event: str, growth: Mapping[st
             "events": list(_make_events(state, event, assumptions.restart_s)),
         }
     )
-    return simulate(scenario, assignor, beginning=Beginning(tasks, (Inputs(0.0, growth),), state))
+    return simulate(scenario, assignor, beginning=RecordedStart(tasks, (Inputs(0.0, growth),), state))
 
 
 def _describe(client: KafkaStreamsState, assumptions: Assumptions, process_per_s: float) -> dict[str, Any]:
@@ -276,19 +278,19 @@ def find_greatest(state: ApplicationState) -> str:
     ).process_id
 
 
-def _measure(event: str, assignor: str, played: Played) -> EventCost:
-    felt = played.felt
+def _measure(event: str, assignor: str, played: SimulatedRun) -> EventCost:
+    measures = played.measures
     begin = 0.0 if event == "adopt" else EVENT_BEGINS_S
     rebalances = [each for each in played.events if each["event"] == "rebalance" and each["at"] >= begin]
     stable = not rebalances or rebalances[-1]["followup_s"] is None
-    restoring = bool(felt.curve) and felt.curve[-1].restoring > 0
+    restoring = bool(measures.curve) and measures.curve[-1].restoring > 0
     return EventCost(
         event=event,
         assignor=assignor,
-        seconds=max(0.0, felt.last_change_at - begin) if stable and not restoring else None,
-        moves=felt.moves,
-        down_task_s=felt.down_task_s,
-        longest_down_s=felt.longest_down_s,
-        restored=round(felt.restored),
+        seconds=max(0.0, measures.last_change_at - begin) if stable and not restoring else None,
+        moves=measures.moves,
+        down_task_s=measures.down_task_s,
+        longest_down_s=measures.longest_down_s,
+        restored=round(measures.restored),
         rebalances=len(rebalances),
     )

@@ -61,7 +61,7 @@ def _advise_on_copies(report: GroupReport) -> Iterator[str]:
     state = report.inspected.snapshot
     logged = sum(task.logged for task in state.tasks)
     if logged and not state.configs.num_standby_replicas and len(state.clients) > 1:
-        lost = None if report.outlook is None else report.outlook.find("loss", report.played_assignor)
+        lost = None if report.outlook is None else report.outlook.find("loss", report.simulated_assignor)
         cost = "" if lost is None else f": today a loss stops a task for up to {format_seconds(lost.longest_down_s)}"
         yield f"Set num.standby.replicas=1, so that the loss of an instance does not wait for restoring{cost}."
     for zone in report.zones:
@@ -87,7 +87,7 @@ def _advise_on_warmups(report: GroupReport) -> Iterator[str]:
 def _advise_on_restarts(report: GroupReport) -> Iterator[str]:
     if report.outlook is None or report.inspected.static_members or report.inspected.protocol != "classic":
         return
-    cost = report.outlook.find("restart", report.played_assignor)
+    cost = report.outlook.find("restart", report.simulated_assignor)
     if cost is not None and cost.moves:
         yield f"A rolling restart moves {cost.moves} tasks. Set group.instance.id, so that instances keep theirs."
 
@@ -97,7 +97,7 @@ def _advise_on_optassign(report: GroupReport) -> Iterator[str]:
         return
     saved = []
     for event, what in (("scale-out", "a scale-out"), ("loss", "a loss"), ("restart", "a rolling restart")):
-        present, own = report.outlook.find(event, report.played_assignor), report.outlook.find(event, OPTASSIGN)
+        present, own = report.outlook.find(event, report.simulated_assignor), report.outlook.find(event, OPTASSIGN)
         if present is not None and own is not None:
             saved += [f"{what} {text}" for text in _compare(present, own)]
     if saved:
@@ -204,9 +204,9 @@ class GroupReport:
     """None if it was not requested."""
 
     @property
-    def played_assignor(self) -> str:
+    def simulated_assignor(self) -> str:
         """The assignor that the outlook simulates as the group's own."""
-        return find_played_assignor(self.inspected)
+        return find_simulated_assignor(self.inspected)
 
     @property
     def bytes_per_offset(self) -> float | None:
@@ -255,7 +255,7 @@ class GroupReport:
         return found
 
 
-def find_played_assignor(inspected: Inspected) -> str:
+def find_simulated_assignor(inspected: Inspected) -> str:
     """Return the group's assignor, or Kafka's default if it is unknown; for a broker's assignor, the most similar one."""
     if inspected.protocol == "streams":
         return "sticky"

@@ -44,7 +44,7 @@ READ_RECORDINGS = 1_000
 SUFFIX = ".json.gz"
 _NO_APPLICATION = "=none"
 """The folder of rebalances that name no application; no encoded name has an equals sign."""
-_HEADS = (1 << 12, 1 << 16)
+_HEAD_BYTES = (1 << 12, 1 << 16)
 """Bytes, compressed and inflated, that contain most heads, and that contain every head, as its names are limited."""
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _FILE = re.compile(r"(\d\d)(\d\d)(\d\d)\.(\d{3})-(\d+)\.json\.gz")
@@ -195,7 +195,7 @@ def read_recording_head(path: Path) -> RecordingHead:
     data: dict[str, Any] = {}
     try:
         with open(path, "rb") as file:
-            for most in _HEADS:
+            for most in _HEAD_BYTES:
                 file.seek(0)
                 data, is_whole = _read_head(zlib.decompressobj(31).decompress(file.read(most), most))
                 if is_whole:

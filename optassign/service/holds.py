@@ -24,7 +24,7 @@ from optassign.service.logs import log_event
 from optassign.service.newest import Newest
 from optassign_models.policy.constants import MOST_KNOWN
 
-__all__ = ["FILE_NAME", "NO_CONTACT", "Contact", "Holds", "KnownClients", "make_contact"]
+__all__ = ["FILE_NAME", "NO_REBALANCE", "Holds", "KnownClients", "LastRebalance", "make_last_rebalance"]
 
 _MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so their number needs a bound
 _REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
@@ -37,17 +37,17 @@ _LONGEST_HOLD_MS = 3_600_000
 """The longest delay of a follow-up in quiet hours, so that shortened quiet hours take effect within an hour."""
 
 
-NO_CONTACT: dict[str, Any] = {
+NO_REBALANCE: dict[str, Any] = {
     "last_rebalance": None,
     "next_rebalance": None,
     "waits_for": "",
     "takes_effect": "at the next rebalance; this service knows none of this application so far",
 }
-"""The fields of `Contact.describe` before the first known rebalance."""
+"""The fields of `LastRebalance.describe` before the first known rebalance."""
 
 
 @dataclass(frozen=True)
-class Contact:
+class LastRebalance:
     """The last rebalance of an application in active mode."""
 
     at: float
@@ -76,9 +76,9 @@ def _describe_effect(due: float | None, now: float) -> str:
     return f"at the next rebalance, at the latest at {format_utc(due)}; sooner if an instance joins, leaves or restarts"
 
 
-def make_contact(head: RecordingHead) -> Contact:
+def make_last_rebalance(head: RecordingHead) -> LastRebalance:
     """Return the contact of a rebalance that was answered or recorded."""
-    return Contact(parse_time(head.recorded_at).timestamp(), head.summary.followup_ms, head.summary.awaited)
+    return LastRebalance(parse_time(head.recorded_at).timestamp(), head.summary.followup_ms, head.summary.awaited)
 
 
 class KnownClients:
@@ -119,7 +119,7 @@ BEFORE_NAME = ".holds.json.before"
 """The previous generation, which is read if the file is unreadable."""
 UNREADABLE_NAME = ".holds.json.unreadable"
 """A file that was unreadable. Until an operator deletes it, pages, metric and alert report it."""
-Once = Literal["paused", "forget_plan"]
+RequestKind = Literal["paused", "forget_plan"]
 
 
 class _StoredPart(Frozen):
@@ -183,7 +183,7 @@ class Holds:
         self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
         self._history: dict[str, tuple[_Action, ...]] = {}
-        self._contacts = Newest[str, Contact](_MOST_HOLDS)
+        self._contacts = Newest[str, LastRebalance](_MOST_HOLDS)
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
         self.stopping = False
@@ -279,21 +279,21 @@ class Holds:
             "limits": [dict(limit) for limit in settings.limits],
             "history": [action.model_dump() for action in reversed(self._history.get(application, ()))],
             "kept": self._path is not None,
-            **(NO_CONTACT if contact is None else contact.describe(self._now())),
+            **(NO_REBALANCE if contact is None else contact.describe(self._now())),
         }
 
-    def note_contact(self, application: str, contact: Contact) -> None:
+    def note_last_rebalance(self, application: str, contact: LastRebalance) -> None:
         """Replace the last rebalance of an application."""
         self._contacts[application] = contact
 
-    async def set_once(self, application: str, what: Once, by: str) -> None:
+    async def make_request(self, application: str, what: RequestKind, by: str) -> None:
         """Pause the application (`paused`), or request a new target (`forget_plan`). A repeated request changes nothing."""
         async with self._changing:
             asked = self._applications.get(application, _Application())
             if getattr(asked, what) is None:
                 await self._store(application, asked.model_copy(update={what: self._sign(by)}), what, by)
 
-    async def clear_once(self, application: str, what: Once, by: str) -> None:
+    async def cancel_request(self, application: str, what: RequestKind, by: str) -> None:
         """Resume the application (`paused`), or cancel the request for a new target (`forget_plan`)."""
         async with self._changing:
             asked = self._applications.get(application, _Application())

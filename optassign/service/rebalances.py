@@ -12,7 +12,7 @@ from optassign import __version__
 from optassign.recordings.recording import RecordingHead
 from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.clock import format_utc
-from optassign.service.holds import Holds, make_contact
+from optassign.service.holds import Holds, make_last_rebalance
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_unavailable
 from optassign.service.http.request import RequestHead, find_application
 from optassign.service.logs import log_event
@@ -255,7 +255,7 @@ class Rebalances:
         if head.applied:
             self._metrics.show_applied(head)
             if head.application is not None:
-                self._holds.note_contact(head.application, make_contact(head))
+                self._holds.note_last_rebalance(head.application, make_last_rebalance(head))
         if self._recorder is not None and details.snapshot is None:
             self._metrics.unrecorded.inc()
         elif self._recorder is not None and details.snapshot is not None:

@@ -85,7 +85,7 @@ class Recorder:
         self._bytes = 0
         self._has_more_to_delete = False
         self._clock = TrustedClock(folder / _CLOCK)
-        self._works: bool | None = None
+        self._is_recording: bool | None = None
         self._lock = _lock_folder(folder)
 
     def start(self) -> None:
@@ -284,16 +284,16 @@ class Recorder:
         return self._oldest[0] if self._oldest else None
 
     def _note_success(self) -> None:
-        if self._works is not True:
+        if self._is_recording is not True:
             number = sum(count for count, _ in self._days.values())
             log_event("recording", folder=str(self._folder), recordings=number, bytes=self._bytes)
-        self._works = True
+        self._is_recording = True
         self._metrics.recording.set(1)
 
     def _note_failure(self, why: str) -> None:
-        if self._works is not False:
+        if self._is_recording is not False:
             log_event("recording_stopped", logging.ERROR, folder=str(self._folder), why=why, note="assigning goes on")
-        self._works = False
+        self._is_recording = False
         self._metrics.recording.set(0)
 
 

@@ -15,7 +15,7 @@ from optassign import __version__
 from optassign.recordings.recording import Beside, RecordingHead, Summary
 from optassign.service.clock import format_utc
 from optassign.service.held import HoldingOutcome
-from optassign.service.holds import make_contact
+from optassign.service.holds import make_last_rebalance
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request import ReportHead, find_application
 from optassign.service.logs import log_event
@@ -111,7 +111,7 @@ class Reports:
         if application is not None:
             await self._holds.note_rebalance(application)
         if remembering is not None:
-            self._holds.note_contact(remembering, make_contact(recorded))
+            self._holds.note_last_rebalance(remembering, make_last_rebalance(recorded))
         if self._recorder is not None and details.snapshot is not None:
             self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
         self._count(head, found, beside, details.holding)

@@ -27,13 +27,13 @@ from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
 from optassign.service.clock import format_utc
 from optassign.service.held import keep_names
-from optassign.service.holds import Holds, make_contact
+from optassign.service.holds import Holds, make_last_rebalance
 from optassign.service.http.access import Sessions, Tokens
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener, check_address, open_listener
 from optassign.service.http.gateway import Gateway
 from optassign.service.http.refusals import RequestRefusedError
-from optassign.service.http.request import PROTOCOL, HeldBodies
+from optassign.service.http.request import PROTOCOL, BodyBudget
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
@@ -186,7 +186,7 @@ class Service:
         self._read_seconds = read_seconds
         limits = settings.limits
         self._connections = Connections(limits, _KEEP_ALIVE_S)
-        self._bodies = HeldBodies(limits.held_bytes)
+        self._bodies = BodyBudget(limits.held_bytes)
         self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
         self._metrics = Metrics(__version__, limits.applications, read_seconds, self._holds.describe)
         self._clocks = ApplicationClocks(limits.applications)
@@ -329,7 +329,7 @@ class Service:
                 self._metrics.show_applied(self._clocks.restore(last.head))
                 if last.head.mode == "active":
                     self._holds.clients.note(last.application, last.clients)
-                    self._holds.note_contact(last.application, make_contact(last.head))
+                    self._holds.note_last_rebalance(last.application, make_last_rebalance(last.head))
         self._has_read = True
         if folder is not None:
             log_event("memory_restored", applications=len(self._memory))

@@ -33,7 +33,7 @@ __all__ = [
     "is_unaltered",
     "limit_rebalances",
     "play_rebalance",
-    "play_to_rest",
+    "play_until_stable",
 ]
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
@@ -60,7 +60,7 @@ class PlayedStep:
     """Whether this is a later pass with another answer than the pass before."""
 
 
-def play_to_rest(
+def play_until_stable(
     assignor: TaskAssignor,
     state: ApplicationState,
     *,
@@ -193,7 +193,7 @@ def converge(
     moves: tuple[int | None, int | None] = None, None
     last_look: PlayedRebalance | None = None
     is_confirmed = False
-    for step in play_to_rest(chosen, state, limit=limit, keep_state=keep_state, memory=memory, growth=grows):
+    for step in play_until_stable(chosen, state, limit=limit, keep_state=keep_state, memory=memory, growth=grows):
         history.append(step.played)
         answer = step.answer
         if len(history) == 1:

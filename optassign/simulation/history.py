@@ -15,10 +15,10 @@ from optassign.formats.tasks import TaskInfo
 from optassign.simulation.convergence import Rebalancing
 from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, MOST_CHANGES, SMALLEST_END, TINY_SHARE
 
-__all__ = ["SUITES", "Change", "Deed", "History", "Shape", "begin", "bring_back", "draw_history", "make_change"]
+__all__ = ["SUITES", "Change", "ChangeKind", "History", "Shape", "begin", "bring_back", "draw_history", "make_change"]
 
 
-Deed = Literal[
+ChangeKind = Literal[
     "process added",
     "process dropped",
     "process restarted",
@@ -35,7 +35,7 @@ Deed = Literal[
 class Change:
     """One change of a group."""
 
-    do: Deed
+    do: ChangeKind
     clients: tuple[str, ...] = ()
     """Process ids of the clients that join, leave, restart, or have a thread added or removed."""
     joined: KafkaStreamsState | None = None
@@ -271,8 +271,8 @@ class _Draft:
                 self._standbys = dice.choice([number for number in range(3) if number != self._standbys])
                 return Change(do, standbys=self._standbys, rebalances=rebalances)
 
-    def _list_possible(self) -> list[Deed]:
-        possible: list[Deed] = ["process restarted", "thread added", "subtopology added", "standbys changed"]
+    def _list_possible(self) -> list[ChangeKind]:
+        possible: list[ChangeKind] = ["process restarted", "thread added", "subtopology added", "standbys changed"]
         if len(self._present) < self._shape.processes[1]:
             possible.append("process added")
         if len(self._present) > 1:

@@ -10,7 +10,7 @@ from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
-from optassign.simulation.convergence import PlayedStep, is_unaltered, limit_rebalances, play_rebalance, play_to_rest
+from optassign.simulation.convergence import PlayedStep, is_unaltered, limit_rebalances, play_rebalance, play_until_stable
 from optassign.simulation.history import SUITES, Change, History, begin, bring_back, draw_history, make_change
 from optassign.simulation.history_grades import (
     COLUMNS,
@@ -28,7 +28,7 @@ from optassign.simulation.history_grades import (
 from optassign.simulation.successors import Growth
 from optassign_models.policy.constants import TIME_LIMIT
 
-__all__ = ["Graded", "count_histories", "list_rests", "play_change", "play_history", "play_suite"]
+__all__ = ["Graded", "count_histories", "list_stable_snapshots", "play_change", "play_history", "play_suite"]
 
 
 _Rest = tuple[ApplicationState, TaskAssignment]
@@ -51,7 +51,7 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
     return player.grades
 
 
-def list_rests(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
+def list_stable_snapshots(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
     """Return number of a change, from 1 → the snapshot before the change, for changes that find the group stable under this
     assignor."""
     player = _Player(history, assignor, TIME_LIMIT)
@@ -163,7 +163,7 @@ class _Player:
         history = self._history
         growth = Growth(state, history.growth, 1_000 * history.seed + number) if history.growth else None
         kept, rebalancing = history.keep_state, history.rebalancing
-        return play_to_rest(self._assignor, state, limit=limit, keep_state=kept, growth=growth, rebalancing=rebalancing)
+        return play_until_stable(self._assignor, state, limit=limit, keep_state=kept, growth=growth, rebalancing=rebalancing)
 
     def _grade_answers(self, steps: Iterable[PlayedStep]) -> None:
         for step in steps:

@@ -17,7 +17,7 @@ from optassign.measuring.outlook import list_rates
 from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.successors import drop_idle_followup
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
-from optassign.simulation.timed.snapshots import Beginning, Inputs
+from optassign.simulation.timed.snapshots import Inputs, RecordedStart
 from optassign_models.policy.constants import AFTERWARDS_S
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
@@ -45,7 +45,7 @@ def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]
     return dict(sorted(found.items())), refused
 
 
-def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]:
+def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedStart]:
     """Return the scenario of one application, and its beginning. `recordings`: at least one, in the order of their times.
 
     A client joins a second before the first snapshot that has it, and leaves a second before the first snapshot that misses it.
@@ -81,10 +81,12 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, Beginning]
             "events": events,
         }
     )
-    return scenario, Beginning(tuple(task for group in groups for task in group), tuple(_find_inputs(recordings)), states[0])
+    return scenario, RecordedStart(
+        tuple(task for group in groups for task in group), tuple(_find_inputs(recordings)), states[0]
+    )
 
 
-def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, duration_s: float) -> tuple[Scenario, Beginning]:
+def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, duration_s: float) -> tuple[Scenario, RecordedStart]:
     """Return a scenario that begins with one snapshot, and runs for `duration_s` seconds without events.
 
     `restore_per_s`: offsets that each client restores per second. No offsets are written to the changelogs.
@@ -101,7 +103,7 @@ def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, durati
             "clients": [_describe_client(client, there, restore_per_s) for client in state.clients],
         }
     )
-    return scenario, Beginning(tuple(task for group in groups for task in group), (), state)
+    return scenario, RecordedStart(tuple(task for group in groups for task in group), (), state)
 
 
 def _parse(recording: Recording) -> datetime:

@@ -80,7 +80,7 @@ def make_restored_snapshot(
         restored = [task for task in copies if task in full]
         lags |= dict.fromkeys(restored, 0) if growth is None else growth.draw_lags(restored, written)
         kept = _age_kept_state(client, lags, full, written) if keep_state else {}
-        clients.append(_move_client_on(client, answer.active, [*copies, *kept], lags | kept))
+        clients.append(_make_next_client(client, answer.active, [*copies, *kept], lags | kept))
     if growth is not None:
         state = _grow_changelogs(state, {task: full[task] + written[task] for task in full})
     return _make_snapshot(state, clients, assignment if memory else None)
@@ -120,7 +120,7 @@ def make_second_pass_snapshot(
         else:
             lags = {task: lag for task, lag in lags.items() if task not in given_up}
         directories = {*client.previous_standby, *answer.standby, *answer.warmup, *given_up} - active
-        clients.append(_move_client_on(client, active, directories if state_survives else directories - given_up, lags))
+        clients.append(_make_next_client(client, active, directories if state_survives else directories - given_up, lags))
     return _make_snapshot(state, clients, assignment if memory else None)
 
 
@@ -153,7 +153,7 @@ def _age_kept_state(
     return kept
 
 
-def _move_client_on(
+def _make_next_client(
     client: KafkaStreamsState, active: Iterable[str], standby: Iterable[str], lags: Mapping[str, int]
 ) -> KafkaStreamsState:
     active = tuple(active)

@@ -24,7 +24,7 @@ def test_known_rates_bring_tasks_back_sooner_but_not_before_the_bound() -> None:
 def test_the_bound_holds_for_any_assignor() -> None:
     scenario = TimedGroup("loss", 100, 10, 2, "small", 3).make_scenario(KAFKA_INTERVAL_MS, 600.0)
     watched = Forgetful(KAFKA, 10.0)
-    longest = simulate(scenario, watched).felt.longest_down_s
+    longest = simulate(scenario, watched).measures.longest_down_s
     assert watched.first is not None
     first = watched.first[0]
     assert len(first.clients) == 7

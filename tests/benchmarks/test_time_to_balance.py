@@ -66,7 +66,7 @@ def test_half_of_the_actives_move_before_the_others_are_restored(monkeypatch: py
     played = simulate(scenario, watched)
     assert watched.first is not None
     limit, _ = find_limit(scenario, *watched.first)
-    assert played.felt.balanced_since() - job.began_at < 0.6 * limit
+    assert played.measures.balanced_since() - job.began_at < 0.6 * limit
     # Three of the follow-ups observe a rate that is not trusted yet.
     assert sum(event.get("reason") == "follow-up" for event in played.events) <= 7
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.kafka.applications import StreamsGroup, Watching
+from optassign_benchmarks.kafka.applications import StreamsGroup, WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.group import TasksByInstance
 from optassign_benchmarks.kafka.load import PARTITIONS
@@ -92,7 +92,7 @@ def test_processes_join_leave_die_and_come_back_without_a_record_lost_or_counted
     with ExitStack() as stack:
         group = stack.enter_context(StreamsGroup(broker, name, folder, assignor=OURS, standbys=standbys, latest=sends_offsets))
         if sends_offsets:
-            stack.enter_context(Watching(broker.address, name, folder))
+            stack.enter_context(WatchProcess(broker.address, name, folder))
         group.load.write(_PRELOAD)
         group.load.run(_RATE)
         group.start("a", "b")
@@ -142,7 +142,7 @@ def test_a_restarted_static_member_gets_its_tasks_back_and_no_other_task_moves(b
     name = "static"
     with ExitStack() as stack:
         group = stack.enter_context(StreamsGroup(broker, name, folder, assignor=OURS, standbys=1, latest=True))
-        stack.enter_context(Watching(broker.address, name, folder))
+        stack.enter_context(WatchProcess(broker.address, name, folder))
         group.load.write(_PRELOAD)
         group.load.run(_RATE)
         for process in "abc":

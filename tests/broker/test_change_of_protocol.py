@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.kafka.applications import StreamsGroup, Watching
+from optassign_benchmarks.kafka.applications import StreamsGroup, WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.load import PARTITIONS
 from optassign_benchmarks.kafka.processes import await_condition
@@ -24,7 +24,7 @@ def count_restored(group: StreamsGroup) -> int:
 def test_all_instances_stop_and_start_with_the_other_protocol_and_nothing_is_lost(broker: Broker, folder: Path) -> None:
     with (
         StreamsGroup(broker, "changing", folder, assignor=OURS, standbys=1, latest=True) as group,
-        Watching(broker.address, "changing", folder),
+        WatchProcess(broker.address, "changing", folder),
     ):
         group.configure(group_protocol="classic", num_standby_replicas=1)
         group.load.write(_PRELOAD)

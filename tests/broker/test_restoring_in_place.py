@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.kafka.applications import StreamsGroup, Watching
+from optassign_benchmarks.kafka.applications import StreamsGroup, WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
 from optassign_benchmarks.kafka.scenario import OURS
@@ -27,7 +27,7 @@ def test_a_task_whose_state_is_wiped_runs_on_its_standby_until_the_state_is_back
     name = "wiped"
     with ExitStack() as stack:
         group = stack.enter_context(StreamsGroup(broker, name, folder, assignor=OURS, standbys=1, latest=True))
-        watcher = stack.enter_context(Watching(broker.address, name, folder))
+        watcher = stack.enter_context(WatchProcess(broker.address, name, folder))
         group.load.write(_PRELOAD, kinds=["logged"])
         group.configure(producer_batch_size=_BATCH)
         for process in "abc":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optassign_benchmarks.kafka.applications import Watching
+from optassign_benchmarks.kafka.applications import WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.scenario import GroupChange, Observed, play
@@ -37,7 +37,7 @@ def warm_up(group: Observed) -> None:
     )
 
 
-def await_looks(watcher: Watching, count: int) -> None:
+def await_looks(watcher: WatchProcess, count: int) -> None:
     """Wait until the watcher has looked `count` more times."""
     await_condition("metrics", lambda: _LOOKS in watcher.read(), logs=lambda: [watcher.process.log])
     before = watcher.read()[_LOOKS]
@@ -47,7 +47,7 @@ def await_looks(watcher: Watching, count: int) -> None:
 def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, folder: Path) -> None:
     group = new_group("watched", standbys=1, watched=False)
     group.members.configure(streams_rack_aware_assignment_tags="cell")
-    with Watching(broker.address, "watched", folder) as watcher:
+    with WatchProcess(broker.address, "watched", folder) as watcher:
         figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
         assert figures.settled_s is not None, watcher.said
         assert len(figures.moved) == 4, "a third of twelve"
@@ -72,7 +72,7 @@ def test_a_changed_config_is_restored_after_any_end(new_group: NewGroup, broker:
     group = new_group(name, standbys=0, watched=False)
     warm_up(group)
     # With this pause the watcher can act only once: it changes the config.
-    with Watching(broker.address, name, folder, optassign_watch_pause_ms=3_600_000) as first:
+    with WatchProcess(broker.address, name, folder, optassign_watch_pause_ms=3_600_000) as first:
         await_condition("config changed", lambda: tags_of(group) == "optassign", found=lambda: first.said)
         getattr(first.process, end)()
     if end == "stop":
@@ -80,7 +80,7 @@ def test_a_changed_config_is_restored_after_any_end(new_group: NewGroup, broker:
         assert tags_of(group) is None
         return
     assert tags_of(group) == "optassign"
-    with Watching(broker.address, name, folder) as second:
+    with WatchProcess(broker.address, name, folder) as second:
         await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: second.said)
         await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: second.said)
 
@@ -90,11 +90,11 @@ def test_once_acts_once_and_a_dry_run_never(new_group: NewGroup, broker: Broker,
     group = new_group("once", standbys=0, watched=False)
     warm_up(group)
     epoch = group.members.describe()["epoch"]
-    dry = Watching(broker.address, "once", folder, "--once", "--dry-run")
+    dry = WatchProcess(broker.address, "once", folder, "--once", "--dry-run")
     assert dry.process.await_end() == 0
     assert "group=once would trigger: reason=caught_up (" in dry.said
     assert (group.members.describe()["epoch"], tags_of(group)) == (epoch, None)
-    wet = Watching(broker.address, "once", folder, "--once")
+    wet = WatchProcess(broker.address, "once", folder, "--once")
     assert wet.process.await_end() == 0
     assert "group=once trigger: reason=caught_up (" in wet.said
     assert tags_of(group) is None
@@ -113,7 +113,7 @@ def test_a_moving_group_is_observed_more_often(new_group: NewGroup, broker: Brok
     group.start("c")
     await_condition("the join is known", lambda: len(group.members.describe()["members"]) == 6)
     hour = {"optassign_watch_interval_ms": 3_600_000}
-    with Watching(broker.address, "on-its-way", folder, optassign_watch_quick_interval_ms=500, **hour) as watcher:
+    with WatchProcess(broker.address, "on-its-way", folder, optassign_watch_quick_interval_ms=500, **hour) as watcher:
         await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: watcher.said)
         await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: watcher.said)
         assert watcher.triggers > 0
@@ -125,7 +125,7 @@ def test_a_group_of_another_assignor_is_left_alone(new_group: NewGroup, broker: 
     group = new_group("stickys", standbys=0, watched=False, assignor="sticky")
     group.start("a")
     group.members.configure(streams_rack_aware_assignment_tags="optassign")
-    once = Watching(broker.address, "stickys", folder, "--once")
+    once = WatchProcess(broker.address, "stickys", folder, "--once")
     assert once.process.await_end() == 0
     assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.said
     assert tags_of(group) is None, "left from when it was watched"
@@ -133,7 +133,7 @@ def test_a_group_of_another_assignor_is_left_alone(new_group: NewGroup, broker: 
 
 @pytest.mark.long
 def test_the_watcher_waits_for_a_group_to_appear(broker: Broker, folder: Path) -> None:
-    with Watching(broker.address, "not-yet", folder) as watcher:
+    with WatchProcess(broker.address, "not-yet", folder) as watcher:
         await_looks(watcher, 5)
         assert watcher.said.count("group=not-yet cannot be described") == 1, "said once, not at every look"
         assert watcher.read()["optassign_watch_groups"] == 0
@@ -154,7 +154,7 @@ _UNKNOWN = "configs of group=wrong cannot be described: org.apache.kafka.common.
 def test_errors_are_reported(
     broker: Broker, folder: Path, address: str, properties: dict[str, object], code: int, said: str
 ) -> None:
-    watcher = Watching(address or broker.address, "wrong", folder, "--once", **properties)
+    watcher = WatchProcess(address or broker.address, "wrong", folder, "--once", **properties)
     assert watcher.process.await_end() == code
     assert said in watcher.said
     assert "\tat " not in watcher.said, "one line, no stack trace"

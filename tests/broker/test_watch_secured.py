@@ -18,7 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # exported, t
     ResourceType,
 )
 
-from optassign_benchmarks.kafka.applications import Watching
+from optassign_benchmarks.kafka.applications import WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.jars import ToolMissingError, streams_group_classpath
 from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
@@ -47,9 +47,9 @@ class Secured:
 
     def watch(
         self, group: str, folder: Path, *options: str, password: str = "secret", authority: Path | None = None
-    ) -> Watching:
+    ) -> WatchProcess:
         """Return a watcher that trusts the authority and logs in with the password."""
-        return Watching(
+        return WatchProcess(
             self.address,
             group,
             folder,

@@ -2,9 +2,9 @@ import io.github.optassign.flow.MinCostFlow;
 import java.util.Scanner;
 
 /**
- * Prints the costs of a cheapest flow of each network on both levels, or "none". Input: number of networks; per network
- * the number of nodes and of arcs, the supply of each node, and per arc its nodes, its bounds, the level of its cost and
- * its cost.
+ * Prints the costs of a minimum-cost flow of each network on both levels, or "none" if no flow is feasible. Input:
+ * number of networks; per network the number of nodes and of arcs, the supply of each node, and per arc its tail, head,
+ * lower bound, upper bound, the level of its cost and its cost.
  */
 final class FlowCosts {
     private FlowCosts() {}

@@ -3,8 +3,8 @@ import java.util.Scanner;
 import java.util.Set;
 
 /**
- * Prints the order of java.util.HashSet. Input: number of cases; per case the capacity, the number of keys and their
- * hash codes, the number of steps and these: k >= 0 adds key k, k < 0 removes key -k - 1.
+ * Prints the iteration order of java.util.HashSet for each case. Input: number of cases; per case the capacity, the
+ * number of keys, their hash codes, the number of steps, and the steps: k >= 0 adds key k, k < 0 removes key -k - 1.
  */
 final class HashOrders {
     private record Key(int number, int code) implements Comparable<Key> {

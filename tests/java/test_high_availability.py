@@ -2,7 +2,7 @@
 
 import pytest
 from judging import make_snapshot
-from kafkas_own import EVERYONE, is_same
+from kafkas_own import UNLIMITED_LAG, is_same
 
 from optassign import assign
 from optassign.assignors.baselines.kafka import KafkaHighAvailability
@@ -63,18 +63,18 @@ def test_only_standbys_that_moved_are_warm_ups(clients: str, slots: int, expecte
 
 
 def test_at_the_greatest_acceptable_lag_everyone_is_caught_up() -> None:
-    tasks = {"0_0": 1000, "0_1": EVERYONE}
-    state = make_snapshot(tasks, {"a": {"lags": dict.fromkeys(tasks, -2)}, "b": {}}, acceptable_recovery_lag=EVERYONE)
+    tasks = {"0_0": 1000, "0_1": UNLIMITED_LAG}
+    state = make_snapshot(tasks, {"a": {"lags": dict.fromkeys(tasks, -2)}, "b": {}}, acceptable_recovery_lag=UNLIMITED_LAG)
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": "0_1"})
 
 
-@pytest.mark.parametrize("acceptable", [10, EVERYONE - 1])
+@pytest.mark.parametrize("acceptable", [10, UNLIMITED_LAG - 1])
 @pytest.mark.parametrize(
     ("reported", "expected"),
     [
         (0, {"a": "0_0 0_1!", "b": "| | 0_1"}),
-        (EVERYONE - 1, {"a": "0_0 0_1!", "b": "| | 0_1"}),
-        (EVERYONE, {"a": "0_0", "b": "0_1"}),  # no lag is greater
+        (UNLIMITED_LAG - 1, {"a": "0_0 0_1!", "b": "| | 0_1"}),
+        (UNLIMITED_LAG, {"a": "0_0", "b": "0_1"}),  # no lag is greater
     ],
 )
 def test_an_absent_lag_is_more_than_any_other_and_never_caught_up(
@@ -87,7 +87,7 @@ def test_an_absent_lag_is_more_than_any_other_and_never_caught_up(
 
 
 def test_an_absent_lag_beside_the_greatest_one_is_not_less() -> None:
-    state = make_snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": EVERYONE}, "b": {}})
+    state = make_snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": UNLIMITED_LAG}, "b": {}})
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": ""})
 
 

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from optassign.simulation.history import SUITES, Deed, draw_history
-from optassign.simulation.history_playing import list_rests, play_change, play_history, play_suite
+from optassign.simulation.history import SUITES, ChangeKind, draw_history
+from optassign.simulation.history_playing import list_stable_snapshots, play_change, play_history, play_suite
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -26,7 +26,7 @@ def test_histories_have_the_shapes_of_their_suite(suite: str) -> None:
         assert 1 <= len(history.changes) <= 8
         large += [client.threads >= shape.large_threads[0] for client in history.clients]
         deeds.update(change.do for change in history.changes)
-    assert deeds.keys() == set(get_args(Deed))
+    assert deeds.keys() == set(get_args(ChangeKind))
     if suite == "large":
         assert 0.08 < sum(large) / len(large) < 0.12
 
@@ -83,7 +83,10 @@ def test_a_change_played_from_its_rest_is_that_of_the_history() -> None:
     assert seeds
     for seed in seeds:
         history = draw_history("small", seed)
-        whole, alone = play_history(history, "greedy"), play_change(history, 1, list_rests(history, "greedy")[1], "greedy")
+        whole, alone = (
+            play_history(history, "greedy"),
+            play_change(history, 1, list_stable_snapshots(history, "greedy")[1], "greedy"),
+        )
         apart = {name for name in vars(whole) if name == "answers" or name.startswith(("zone_re", "zone_b", "cluster_"))}
         left = {name: value for name, value in vars(whole).items() if name not in apart}
         assert {name: getattr(alone, name) for name in left} == left, str(history)

@@ -86,9 +86,9 @@ def test_it_is_played_until_rest(found: dict[str, list[Recording]]) -> None:
     played = simulate(scenario, "greedy", beginning=beginning)
     rebalances = [event for event in played.events if event["event"] == "rebalance"]
     assert rebalances[0]["reason"] == "recorded"
-    assert played.felt.curve[-1].active_imbalance == 0
-    assert played.felt.curve[-1].down == 0
-    assert played.felt.curve[-1].standbys_missing == 0
+    assert played.measures.curve[-1].active_imbalance == 0
+    assert played.measures.curve[-1].down == 0
+    assert played.measures.curve[-1].standbys_missing == 0
     assert set(played.tasks) == {task.id for task in found["joining"][0].snapshot.tasks}
     assert digest(played) == digest(simulate(scenario, "greedy", beginning=beginning))
 
@@ -101,7 +101,7 @@ def test_missing_clients_leave(found: dict[str, list[Recording]]) -> None:
     assert len(leave.clients) == 2
     assert leave.at == pytest.approx(41 * 60 + 47.604, abs=1e-3)  # a second before the rebalance without them
     played = simulate(scenario, "greedy", beginning=beginning)
-    assert played.felt.curve[-1].down == 0
+    assert played.measures.curve[-1].down == 0
 
 
 def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:

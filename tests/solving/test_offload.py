@@ -229,8 +229,8 @@ def test_overload_is_short_and_the_plan_is_reached(assignor: str) -> None:
         }
     )
     without = slow.model_copy(update={"options": slow.options.model_copy(update={"relief": NEVER})})
-    felt, before = (simulate(each, assignor).felt for each in (slow, without))
-    assert felt.client_imbalance_s < before.client_imbalance_s / 2
-    assert felt.moves_logged <= before.moves_logged
-    assert felt.balanced_since() <= before.balanced_since() + 5
-    assert felt.curve[-1].imbalance == 0
+    measures, before = (simulate(each, assignor).measures for each in (slow, without))
+    assert measures.client_imbalance_s < before.client_imbalance_s / 2
+    assert measures.moves_logged <= before.moves_logged
+    assert measures.balanced_since() <= before.balanced_since() + 5
+    assert measures.curve[-1].imbalance == 0

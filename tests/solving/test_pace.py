@@ -237,11 +237,11 @@ def test_rates_of_clients_that_are_gone_are_forgotten(assignor: str) -> None:
 def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name: str) -> None:
     scenario = read_scenario(name)
     by_interval = scenario.model_copy(update={"options": scenario.options.model_copy(update={"followup": "interval"})})
-    felt, before = (simulate(each, "cp-sat").felt for each in (scenario, by_interval))
-    assert felt.active_imbalance_s <= before.active_imbalance_s
-    assert felt.moves <= 1.1 * before.moves  # an immediately balanced answer may move tasks that the plan would keep
+    measures, before = (simulate(each, "cp-sat").measures for each in (scenario, by_interval))
+    assert measures.active_imbalance_s <= before.active_imbalance_s
+    assert measures.moves <= 1.1 * before.moves  # an immediately balanced answer may move tasks that the plan would keep
     if "scale-out" in name:
-        assert felt.unbalanced_s < before.unbalanced_s / 5
+        assert measures.unbalanced_s < before.unbalanced_s / 5
 
 
 def know_another(

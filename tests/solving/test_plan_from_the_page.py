@@ -79,7 +79,7 @@ def subtopology(task: Snapshot) -> str:
     return str(task["id"]).rpartition("_")[0]
 
 
-class PlanFromThePage:
+class TargetByRules:
     """docs/reference/rules.md, "The target": R1, R2, R4 and the shares; goals (b) to (f), each among the optima of those
     before."""
 
@@ -221,7 +221,7 @@ def test_the_page_defines_the_values_of_the_plan(shape: Shape, factor: int) -> N
         said = list_plan_goals(state)
         if said:
             plans += 1
-            expected = PlanFromThePage(json.loads(state.model_dump_json())).solve()
+            expected = TargetByRules(json.loads(state.model_dump_json())).solve()
             assert {name: said[name] for name in GOALS} == expected, f"seed {seed}"
     assert plans >= 3, "others are balanced at once"
 
@@ -233,4 +233,4 @@ def test_the_page_defines_the_rest_of_a_plan_under_way() -> None:
         state = make_restored_snapshot(state, assign(state), memory=False)
         said = list_plan_goals(state)
         assert said
-        assert {name: said[name] for name in GOALS} == PlanFromThePage(json.loads(state.model_dump_json())).solve()
+        assert {name: said[name] for name in GOALS} == TargetByRules(json.loads(state.model_dump_json())).solve()

@@ -96,7 +96,7 @@ LISTED = {"c": {"active": "", "standby": "0_1 0_2", "lags": {"0_1": 0, "0_2": 0}
         "two owners",
         "an empty client drains",
         "tasks in transit",
-        "everybody is caught up",
+        "all clients are caught up",
         "a lag just acceptable",
         "memory had a warm-up and asked for a follow-up",
     ],

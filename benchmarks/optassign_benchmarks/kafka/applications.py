@@ -32,7 +32,7 @@ AS_SHIPPED: Mapping[str, object] = {
 """The default intervals of a watcher, which replace those of `_QUICK`."""
 
 
-class Watching:
+class WatchProcess:
     """A process of `optassign watch` for one group; a context manager that stops the process by SIGTERM."""
 
     def __init__(self, address: str, group: str, folder: Path, *options: str, **properties: object) -> None:

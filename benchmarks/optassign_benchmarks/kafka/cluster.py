@@ -259,6 +259,6 @@ def partition_of(group: str) -> int:
     return 0 if number == -(1 << 31) else abs(number) % _PARTITIONS
 
 
-def name_together(*names: str) -> list[str]:
+def name_cocoordinated_groups(*names: str) -> list[str]:
     """Return a group name for each prefix in `names`, such that one broker coordinates all these groups."""
     return [next(f"{name}-{i}" for i in range(100) if partition_of(f"{name}-{i}") == 0) for name in names]

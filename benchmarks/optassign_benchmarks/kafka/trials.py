@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from optassign_benchmarks.kafka.applications import AS_SHIPPED, StreamsGroup, Watching
+from optassign_benchmarks.kafka.applications import AS_SHIPPED, StreamsGroup, WatchProcess
 from optassign_benchmarks.kafka.broker import Brokers
 from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import TIMEOUT, await_condition
@@ -95,7 +95,7 @@ class SimulatedTrial:
         self._stack = ExitStack()
         self._stack.enter_context(self._members)
         if assignor == OURS:
-            self._stack.enter_context(Watching(watched.address, name, folder, **AS_SHIPPED))
+            self._stack.enter_context(WatchProcess(watched.address, name, folder, **AS_SHIPPED))
         self._members.execute("fill", on=True)
         self._group.start(FIRST)
         await_condition(f"{name} settled at first", self.is_settled, logs=lambda: [self._members.log, brokers.log])
@@ -167,7 +167,7 @@ class RealTrial:
             StreamsGroup(brokers, name, folder, assignor=assignor, standbys=1, latest=latest)
         )
         if assignor == OURS:
-            self._stack.enter_context(Watching(watched.address, name, folder, **AS_SHIPPED))
+            self._stack.enter_context(WatchProcess(watched.address, name, folder, **AS_SHIPPED))
         self._group.load.write(_PRELOAD, kinds=["logged"])
         self._group.load.run(_RATE)
         self._group.start(*FIRST)

@@ -16,9 +16,9 @@ from optassign.recordings.files import make_relative_path
 from optassign.recordings.recording import RecordingHead, encode_recording, make_overview, summarise
 from optassign_benchmarks.grid import Spec
 
-__all__ = ["FIFTY", "Filled", "fill_folder"]
+__all__ = ["FIFTY_SPECS", "Filled", "fill_folder"]
 
-FIFTY = tuple(
+FIFTY_SPECS = tuple(
     Spec(SHAPES[place % len(SHAPES)], round(16 * 125 ** (place / 49)), max(2, round(1.6 * 125 ** (place / 49))), seed=place)
     for place in range(50)
 )
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where no recordings are yet")
     parser.add_argument("--recordings", type=int, default=_RECORDINGS, help="of all applications (%(default)s)")
     arguments = parser.parse_args()
-    fill_folder(arguments.folder, FIFTY, arguments.recordings, timedelta(days=_DAYS))
+    fill_folder(arguments.folder, FIFTY_SPECS, arguments.recordings, timedelta(days=_DAYS))
 
 
 if __name__ == "__main__":

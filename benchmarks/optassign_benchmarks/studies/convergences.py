@@ -350,14 +350,14 @@ def _pair(rows: Iterable[StudyRow], found: str, least: str) -> list[tuple[int, i
     return [(row[found], row[least]) for row in rows if row.shape in SETTLED and row[least] is not None]
 
 
-def find_ninth(pairs: Iterable[tuple[int, int]]) -> float:
+def find_ninth_decile(pairs: Iterable[tuple[int, int]]) -> float:
     """Return the ratio that nine of ten pairs do not exceed; infinite for a positive value over 0."""
     ratios = sorted(1.0 if found == least else found / least if least else math.inf for found, least in pairs)
     return ratios[math.ceil(0.9 * len(ratios)) - 1] if ratios else 1.0
 
 
 def _format_ninth(pairs: list[tuple[int, int]]) -> str:
-    ninth = find_ninth(pairs)
+    ninth = find_ninth_decile(pairs)
     return "∞" if math.isinf(ninth) else f"{ninth:.2f}"
 
 
@@ -383,7 +383,7 @@ def _find_bad_plans(rows: list[StudyRow]) -> Iterator[str]:
     for groups in dict.fromkeys(row.groups for row in mine):
         some = [row for row in mine if row.groups == groups]
         for what, columns, most in (("restored", _RESTORED, _MOST_RESTORED), ("moves", _MOVED, _MOST_MOVED)):
-            ninth = find_ninth(_pair(some, *columns))
+            ninth = find_ninth_decile(_pair(some, *columns))
             if ninth > most:
                 yield f"{groups}: {what} in nine of ten up to {ninth:.2f} × the least; wanted: {most}"
 

@@ -24,7 +24,7 @@ from optassign.formats.state import ApplicationState
 from optassign.measuring.load import Loads
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.timed.scenario import Scenario, read_scenario
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_benchmarks.runner import Layout, PlayedRow, PlayedStudy, Study, StudyCase, first
 from optassign_benchmarks.studies.load import make_group
 from optassign_models.policy.constants import OFF_S
@@ -179,24 +179,24 @@ def _play(_: None, case: _Case) -> Iterator[PlayedRow]:
     tasks, clients, _more, warmups, event = case
     scenario = make_scenario(*case)
     for target, by, played in _play_all(scenario):
-        felt = played.felt
+        measures = played.measures
         cells = {
             "event": event,
             "tasks × instances": f"{tasks} × {clients}",
             "warm-ups at a time": warmups,
             "target": target,
             "warm-ups by": by,
-            "active tasks that moved": felt.moves,
-            "offsets restored, millions": f"{felt.restored / 1e6:.1f}",
-            "out of balance, s": f"{felt.unbalanced_s:.0f}",
-            "task-seconds without processing": f"{felt.down_task_s:.0f}",
-            "task-seconds without a standby": f"{felt.without_standby_task_s:.0f}",
-            "at rest after, s": f"{max(0.0, felt.last_change_at - scenario.events[0].at):.0f}",
+            "active tasks that moved": measures.moves,
+            "offsets restored, millions": f"{measures.restored / 1e6:.1f}",
+            "out of balance, s": f"{measures.unbalanced_s:.0f}",
+            "task-seconds without processing": f"{measures.down_task_s:.0f}",
+            "task-seconds without a standby": f"{measures.without_standby_task_s:.0f}",
+            "at rest after, s": f"{max(0.0, measures.last_change_at - scenario.events[0].at):.0f}",
         }
         yield PlayedRow(cells)
 
 
-def _play_all(scenario: Scenario) -> Iterable[tuple[str, str, Played]]:
+def _play_all(scenario: Scenario) -> Iterable[tuple[str, str, SimulatedRun]]:
     own = scenario.model_copy(update={"group": scenario.group.model_copy(update={"watch_s": 10.0})})
     at_once = scenario.model_copy(
         update={"group": scenario.group.model_copy(update={"emulated_warmups": False, "watch_s": None})}

@@ -89,7 +89,7 @@ def weights_at(base: np.ndarray, phase: np.ndarray, hour: int, rng: np.random.Ge
 
 SIZES = ((100, 10), (250, 25), (1_000, 100), (10_000, 1_000))
 WEIGHTS: tuple[Weights, ...] = ("lognormal", "hot subtopology")
-BESIDE = ("cp-sat", "greedy", "high-availability", "sticky", "consumer-sticky")
+COMPARED_ASSIGNORS = ("cp-sat", "greedy", "high-availability", "sticky", "consumer-sticky")
 SEED = 1
 _OURS = ("cp-sat", "greedy")
 _MOST = {"cp-sat": 1.005, "greedy": 1.03}
@@ -157,12 +157,12 @@ FRESH = Study(
         )
         for (tasks, clients), weights in product(SIZES[:2] if quick else SIZES, WEIGHTS)
     ),
-    assignors=BESIDE,
+    assignors=COMPARED_ASSIGNORS,
     parts=(measure_load,),
     layouts=(
         Layout(
             {"tasks × clients": "size", "weights": "weights"},
-            {assignor: of(assignor, _show_ratio) for assignor in BESIDE},
+            {assignor: of(assignor, _show_ratio) for assignor in COMPARED_ASSIGNORS},
             caption="Fresh groups",
         ),
     ),

@@ -62,7 +62,7 @@ def play(group: tuple[str, bool, int], assignor: str = "cp-sat") -> dict[str, Lo
         scenario = scenario.model_copy(update={"own_start": True})
         rates = dict(zip(application.client_ids, application.restore_rates.tolist(), strict=True))
         watched = Knowing(assignor, job.began_at, rates)
-    ours, kafka = simulate(scenario, watched).felt, simulate(kafkas, KAFKA).felt
+    ours, kafka = simulate(scenario, watched).measures, simulate(kafkas, KAFKA).measures
     assert watched.first is not None
     bound = bound_longest(scenario, watched.first[0])
     return {"loss": Loss(ours.down_task_s, ours.longest_down_s, kafka.down_task_s, kafka.longest_down_s, bound)}

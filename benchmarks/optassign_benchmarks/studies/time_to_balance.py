@@ -15,8 +15,8 @@ from optassign.formats.assignment import ClientPace, Pace, TaskAssignment
 from optassign.formats.base import to_ms
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
-from optassign.simulation.timed.scenario import Clients, Group, Happening, Scenario, Subtopologies
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.scenario import Clients, Group, Scenario, ScenarioEvent, Subtopologies
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_benchmarks.bounds import bound_imbalance, find_limit
 from optassign_benchmarks.jvm_planner import create_also_planner
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
@@ -151,11 +151,11 @@ class TimedGroup:
         leaving = few if self.shape == "loss" else max(1, self.clients // 10)
         olds = [f"c{number:0{digits}d}" for number in range(1, leaving + 1)]
         happens = {
-            "scale-out": Happening(at=_BEGIN_S, do="join", clients=tuple(news)),
-            "partial": Happening(at=_BEGIN_S, do="join", clients=tuple(news)),
-            "scale-in": Happening(at=_BEGIN_S, do="leave", clients=tuple(olds)),
-            "loss": Happening(at=_BEGIN_S, do="leave", clients=tuple(olds)),
-            "restart": Happening(at=_BEGIN_S, do="leave", clients=tuple(olds[:1]), down_s=self.began_at - _BEGIN_S),
+            "scale-out": ScenarioEvent(at=_BEGIN_S, do="join", clients=tuple(news)),
+            "partial": ScenarioEvent(at=_BEGIN_S, do="join", clients=tuple(news)),
+            "scale-in": ScenarioEvent(at=_BEGIN_S, do="leave", clients=tuple(olds)),
+            "loss": ScenarioEvent(at=_BEGIN_S, do="leave", clients=tuple(olds)),
+            "restart": ScenarioEvent(at=_BEGIN_S, do="leave", clients=tuple(olds[:1]), down_s=self.began_at - _BEGIN_S),
         }
         configs = AssignmentConfigs(
             num_standby_replicas=1, max_warmup_replicas=self.slots, probing_rebalance_interval_ms=interval_ms
@@ -245,7 +245,7 @@ def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]
     outcome = ReachedBalance(
         limit_s=limit,
         settled_s=settled,
-        balanced_s=played.felt.balanced_since() - job.began_at,
+        balanced_s=played.measures.balanced_since() - job.began_at,
         rebalances=sum(event["reason"] != "second pass" for event in rebalances),
         passes=len(rebalances),
         lock_step=1 + math.ceil(copies / job.slots) + math.floor(limit * 1000 / OUR_INTERVAL_MS),
@@ -254,15 +254,15 @@ def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]
         kafka_imbalance_s=kafka_imbalance,
         kafka_down_s=kafka_down,
         least_imbalance_s=bound_imbalance(scenario, watched.first[0], kafka_s) if is_bounded else math.nan,
-        moves=played.felt.moves,
-        moves_logged=played.felt.moves_logged,
+        moves=played.measures.moves,
+        moves_logged=played.measures.moves_logged,
     )
     return {"outcome": outcome}
 
 
-def _sum_curve(played: Played, start: float, end: float) -> tuple[float, float]:
+def _sum_curve(played: SimulatedRun, start: float, end: float) -> tuple[float, float]:
     """Return imbalance of the clients' shares of active tasks × seconds, and task-seconds of downtime, between two times."""
-    curve = played.felt.curve
+    curve = played.measures.curve
     imbalance = down = 0.0
     for point, after in zip(curve, [*(each.at for each in curve[1:]), end], strict=True):
         seconds = min(after, end) - max(point.at, start)

@@ -15,7 +15,7 @@ from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.rebalancing import find_followup_s
 from optassign.simulation.timed.scenario import Faults, Scenario, read_scenario
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_benchmarks.bounds import find_limit
 from optassign_benchmarks.jvm_planner import JvmPlanner
 from optassign_benchmarks.runner import Layout, Study, StudyCase, StudyRow
@@ -140,16 +140,16 @@ def _find_limit_of(scenario: Scenario, watched: FaultWatcher, began_at: float, *
     return float(find_limit(scenario, state, answer, opening_s=opening_s, with_standbys=with_standbys)[0])
 
 
-def _describe(played: Played, watched: FaultWatcher, limit: float, time_s: float, began_at: float) -> FaultyBalance:
+def _describe(played: SimulatedRun, watched: FaultWatcher, limit: float, time_s: float, began_at: float) -> FaultyBalance:
     rebalances = [event for event in played.events if event["event"] == "rebalance" and event["at"] >= began_at]
     heartbeat_s = played.scenario.group.heartbeat_s
     return FaultyBalance(
         limit_s=limit,
         time_s=time_s,
-        balanced_s=played.felt.balanced_since() - began_at,
+        balanced_s=played.measures.balanced_since() - began_at,
         rebalances=sum(event["reason"] != "second pass" for event in rebalances),
         passes=len(rebalances),
-        moves=played.felt.moves,
+        moves=played.measures.moves,
         overlong_s=max(0.0, *(wait - under_way - heartbeat_s for wait, under_way in watched.waits), 0.0),
     )
 
@@ -244,10 +244,10 @@ def play_third(job: ThirdInstance, assignor: str = "cp-sat") -> dict[str, Faulty
     return {"outcome": replace(outcome, disk_s=disk_s)}
 
 
-def find_restored(played: Played) -> float:
+def find_restored(played: SimulatedRun) -> float:
     """Return the time from which tasks stay balanced and all copies restored until the end; infinite if the end is not so."""
     since = math.inf
-    for point in reversed(played.felt.curve):
+    for point in reversed(played.measures.curve):
         if point.client_imbalance or point.standbys_missing or point.restoring or point.down:
             break
         since = point.at

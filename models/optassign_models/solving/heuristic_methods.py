@@ -119,7 +119,7 @@ def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
         find_balanced_now=_answer_under_load,
         place=lambda case: Found(place_under_load(case), found_by=FoundBy.GREEDY),
         find_unserved=_find_unserved_under_load,
-        pose=lambda case: _demand_load(case, tolerance),
+        set_target=lambda case: _demand_load(case, tolerance),
     )
 
 

@@ -119,9 +119,9 @@ class Case:
             return replace(self, load=self.load.widen_to(answer))
         return replace(self, target=self.target.widen_to(count_copies(self.problem, answer)))
 
-    def as_restored(self, placed: Placement) -> Case:
+    def after_restoring(self, placed: Placement) -> Case:
         """Return the case of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
-        problem = self.problem.as_restored(placed)
+        problem = self.problem.after_restoring(placed)
         return replace(self, problem=problem, forced=find_forced(problem))
 
     def keeps_r3_to_r5(self, answer: Placement) -> bool:
@@ -151,7 +151,7 @@ class Case:
         return moved, moved & may
 
 
-def is_within_a_little(mine: float, theirs: float) -> bool:
+def is_within_tolerance(mine: float, theirs: float) -> bool:
     """Return whether the first value, of the remembered plan, is at most 2% above the second."""
     return (mine - theirs) * KEPT_PLAN_PARTS <= abs(theirs)
 
@@ -188,7 +188,7 @@ def mend_least_imbalance(case: Case) -> Found:
     """
     best, limited = None, False
     for _ in range(1 + MENDING_ROUNDS if case.limits.placements else 1):
-        found = (case if best is None else case.as_restored(best)).search_free_placement()
+        found = (case if best is None else case.after_restoring(best)).search_free_placement()
         limited |= found.limited
         mended = mend(case.problem, case.target, case.limits.placements, found.whole)
         if best is not None and not case.has_fewer_faults(mended, best):
@@ -209,7 +209,7 @@ def keep_by_default_order(case: Case, own: Placement, found: Placement) -> bool:
     changelog = int(logged.sum()) // max(1, len(logged))
     for goal, one in ((RESTORE_WORK, changelog), (COPIES_NOT_CAUGHT_UP, 1)):
         saved = mine[goal.name] - theirs[goal.name]
-        if not is_within_a_little(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
+        if not is_within_tolerance(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
             return False
     return True
 
@@ -229,7 +229,7 @@ class Method:
     """None for a method without a solver."""
     start: Placement | None = None
     """A plan to begin with. If it is allowed, a solver's plan is no worse."""
-    pose: Callable[[Case], Case] = lambda case: case
+    set_target: Callable[[Case], Case] = lambda case: case
     """Returns the case with the method's own target in place of the shares of balance."""
     search_free_plan: Callable[[Case], Found] = take_balanced
     """Returns a plan inside the target that keeps R1, R2 and R4, regardless of the limits; no placement if none is found."""
@@ -253,7 +253,7 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
     """Return the case of the problem, with the operator's limits that hold together; of others the last named give way."""
     problem, forced = prepare(problem)
     shares = compute_shares(problem)
-    case, limits = method.pose(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
+    case, limits = method.set_target(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
     if not limits.placements or not problem.T:
         return replace(case, limits=replace(limits, placements=()))
     start = case.search_free_placement()

@@ -81,7 +81,7 @@ def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tupl
         step = _solve_within(situation, widened, clock) or _go_to(situation, widened, found, clock)
         if step.plan is not None or step.followup or not rounds_left:
             break
-        later = case.as_restored(step.answer)
+        later = case.after_restoring(step.answer)
         with clock.stage("plan"):
             better = look_ahead(case, later, step.answer)
         cases.append(later)

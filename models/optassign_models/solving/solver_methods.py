@@ -31,7 +31,7 @@ from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import (
     Case,
     Method,
-    is_within_a_little,
+    is_within_tolerance,
     keep_by_default_order,
     mend_least_imbalance,
     mend_plan,
@@ -56,7 +56,7 @@ def make_target_method(order: RequestedOrder, effort: Effort, start: Placement |
         find_unserved=_find_unserved,
         effort=effort,
         start=start,
-        pose=_demand_shares,
+        set_target=_demand_shares,
         search_free_plan=_search_plan,
         find_least_imbalance=_find_least_imbalance_in_time,
         can_hold=partial(can_hold_together, effort=effort),
@@ -184,14 +184,14 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
     """
     order = case.method.order
     if order.is_weighted:
-        return is_within_a_little(_weigh(case, own), _weigh(case, found))
+        return is_within_tolerance(_weigh(case, own), _weigh(case, found))
     if case.search_plan().default_reason is None and order.asked_for:
         if not _is_as_good(case, own, found):
             return False
         (first,) = find_goals(order.names[:1])
         if order.is_given and first.name not in {*order.configured, RESTORE_WORK.name}:
             mine, theirs = (evaluate(case.problem, case.forced, plan, (first,))[first.name] for plan in (own, found))
-            return is_within_a_little(mine, theirs)
+            return is_within_tolerance(mine, theirs)
     return keep_by_default_order(case, own, found)
 
 
@@ -215,7 +215,7 @@ def _is_as_good(case: Case, now: Placement, plan: Placement) -> bool:
     """Return whether goals (a) are no worse than in the plan; `disk` may be 2% above, as its optimum is rarely proven."""
     mine, theirs = (_value_configured(case, each) for each in (now, plan))
     name = DISK.name
-    if name in mine and is_within_a_little(mine[name], theirs[name]):
+    if name in mine and is_within_tolerance(mine[name], theirs[name]):
         mine[name] = min(mine[name], theirs[name])
     return tuple(mine.values()) <= tuple(theirs.values())
 
@@ -232,7 +232,7 @@ def _find_unserved(case: Case, placed: Placement) -> Mapping[str, str]:
     if order.is_weighted or has_few_pairs(case.problem) or not left_out:
         return {}
     values, bounds = evaluate(case.problem, case.forced, placed, goals), case.search_plan().bounds
-    return {goal: _NO_SUM for goal in left_out if not is_within_a_little(values[goal], bounds.get(goal, 0))}
+    return {goal: _NO_SUM for goal in left_out if not is_within_tolerance(values[goal], bounds.get(goal, 0))}
 
 
 def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
@@ -288,7 +288,7 @@ def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Eff
         place=_place_by_solver,
         # If pairs are few, one program serves all goals.
         find_unserved=lambda case, placed: {} if has_few_pairs(case.problem) else method.find_unserved(case, placed),
-        pose=lambda case: _lower_load(method.pose(case), tolerance),
+        set_target=lambda case: _lower_load(method.set_target(case), tolerance),
         search_limited_plan=_search_limited_load,
         find_least_imbalance=_find_any_that_keeps_limits,
         can_hold=partial(can_hold_together, effort=effort),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from optassign.formats.state import ApplicationState
-    from optassign.simulation.timed.simulator import Played
+    from optassign.simulation.timed.simulator import SimulatedRun
 
 DEMO_RATE = 100.0
 """Offsets per second that an instance restores: a changelog of 1,000 offsets takes ten seconds."""
@@ -64,7 +64,7 @@ def run(arguments: Namespace) -> int:
     return DONE
 
 
-def _play(state: "ApplicationState") -> "list[Played]":
+def _play(state: "ApplicationState") -> "list[SimulatedRun]":
     from optassign.simulation.recorded import make_snapshot_scenario
     from optassign.simulation.timed.simulator import simulate
 

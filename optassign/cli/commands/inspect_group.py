@@ -243,7 +243,7 @@ def _write_report(arguments: Namespace, inspected: "Inspected") -> None:
 def _simulate_events(arguments: Namespace, inspected: "Inspected") -> "GroupOutlook":
     from optassign.cli.show.progress import ProgressLine
     from optassign.inspecting.outlook import Assumptions, make_outlook
-    from optassign.inspecting.report import find_played_assignor
+    from optassign.inspecting.report import find_simulated_assignor
 
     assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout, arguments.restart_time)
     with ProgressLine("simulating the next events") as progress:
@@ -251,7 +251,7 @@ def _simulate_events(arguments: Namespace, inspected: "Inspected") -> "GroupOutl
         def show_run(what: str) -> None:
             progress.doing = what
 
-        played = find_played_assignor(inspected)
+        played = find_simulated_assignor(inspected)
         return make_outlook(inspected.snapshot, inspected.applied, played, inspected.growth, assumptions, show_run)
 
 

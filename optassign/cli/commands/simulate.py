@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from optassign.simulation.history_playing import Graded
     from optassign.simulation.timed.scenario import Scenario
-    from optassign.simulation.timed.simulator import Played
-    from optassign.simulation.timed.snapshots import Beginning
+    from optassign.simulation.timed.simulator import SimulatedRun
+    from optassign.simulation.timed.snapshots import RecordedStart
 
 Registered = tuple[tuple[str, str], ...]
 """Name and "module:class" of assignors of --register."""
@@ -161,7 +161,7 @@ def check_picture(arguments: Namespace) -> None:
         check_matplotlib()
 
 
-def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) -> "Played":
+def play(scenario: "Scenario", name: str, beginning: "RecordedStart | None" = None) -> "SimulatedRun":
     """Simulate the scenario under one assignor; after a second, standard error shows the progress."""
     from optassign.cli.show.progress import ProgressLine
     from optassign.simulation.timed.simulator import simulate
@@ -174,7 +174,7 @@ def play(scenario: "Scenario", name: str, beginning: "Beginning | None" = None) 
         return simulate(scenario, name, show_time, beginning)
 
 
-def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]") -> None:
+def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[SimulatedRun]") -> None:
     """Write the figures in the format of --format, the events to --events, and the plot to --picture."""
     from dataclasses import asdict
 
@@ -214,7 +214,7 @@ def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Played]")
         write_result(arguments, make_json, make_tables)
 
 
-def _write_events(runs: "list[Played]", path: str) -> None:
+def _write_events(runs: "list[SimulatedRun]", path: str) -> None:
     import json
 
     from optassign.cli.output import write_text

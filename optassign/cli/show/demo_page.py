@@ -11,7 +11,7 @@ from optassign.formats.state import ApplicationState
 from optassign.judging.explain import explain_task
 from optassign.judging.explanation_text import pluralize, task_to_lines
 from optassign.measuring.client_names import ClientNames
-from optassign.simulation.timed.simulator import Played, summarise
+from optassign.simulation.timed.simulator import SimulatedRun, summarise
 
 PLOT_ROWS = 4
 """Rows of a plot: two plots and their texts fit a terminal."""
@@ -43,7 +43,7 @@ NEXT = (
 
 
 def render_demo(
-    state: ApplicationState, runs: Sequence[Played], answer: TaskAssignment, width: int
+    state: ApplicationState, runs: Sequence[SimulatedRun], answer: TaskAssignment, width: int
 ) -> Iterator[RenderableType]:
     """Render `optassign demo`. `runs`: Kafka's default, then optassign; `answer`: optassign's answer to the snapshot."""
     yield make_headline(f"A third instance joins: {len(state.tasks)} tasks, {pluralize(len(state.clients), 'instance')}")
@@ -76,11 +76,11 @@ def render_demo(
         yield Text(f"    {command}")
 
 
-def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
+def _plot(runs: Sequence[SimulatedRun], width: int) -> Iterator[RenderableType]:
     """Plot the imbalance of each run, on the same axes."""
-    end = max(run.felt.last_change_at for run in runs)
+    end = max(run.measures.last_change_at for run in runs)
     columns = max(20, min(72, width - 2 * PLOT_MARGIN))
-    curves = [_sample([(p.at, p.imbalance) for p in run.felt.curve], end, columns) for run in runs]
+    curves = [_sample([(p.at, p.imbalance) for p in run.measures.curve], end, columns) for run in runs]
     most = max(max(curve) for curve in curves)
     yield Text("")
     yield Text("Imbalance over time: copies by which instances are above or below their shares", style="bold")
@@ -88,7 +88,9 @@ def _plot(runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
         rows = _plot_bars(curve, most, PLOT_ROWS)
         for number, row in enumerate(rows):
             left = f"{most:>5} " if number == 0 else " " * 6
-            right = f" {name}" if number == 0 else f" 0 after {_format_time(run.felt.last_change_at)}" if number == 1 else ""
+            right = (
+                f" {name}" if number == 0 else f" 0 after {_format_time(run.measures.last_change_at)}" if number == 1 else ""
+            )
             yield Text(f"{left}{row:<{columns}}{right}".rstrip())
         yield Text(f"    0 {'─' * columns}")
     marks = f"{'0 s':<{columns // 2}}{_format_time(end / 2)}"

@@ -19,7 +19,7 @@ from optassign.simulation.history_playing import Graded
 from optassign.simulation.timed.effects import EventEffect, measure_effects
 from optassign.simulation.timed.replications import METHOD, Interval
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import FIGURES, Played, summarise
+from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, summarise
 from optassign_models.policy.constants import CONFIDENCE, EVENT_COLUMNS
 
 MOST_SEEDS = 20
@@ -28,7 +28,7 @@ LISTED_MOVES = 20
 """Moves that a table of `what-if` lists: longer tables are not read."""
 
 
-def render_runs(scenario: Scenario, runs: Sequence[Played], width: int) -> Iterator[RenderableType]:
+def render_runs(scenario: Scenario, runs: Sequence[SimulatedRun], width: int) -> Iterator[RenderableType]:
     """Render `optassign simulate`."""
     yield make_headline(f"{scenario.name}, {scenario.duration_s / 3600:g} h, seed {scenario.seed}")
     if scenario.about:
@@ -81,13 +81,13 @@ def render_replications(
     yield from wrap_lines([interval], width)
 
 
-def format_runs_markdown(runs: Sequence[Played]) -> str:
+def format_runs_markdown(runs: Sequence[SimulatedRun]) -> str:
     """Return the figures as a Markdown table."""
     lines = [["", *(played.assignor for played in runs)], ["---", *("---:" for _ in runs)], *_list_rows(runs)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _list_rows(runs: Sequence[Played]) -> Iterator[list[str]]:
+def _list_rows(runs: Sequence[SimulatedRun]) -> Iterator[list[str]]:
     figures = [summarise(played) for played in runs]
     return ([figure.label, *(_format_figure(each[name]) for each in figures)] for name, figure in FIGURES.items())
 

@@ -21,8 +21,8 @@ from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_invalid, make_refusal, make_unavailable
 from optassign.service.http.request import (
+    BodyBudget,
     BodyHead,
-    HeldBodies,
     ProgressHead,
     ReportHead,
     RequestHead,
@@ -60,7 +60,7 @@ def make_app(
     progress: ProgressReports,
     comparisons: SideProcess,
     metrics: Metrics,
-    bodies: HeldBodies,
+    bodies: BodyBudget,
     holds: Holds,
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:

@@ -93,7 +93,7 @@ class Connections:
                 if now - accepted > _HEAD_S:
                     self._end("handshake", connection.shut_down)
             for protocol in list(self._protocols):
-                why = protocol.find_fault(now, self._idle_seconds)
+                why = protocol.find_timeout(now, self._idle_seconds)
                 if why is not None:
                     self._end(why, protocol.abort)
 
@@ -204,7 +204,7 @@ class _Protocol(H11Protocol):
         super().resume_writing()
         self._unread_since = None
 
-    def find_fault(self, now: float, idle_seconds: float) -> str | None:
+    def find_timeout(self, now: float, idle_seconds: float) -> str | None:
         """Return why to end the connection (`head`, `answer unread` or `idle` too long), or None. `read_body` limits bodies."""
         if self.head_since is not None and now - self.head_since > _HEAD_S:
             return "head"

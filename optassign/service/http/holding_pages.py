@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 
 from optassign.formats.configs import Limit
 from optassign.service.held import DrainState
-from optassign.service.holds import Holds, Once
+from optassign.service.holds import Holds, RequestKind
 from optassign.service.http.access import Access, get_access
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
-from optassign.service.http.request import HeldBodies, RequiresProtocol, read_body, read_small
+from optassign.service.http.request import BodyBudget, RequiresProtocol, read_body, read_small
 from optassign_models.policy.constants import LONGEST_BY
 
 __all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
@@ -96,7 +96,7 @@ _NOT_YET: dict[int | str, dict[str, Any]] = {
 }
 
 
-def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
+def add_holding_pages(app: FastAPI, holds: Holds, bodies: BodyBudget) -> None:
     """Add the pages to the application."""
     # `exclude_unset`: limits show only the fields in the file of applications.
     shown: dict[str, Any] = {"response_model": ApplicationHolds, "response_model_exclude_unset": True}
@@ -147,13 +147,13 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: HeldBodies) -> None:
         await holds.clear_end(application, await _read_operator(request, application, bodies))
         return holds.describe(application)
 
-    def add_switch(page: str, what: Once, on: str, off: str) -> None:
+    def add_switch(page: str, what: RequestKind, on: str, off: str) -> None:
         async def switch_on(request: Request, application: str, protocol: RequiresProtocol) -> Any:
-            await holds.set_once(application, what, await _read_operator(request, application, bodies))
+            await holds.make_request(application, what, await _read_operator(request, application, bodies))
             return holds.describe(application)
 
         async def switch_off(request: Request, application: str, protocol: RequiresProtocol) -> Any:
-            await holds.clear_once(application, what, await _read_operator(request, application, bodies))
+            await holds.cancel_request(application, what, await _read_operator(request, application, bodies))
             return holds.describe(application)
 
         path = f"{_ROOT}/{{application}}/{page}"
@@ -178,7 +178,7 @@ async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], s
     return may_stop
 
 
-async def _read_operator(request: Request, application: str, bodies: HeldBodies, drained: str | None = None) -> str:
+async def _read_operator(request: Request, application: str, bodies: BodyBudget, drained: str | None = None) -> str:
     """Return the operator's name if the token allows the request and the request is valid. RequestRefusedError otherwise.
 
     drained: the client to drain, for which a token that may drain is enough.

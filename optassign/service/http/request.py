@@ -20,9 +20,9 @@ from optassign_models.policy.constants import LONGEST_TIMEOUT_MS
 
 __all__ = [
     "PROTOCOL",
+    "BodyAccount",
+    "BodyBudget",
     "BodyHead",
-    "HeldBodies",
-    "HeldBody",
     "ProgressHead",
     "ReportHead",
     "RequestHead",
@@ -132,10 +132,10 @@ class ReportHead(RequestHead):
     age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=_LONGEST_AGE_MS, description="ms since Kafka applied it")
 
 
-class HeldBody:
+class BodyAccount:
     """The bytes that one request's body occupies. `arriving`: the time-out of its reading, rescheduled to end the reading."""
 
-    def __init__(self, owner: "HeldBodies") -> None:
+    def __init__(self, owner: "BodyBudget") -> None:
         self._owner = owner
         self.size = 0
         self.arriving: asyncio.Timeout | None = None
@@ -165,12 +165,12 @@ class HeldBody:
         self.size = 0
 
 
-class HeldBodies:
+class BodyBudget:
     """The bytes of all bodies under way, up to `most`. Without room, the largest arriving body is refused; small ones fit."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: set[HeldBody] = set()
+        self._held: set[BodyAccount] = set()
 
     @property
     def bytes(self) -> int:
@@ -178,16 +178,16 @@ class HeldBodies:
         return sum(body.size for body in self._held)
 
     @contextmanager
-    def hold(self) -> Iterator[HeldBody]:
-        """Yield the `HeldBody` of one request, which counts while the context is open."""
-        body = HeldBody(self)
+    def hold(self) -> Iterator[BodyAccount]:
+        """Yield the `BodyAccount` of one request, which counts while the context is open."""
+        body = BodyAccount(self)
         self._held.add(body)
         try:
             yield body
         finally:
             self._held.discard(body)
 
-    def make_room(self, wanting: HeldBody) -> None:
+    def make_room(self, wanting: BodyAccount) -> None:
         """End the reading of the largest arriving bodies until all fit. RequestRefusedError if `wanting` is the largest."""
         if not wanting.counted:
             return
@@ -205,7 +205,7 @@ class HeldBodies:
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: HeldBody) -> bytes:
+async def read_body(request: Request, is_gzip: bool, most: int, until: float, held: BodyAccount) -> bytes:
     """Return the body, inflated: at most `most` bytes, complete before `until` by the loop's clock; `held` counts the bytes.
 
     RequestRefusedError: 413 as soon as the body is too large, 400 for broken gzip, 408 for a late body, 503 without room for

@@ -10,7 +10,7 @@ from optassign.formats.base import Frozen
 from optassign.formats.input_errors import InputError
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
-from optassign.service.holds import NO_CONTACT
+from optassign.service.holds import NO_REBALANCE
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
 from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
@@ -28,7 +28,7 @@ _NOTHING: Mapping[str, Any] = dict.fromkeys(("ended", "paused", "quiet", "forget
     "history": (),
     "drains": (),
     "kept": True,
-    "takes_effect": NO_CONTACT["takes_effect"],
+    "takes_effect": NO_REBALANCE["takes_effect"],
 }
 _INDEXES: dict[Path, RecordingIndex] = {}
 """Folder → its index, in this process."""

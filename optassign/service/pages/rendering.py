@@ -167,17 +167,17 @@ def _make_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "ago": _say_ago,
+        "ago": _format_ago,
         "coarse": _say_coarsely,
         "count": _count,
         "data": _to_data,
-        "lasting": lambda text, now: _say_span((parse_time(now) - parse_time(text)).total_seconds()),
+        "lasting": lambda text, now: _format_duration((parse_time(now) - parse_time(text)).total_seconds()),
         "name": _show_name,
         "number": _show_number,
         "segment": lambda text: quote(text, safe=""),
         "place": lambda id_: "/rebalances/".join(quote(part, safe="/") for part in id_.split("/", 1)),
         "sentence": _show_sentence,
-        "span": _say_span,
+        "span": _format_duration,
         "text": show_hidden,
         "when": _show_time,
     }
@@ -226,20 +226,20 @@ def _show_time(text: str | None) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(text, f"{at:%Y-%m-%d %H:%M:%S}")
 
 
-def _say_ago(text: str | None, now: str) -> str:
+def _format_ago(text: str | None, now: str) -> str:
     """Return how long a time is before or after `now`, in words."""
     if text is None:
         return ""
     seconds = (parse_time(now) - parse_time(text)).total_seconds()
-    return f"{_say_span(abs(seconds))} ago" if seconds >= 0 else f"in {_say_span(-seconds)}"
+    return f"{_format_duration(abs(seconds))} ago" if seconds >= 0 else f"in {_format_duration(-seconds)}"
 
 
 def _say_coarsely(text: str, now: str) -> str:
     """Return the distance of a time from `now` in its greatest unit, for tables."""
-    return " ".join(_say_span(max(1, round(abs((parse_time(now) - parse_time(text)).total_seconds())))).split()[:2])
+    return " ".join(_format_duration(max(1, round(abs((parse_time(now) - parse_time(text)).total_seconds())))).split()[:2])
 
 
-def _say_span(seconds: float | None) -> str:
+def _format_duration(seconds: float | None) -> str:
     """Return a span of time in its two greatest units; `–` for None."""
     if seconds is None:
         return "–"

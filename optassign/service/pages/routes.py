@@ -229,7 +229,7 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
         elif action == "go-on":
             await holds.clear_end(application, by)
         elif action in ("pause", "forget"):
-            await holds.set_once(application, "paused" if action == "pause" else "forget_plan", by)
+            await holds.make_request(application, "paused" if action == "pause" else "forget_plan", by)
         else:
-            await holds.clear_once(application, "paused" if action == "resume" else "forget_plan", by)
+            await holds.cancel_request(application, "paused" if action == "resume" else "forget_plan", by)
         return Response(status_code=303, headers={**headers, "Location": f"/applications/{quote(folder, safe='')}"})

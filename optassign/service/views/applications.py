@@ -89,7 +89,7 @@ def list_copies(index: RecordingIndex, entry: Entry, recording: Recording, names
                 since=recording.recorded_at if head is None else head.recorded_at,
                 since_at_least=at_least,
                 rebalances=number,
-                why=_say_why(recording, copy, without_progress.get(known[:2], 0)),
+                why=_describe_wait(recording, copy, without_progress.get(known[:2], 0)),
             )
         )
     return sorted(rows, key=lambda row: (not row.restoring, -row.rebalances, row.task, row.client))
@@ -126,7 +126,7 @@ def _list_warmups(recording: Recording, names: ClientNames) -> list[CopyRow]:
     return sorted(rows, key=lambda row: (row.task, row.client))
 
 
-def _say_why(recording: Recording, copy: Waiting, without_progress: int) -> str:
+def _describe_wait(recording: Recording, copy: Waiting, without_progress: int) -> str:
     """Return why an awaited copy is not caught up yet; `without_progress`: rebalances since its last progress."""
     report, state = recording.assignment.report, recording.snapshot
     if copy.slot and without_progress:
@@ -230,7 +230,7 @@ def view_application(
         return None
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), ROWS_ON_A_PAGE + 1)
     newest = index.read_heads(index.list_entries(folder), IN_TIMELINE)
-    inside = next(filter(None, (_look_inside(index, entry) for entry, _ in newest[:DAMAGED_RECORDINGS])), _Inside())
+    inside = next(filter(None, (_read_details(index, entry) for entry, _ in newest[:DAMAGED_RECORDINGS])), _RecordingDetails())
     copies = [_extrapolate(copy, row.last_contact, now) for copy in inside.copies]
     live = show_live(copies, inside.actives, inside.clients, heard, row.last_contact, inside.acceptable_lag, now)
     end, end_remark = describe_end(row, format_utc(now))
@@ -294,7 +294,7 @@ def _name_place(entry: Entry) -> str:
 
 
 @dataclass(frozen=True)
-class _Inside:
+class _RecordingDetails:
     """The data of an application that only a whole recording has."""
 
     copies: tuple[CopyRow, ...] = ()
@@ -311,10 +311,10 @@ class _Inside:
     """Every process id, client id and host, each a name by which a client can be drained."""
 
 
-def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
+def _read_details(index: RecordingIndex, entry: Entry) -> _RecordingDetails | None:
     """Return the data of a whole recording, which is read once; None if it is unreadable."""
 
-    def look() -> _Inside | None:
+    def look() -> _RecordingDetails | None:
         try:
             recording = index.read(entry)
         except InputError:
@@ -322,7 +322,7 @@ def _look_inside(index: RecordingIndex, entry: Entry) -> _Inside | None:
         clients, names = recording.snapshot.clients, ClientNames(recording.snapshot)
         copies = list_copies(index, entry, recording, names)
         tags = {f"{key}={value}" for client in clients for key, value in client.tags.items()}
-        return _Inside(
+        return _RecordingDetails(
             copies=tuple(copies[:ROWS_ON_A_PAGE]),
             more_copies=max(0, len(copies) - ROWS_ON_A_PAGE),
             actives=tuple(list_restoring_actives(recording, names)),

@@ -146,7 +146,9 @@ def show_live(
             if copy.role == "standby" and copy.task is not None:
                 told[process_id, copy.task] = each, copy.lag, copy.per_second
         restored += _list_restored(each, [active for active in actives if active.process_id == process_id], since)
-    shown = [_put_in(row, *told[key], acceptable_lag) if (key := (row.process_id, row.task)) in told else row for row in rows]
+    shown = [
+        _apply_report(row, *told[key], acceptable_lag) if (key := (row.process_id, row.task)) in told else row for row in rows
+    ]
     return LiveProgress(
         copies=(*sorted(restored, key=lambda row: (row.task, row.client)), *shown),
         clients=len(live),
@@ -160,7 +162,7 @@ def _is_silent(heard: InstanceReport, acceptable_lag: int, now: float) -> bool:
     return is_restoring and now - heard.at > max(_PROGRESS_SILENT_S, 2 * heard.next_s)
 
 
-def _put_in(row: CopyRow, heard: InstanceReport, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
+def _apply_report(row: CopyRow, heard: InstanceReport, lag: int, per_second: int | None, acceptable_lag: int) -> CopyRow:
     caught_up = lag <= acceptable_lag
     return row.model_copy(
         update={

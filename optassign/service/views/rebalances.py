@@ -54,7 +54,7 @@ def view_rebalance(
         earlier=None if earlier is None else earlier.id,
         later=None if later is None else later.id,
         why_not_applied=recording.why,
-        beside=_say_beside(recording),
+        beside=_describe_service_answer(recording),
         summary=tuple(lines),
         moves=tuple(
             MoveRow(
@@ -115,7 +115,7 @@ def _explain(context: ExplainedAnswer, names: ClientNames, task: str, client: st
     return (), ""
 
 
-def _say_beside(recording: Recording) -> str:
+def _describe_service_answer(recording: Recording) -> str:
     beside = recording.beside
     if beside is None:
         return ""

@@ -23,7 +23,7 @@ from optassign.service.http.refusals import make_refusal
 from optassign.service.views.heat_map import CountRow, HeatMap, make_heat_map, order_clients
 from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
-from optassign.simulation.timed.scenario import Clients, Happening, Scenario, Start, Subtopologies
+from optassign.simulation.timed.scenario import Clients, Scenario, ScenarioEvent, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
 from optassign_models.policy.constants import (
     ASSUMED_RATE,
@@ -323,7 +323,7 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
     changes = read_changes(given, base)
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
     played = simulate(scenario, assignor)
-    curve = [point for point in played.felt.curve if point.at >= EVENT_BEGINS_S]
+    curve = [point for point in played.measures.curve if point.at >= EVENT_BEGINS_S]
     step = max(1, math.ceil(len(curve) / MOST_POINTS))
     kept = [*curve[:-1][::step], *curve[-1:]]
     return SimulatedChange(
@@ -333,10 +333,10 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
         standbys_missing=tuple(point.standbys_missing for point in kept),
         restoring=tuple(point.restoring for point in kept),
         imbalance=tuple(point.active_imbalance for point in kept),
-        settled_s=round(max(0.0, played.felt.last_change_at - EVENT_BEGINS_S), 1),
-        rebalances=played.felt.rebalances,
-        moves=played.felt.moves,
-        longest_down_s=round(played.felt.longest_down_s, 1),
+        settled_s=round(max(0.0, played.measures.last_change_at - EVENT_BEGINS_S), 1),
+        rebalances=played.measures.rebalances,
+        moves=played.measures.moves,
+        longest_down_s=round(played.measures.longest_down_s, 1),
         assumptions=tuple(assumptions),
     )
 
@@ -386,8 +386,8 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     """Return a scenario in which the change happens at `EVENT_BEGINS_S`, and its assumptions in words."""
     state = apply_changes(changes, base)
     after, lost = state.kafka_streams_states, find_lost(changes, base)
-    everybody = {**base.kafka_streams_states, **after}  # with their threads and tags after the change
-    ids = {name: f"c{number:05d}-1" for number, name in enumerate(sorted(everybody))}
+    all_clients = {**base.kafka_streams_states, **after}  # with their threads and tags after the change
+    ids = {name: f"c{number:05d}-1" for number, name in enumerate(sorted(all_clients))}
     usual = median(rates.values()) if rates else float(ASSUMED_RATE)
     assumptions = [
         f"{pluralize(len(rates), 'client')} restored at known rates, the others at {usual:,.0f} offsets per second"
@@ -423,7 +423,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
                 restore_per_s=rates.get(name, usual),
                 joins=name not in base.kafka_streams_states,
             )
-            for name, client in sorted(everybody.items())
+            for name, client in sorted(all_clients.items())
         ),
         start=_make_start(base, ids, renamed),
         events=tuple(_make_events(base, changes, lost, ids, [name for name in after if name not in base.kafka_streams_states])),
@@ -448,15 +448,15 @@ def _make_start(base: ApplicationState, ids: Mapping[str, str], renamed: Mapping
 
 def _make_events(
     base: ApplicationState, changes: Changes, lost: frozenset[str], ids: Mapping[str, str], new: list[str]
-) -> list[Happening]:
+) -> list[ScenarioEvent]:
     stays = next((name for name in base.kafka_streams_states if name not in lost), None)
     events = []
     if new:
-        events.append(Happening(at=EVENT_BEGINS_S, do="join", clients=tuple(ids[name] for name in new)))
+        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="join", clients=tuple(ids[name] for name in new)))
     if lost:
-        events.append(Happening(at=EVENT_BEGINS_S, do="crash", clients=tuple(ids[name] for name in sorted(lost))))
+        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="crash", clients=tuple(ids[name] for name in sorted(lost))))
     if changes.drained:
-        events.append(Happening(at=EVENT_BEGINS_S, do="drain", clients=tuple(ids[name] for name in changes.drained)))
+        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="drain", clients=tuple(ids[name] for name in changes.drained)))
     if not events and stays is not None:  # changed settings take effect at the next rebalance
-        events.append(Happening(at=EVENT_BEGINS_S, do="join", clients=(ids[stays],)))
+        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="join", clients=(ids[stays],)))
     return events

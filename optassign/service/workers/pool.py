@@ -253,7 +253,7 @@ class WorkerPool:
     async def _run_job(self, worker: Worker, job: AssignJob, running: RunningJob, kill_at: float) -> None:
         loop = asyncio.get_running_loop()
 
-        def hand_on(outcome: Outcome) -> None:
+        def on_outcome(outcome: Outcome) -> None:
             loop.call_soon_threadsafe(_set_result, running.outcome, outcome)
 
         def note_read() -> None:
@@ -269,7 +269,7 @@ class WorkerPool:
         unread, overdue = loop.call_at(running.read_by, kill_reading), loop.call_at(kill_at, worker.kill)
         seconds = kill_at - loop.time()
         try:
-            details = await self._call_in_thread(lambda: worker.run_job(job, seconds, hand_on, note_read, note_spare))
+            details = await self._call_in_thread(lambda: worker.run_job(job, seconds, on_outcome, note_read, note_spare))
         except WorkerDiedError as error:
             why = str(error)
             if not running.read.done() and loop.time() >= running.read_by:

@@ -129,11 +129,11 @@ class Worker:
         self,
         job: AssignJob | CompareJob | OtherJob,
         seconds: float,
-        hand_on: Callable[[Outcome], None],
+        on_outcome: Callable[[Outcome], None],
         note_read: Callable[[], None] = lambda: None,
         note_spare: Callable[[Spare], None] = lambda spare: None,
     ) -> Details | None:
-        """Send the job, call `note_read` when its body is read, then `hand_on` with its outcome, and return its details.
+        """Send the job, call `note_read` when its body is read, then `on_outcome` with its outcome, and return its details.
 
         `note_spare` gets a spare answer before the outcome. The process ends itself some time after `seconds`. WorkerDiedError
         if it dies before the end of the job.
@@ -148,7 +148,7 @@ class Worker:
                 note_spare(said)
             else:
                 note_read()
-        hand_on(said)
+        on_outcome(said)
         details: Details | None = self._receive()
         return details
 

@@ -14,7 +14,7 @@ from optassign.simulation.timed.effects import measure_effects
 from optassign.simulation.timed.least import Search, find_least
 from optassign.simulation.timed.scaling import Capacity, count_least_instances, fail_zone, list_zones, read_capacity, scale
 from optassign.simulation.timed.scenario import Scenario, find_scenario
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_models.policy.constants import MOST_TIMES
 
 if TYPE_CHECKING:
@@ -230,14 +230,14 @@ class _Judge:
         zones = list_zones(scaled) if self.target.zone_loss else ()
         lost = [self._simulate(each, capacity) for zone in zones for each in self._replicate(fail_zone(scaled, zone))]
         balance = [effect.unbalanced_s for played in (*runs, *lost) for effect in measure_effects(played)]
-        every = [played.felt for played in (*runs, *lost)]
+        every = [played.measures for played in (*runs, *lost)]
         option = CapacityOption(
             capacity=capacity,
             balance_s=_find_greatest(balance),
-            load=round(max(felt.most_load for felt in every) / 100, 4),
-            state=round(max(felt.most_state for felt in every)),
-            down_s=round(max(felt.longest_down_s for felt in every), 3),
-            uncopied_task_s=round(max((played.felt.without_copy_task_s for played in lost), default=0.0), 3),
+            load=round(max(measures.most_load for measures in every) / 100, 4),
+            state=round(max(measures.most_state for measures in every)),
+            down_s=round(max(measures.longest_down_s for measures in every), 3),
+            uncopied_task_s=round(max((played.measures.without_copy_task_s for played in lost), default=0.0), 3),
             broken=(),
         )
         return replace(option, broken=tuple(_list_broken(option, self.target)))
@@ -245,7 +245,7 @@ class _Judge:
     def _replicate(self, scenario: Scenario) -> Iterator[Scenario]:
         return (scenario.model_copy(update={"seed": scenario.seed + number}) for number in range(self._replications))
 
-    def _simulate(self, scenario: Scenario, capacity: Capacity) -> Played:
+    def _simulate(self, scenario: Scenario, capacity: Capacity) -> SimulatedRun:
         self._on_run(f"{scenario.name} with {capacity}")
         self.runs += 1
         return simulate(scenario, self.assignor)

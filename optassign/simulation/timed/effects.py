@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 
 from optassign.simulation.timed.measures import Point
-from optassign.simulation.timed.scenario import Happening
-from optassign.simulation.timed.simulator import Played
+from optassign.simulation.timed.scenario import ScenarioEvent
+from optassign.simulation.timed.simulator import SimulatedRun
 from optassign_models.policy.constants import NAMED_OF_EVENT
 
 __all__ = ["EventEffect", "describe_event", "measure_effects"]
@@ -39,7 +39,7 @@ class EventEffect:
     """Number of passes of rebalances."""
 
 
-def measure_effects(played: Played) -> tuple[EventEffect, ...]:
+def measure_effects(played: SimulatedRun) -> tuple[EventEffect, ...]:
     """Return the effects of each event of a run, in the order of their times.
 
     Returns:
@@ -55,7 +55,7 @@ def measure_effects(played: Played) -> tuple[EventEffect, ...]:
     return tuple(_measure(played, at, end, text) for (at, text), end in zip(named, ends, strict=True))
 
 
-def describe_event(event: Happening) -> str:
+def describe_event(event: ScenarioEvent) -> str:
     """Return a short description of an event, such as `crash c3` or `rolling-restart c1, c2 and 8 more`."""
     if event.zone is not None:
         return f"{event.do} {event.zone}"
@@ -66,8 +66,8 @@ def describe_event(event: Happening) -> str:
     return f"{event.do} {', '.join(named[:NAMED_OF_EVENT])}{more}"
 
 
-def _measure(played: Played, at: float, end: float, text: str) -> EventEffect:
-    curve = played.felt.curve
+def _measure(played: SimulatedRun, at: float, end: float, text: str) -> EventEffect:
+    curve = played.measures.curve
     within = [point for point in curve if at <= point.at < end] or [point for point in curve if point.at <= at][-1:]
     of_event = [event for event in played.events if at <= event["at"] < end]
     rebalances = [event for event in of_event if event["event"] == "rebalance"]

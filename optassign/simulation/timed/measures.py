@@ -14,7 +14,7 @@ from optassign.measuring.described import About
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, Application
 
-__all__ = ["CURVES", "Felt", "Point", "measure_felt_imbalance"]
+__all__ = ["CURVES", "Point", "RunMeasures", "measure_perceived_imbalance"]
 
 CURVES = ("active_imbalance", "client_imbalance", "down", "backlog", "standbys_missing", "restoring")
 """The fields of `Point` except `at` and `imbalance`."""
@@ -42,7 +42,7 @@ class Point:
 
 
 @dataclass
-class Felt:
+class RunMeasures:
     """The sums and curves of a run. Task-seconds count each task: two tasks down for three seconds are six task-seconds."""
 
     down_task_s: Annotated[float, About("task-seconds", "in which a task was not processed", "downtime, task-seconds")] = 0.0
@@ -173,7 +173,7 @@ class Felt:
             self.longest_down_s = max(self.longest_down_s, now - self._down_since.pop(task))
 
 
-def measure_felt_imbalance(application: Application, state: ApplicationState) -> tuple[int, int, int]:
+def measure_perceived_imbalance(application: Application, state: ApplicationState) -> tuple[int, int, int]:
     """Return the imbalance of the active shares, of the clients' shares of all active tasks, and of all shares. Only copies
     with a role on running clients count."""
     active: dict[str, tuple[str, ...]] = {}

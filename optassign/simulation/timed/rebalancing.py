@@ -16,8 +16,8 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, RUNNING, UNASSIGNED, Application
 from optassign.simulation.timed.joining import JoinDelays
-from optassign.simulation.timed.measures import Felt
-from optassign.simulation.timed.snapshots import Joined, apply_answer, describe_joining, make_snapshot
+from optassign.simulation.timed.measures import RunMeasures
+from optassign.simulation.timed.snapshots import JoinReport, apply_answer, describe_joining, make_snapshot
 from optassign_models.policy.constants import ASKED_BY_ALL_MS, MOST_TIMED_PASSES
 
 __all__ = ["Agenda", "FollowUps", "Rebalancer", "ask", "make_followups", "model_seconds"]
@@ -289,16 +289,21 @@ class Rebalancer:
     """
 
     def __init__(
-        self, application: Application, assignor: TaskAssignor, agenda: Agenda, felt: Felt, report: Callable[..., None]
+        self,
+        application: Application,
+        assignor: TaskAssignor,
+        agenda: Agenda,
+        measures: RunMeasures,
+        report: Callable[..., None],
     ) -> None:
         self._application, self.assignor = application, assignor
-        self._agenda, self._felt, self._report = agenda, felt, report
+        self._agenda, self._felt, self._report = agenda, measures, report
         self._group = application.scenario.group
         self._has_targets = self._group.protocol == "streams"
         self._is_cooperative = self._has_targets or self._group.rebalancing == "cooperative"
         self.followups = make_followups(application, agenda, self.trigger)
         self._delays = JoinDelays(application.scenario)
-        self._joined: dict[int, Joined] = {}
+        self._joined: dict[int, JoinReport] = {}
         """Client → its report when it joined the present pass; empty if all clients join at its end."""
         self._is_asked_again = False
         self._passes = 0
@@ -354,7 +359,7 @@ class Rebalancer:
         state = make_snapshot(self._application, self.remembered, self._agenda.now, self._joined)
         answer = ask(self.assignor, state)
         if self._has_targets:
-            answer = as_streams_has_it(answer, emulated_warmups=self._group.emulated_warmups)
+            answer = restrict_to_streams_protocol(answer, emulated_warmups=self._group.emulated_warmups)
         self.remembered = answer
         seconds = model_seconds(len(state.tasks), len(state.clients))
         self._agenda.plan_in(seconds, lambda: self._apply(reason, state, answer))
@@ -443,7 +448,7 @@ class Rebalancer:
                 application.mode[t, c] = ABSENT
 
 
-def as_streams_has_it(answer: TaskAssignment, *, emulated_warmups: bool) -> TaskAssignment:
+def restrict_to_streams_protocol(answer: TaskAssignment, *, emulated_warmups: bool) -> TaskAssignment:
     """Return the answer as Kafka 4.4's broker understands it: active and standby tasks only, and no follow-up.
 
     The broker takes emulated warm-ups for standbys. They stay warm-ups here, because they must not count as standbys.

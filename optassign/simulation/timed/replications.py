@@ -10,7 +10,7 @@ from math import comb
 from optassign.assignor import TaskAssignor
 from optassign.errors import ArgumentError
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import FIGURES, Played, simulate
+from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, simulate
 from optassign_models.policy.constants import CONFIDENCE
 
 __all__ = ["METHOD", "Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
@@ -30,7 +30,7 @@ class Interval:
 
 def replicate(
     scenario: Scenario, assignor: str | TaskAssignor, number: int, on_run: Callable[[int], None] | None = None
-) -> Iterator[Played]:
+) -> Iterator[SimulatedRun]:
     """Yield runs under `number` consecutive seeds from `scenario.seed` on. `on_run`: called with the number of runs so far."""
     for done in range(number):
         yield simulate(scenario.model_copy(update={"seed": scenario.seed + done}), assignor)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from optassign.simulation.timed.scenario import Clients, Happening, Scenario
+from optassign.simulation.timed.scenario import Clients, Scenario, ScenarioEvent
 
 __all__ = ["Capacity", "count_least_instances", "fail_zone", "list_zones", "read_capacity", "scale"]
 
@@ -41,7 +41,7 @@ def list_zones(scenario: Scenario) -> tuple[str, ...]:
 
 def fail_zone(scenario: Scenario, zone: str) -> Scenario:
     """Return the scenario with a stable start and one event: a zone fails at once and never returns."""
-    lost = Happening(at=0, do="zone-fails", zone=zone)
+    lost = ScenarioEvent(at=0, do="zone-fails", zone=zone)
     return scenario.model_copy(update={"name": f"{scenario.name} without zone {zone}", "warm_start": True, "events": (lost,)})
 
 

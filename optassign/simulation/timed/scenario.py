@@ -22,11 +22,11 @@ from optassign_models.policy.constants import NOISE_S, RESTART_S
 __all__ = [
     "ChangedConfigs",
     "Clients",
-    "Deed",
+    "EventKind",
     "Faults",
     "Group",
-    "Happening",
     "Scenario",
+    "ScenarioEvent",
     "Start",
     "Subtopologies",
     "find_scenario",
@@ -57,7 +57,7 @@ Rate = Annotated[float, Field(ge=0, le=1e12)]
 Number = Annotated[int, Field(ge=1, le=100_000)]
 Protocol = Literal["probing", "learner", "heartbeat", "streams"]
 Rebalancing = Literal["cooperative", "eager"]
-Deed = Literal[
+EventKind = Literal[
     "join",
     "leave",
     "drain",
@@ -189,11 +189,11 @@ class ChangedConfigs(Frozen):
     rack_aware_assignment_tags: Annotated[tuple[NotEmpty, ...], Field(strict=False)] | None = None
 
 
-class Happening(Frozen):
+class ScenarioEvent(Frozen):
     """An event that happens to clients or to the application."""
 
     at: Seconds
-    do: Deed
+    do: EventKind
     clients: Annotated[tuple[NotEmpty, ...], Field(strict=False)] = Field(default=(), description="ids; empty: `zone`")
     zone: str | None = Field(default=None, description="all clients with this value of `zone_tag`")
     down_s: Seconds | None = Field(
@@ -233,7 +233,7 @@ class Scenario(Frozen):
     start: Annotated[tuple[Start, ...], Field(strict=False)] = Field(
         default=(), description="each client's copies at the start, in sync; empty: a balanced assignment"
     )
-    events: Annotated[tuple[Happening, ...], Field(strict=False)] = ()
+    events: Annotated[tuple[ScenarioEvent, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _cross_checks(self) -> Self:

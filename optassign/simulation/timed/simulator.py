@@ -16,30 +16,30 @@ from optassign.assignor import TaskAssignor, create
 from optassign.display import make_frame, make_html
 from optassign.formats.assignment import TaskAssignment
 from optassign.measuring.described import list_measures
-from optassign.simulation.convergence import limit_rebalances, play_to_rest
+from optassign.simulation.convergence import limit_rebalances, play_until_stable
 from optassign.simulation.timed.application import Application, FloatArray
-from optassign.simulation.timed.measures import Felt, Point, measure_felt_imbalance
+from optassign.simulation.timed.measures import Point, RunMeasures, measure_perceived_imbalance
 from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
-from optassign.simulation.timed.scenario import Happening, Scenario
-from optassign.simulation.timed.snapshots import Beginning, apply_answer, make_snapshot, place_copies
+from optassign.simulation.timed.scenario import Scenario, ScenarioEvent
+from optassign.simulation.timed.snapshots import RecordedStart, apply_answer, make_snapshot, place_copies
 from optassign_models.policy.constants import BURST, PERIOD_S, PROGRESS_STEPS, RESTART_S, SWING
 
 if TYPE_CHECKING:
     from optassign.display import DataFrame
 
-__all__ = ["FIGURES", "Played", "digest", "simulate", "summarise"]
+__all__ = ["FIGURES", "SimulatedRun", "digest", "simulate", "summarise"]
 
 
 @dataclass(frozen=True)
-class Played:
+class SimulatedRun:
     """One run: the measures, and every event and decision in order."""
 
     scenario: Scenario
     assignor: str
-    felt: Felt
+    measures: RunMeasures
     events: list[dict[str, Any]]
     tasks: tuple[str, ...]
-    """Task ids, in the order of `felt.holders`."""
+    """Task ids, in the order of `measures.holders`."""
     clients: tuple[str, ...]
 
     def to_frame(self) -> DataFrame:
@@ -55,7 +55,7 @@ class Played:
             True
         """
         names = tuple(field.name for field in fields(Point))
-        return make_frame(({name: getattr(point, name) for name in names} for point in self.felt.curve), names)
+        return make_frame(({name: getattr(point, name) for name in names} for point in self.measures.curve), names)
 
     def _repr_html_(self) -> str:
         title = f"{self.scenario.name} under {self.assignor}, seed {self.scenario.seed}"
@@ -67,8 +67,8 @@ def simulate(
     scenario: Scenario,
     assignor: str | TaskAssignor,
     on_time: Callable[[float], None] | None = None,
-    beginning: Beginning | None = None,
-) -> Played:
+    beginning: RecordedStart | None = None,
+) -> SimulatedRun:
     """Play the scenario to its end, and return the run. `on_time`: called at intervals with the simulated seconds so far.
 
     beginning: the first state, for a scenario from recordings; the group then rebalances at once.
@@ -77,16 +77,16 @@ def simulate(
 
 
 class _Simulator:
-    def __init__(self, scenario: Scenario, assignor: str | TaskAssignor, beginning: Beginning | None = None) -> None:
+    def __init__(self, scenario: Scenario, assignor: str | TaskAssignor, beginning: RecordedStart | None = None) -> None:
         self._scenario, self._beginning = scenario, beginning
         self._name = assignor if isinstance(assignor, str) else type(assignor).__name__
         names = None if beginning is None else [task.id for task in beginning.tasks]
-        self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), Felt()
+        self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), RunMeasures()
         self._events: list[dict[str, Any]] = []
         chosen = create(assignor) if isinstance(assignor, str) else assignor
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._record_event)
 
-    def run(self, on_time: Callable[[float], None] | None) -> Played:
+    def run(self, on_time: Callable[[float], None] | None) -> SimulatedRun:
         """Run until the scenario's time is over, and return the run."""
         self._start()
         agenda, application, end = self._agenda, self._application, self._scenario.duration_s
@@ -109,7 +109,7 @@ class _Simulator:
         self._felt.end(end)
         self._felt.restored = application.restored
         ids = tuple(task.id for task in application.tasks)
-        return Played(self._scenario, self._name, self._felt, self._events, ids, application.client_ids)
+        return SimulatedRun(self._scenario, self._name, self._felt, self._events, ids, application.client_ids)
 
     def _start(self) -> None:
         application, scenario = self._application, self._scenario
@@ -145,7 +145,7 @@ class _Simulator:
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
             return ask(create("cp-sat"), state)
-        *_, last = play_to_rest(self._rebalancer.assignor, state, limit=limit_rebalances(state))
+        *_, last = play_until_stable(self._rebalancer.assignor, state, limit=limit_rebalances(state))
         self._rebalancer.remembered = last.answer
         return last.answer
 
@@ -177,7 +177,7 @@ class _Simulator:
         application = self._application
         if self._felt.needs_imbalance(application):
             if application.up.any():
-                self._felt.imbalances = measure_felt_imbalance(application, make_snapshot(application, None))
+                self._felt.imbalances = measure_perceived_imbalance(application, make_snapshot(application, None))
             else:  # without clients there are no shares; each task counts as an imbalance of 1
                 tasks = int(application.present.sum())
                 self._felt.imbalances = (tasks, tasks, tasks)
@@ -185,7 +185,7 @@ class _Simulator:
 
     # ----------------------------------------------------------------------------------------------------------- events
 
-    def _apply_event(self, event: Happening) -> None:
+    def _apply_event(self, event: ScenarioEvent) -> None:
         if event.do in ("add-subtopologies", "configure"):
             self._change_application(event)
             return
@@ -224,7 +224,7 @@ class _Simulator:
         if down is not None:
             self._agenda.plan_in(down, partial(self._come_back, clients))
 
-    def _change_application(self, event: Happening) -> None:
+    def _change_application(self, event: ScenarioEvent) -> None:
         """Add subtopologies or change configs, and trigger a rebalance."""
         application = self._application
         changes: dict[str, Any] = {}
@@ -237,7 +237,7 @@ class _Simulator:
         self._record_event(event.do, **changes)
         self._rebalancer.trigger(event.do)
 
-    def _find_clients(self, event: Happening) -> list[int]:
+    def _find_clients(self, event: ScenarioEvent) -> list[int]:
         application, tag = self._application, self._scenario.zone_tag
         if event.zone is None:
             return [application.client_ids.index(name) for name in event.clients]
@@ -283,19 +283,19 @@ class _Simulator:
         self._events.append({"at": round(self._agenda.now, 6), "event": what, **more})
 
 
-FIGURES = {measure.name: measure for measure in list_measures(Felt)}
-"""The name of each measure of `Felt` → the measure."""
+FIGURES = {measure.name: measure for measure in list_measures(RunMeasures)}
+"""The name of each measure of `RunMeasures` → the measure."""
 
 
-def summarise(played: Played) -> dict[str, float | int | None]:
+def summarise(played: SimulatedRun) -> dict[str, float | int | None]:
     """Return figure → value, to three decimals."""
-    values = {name: getattr(played.felt, name) for name in FIGURES}
+    values = {name: getattr(played.measures, name) for name in FIGURES}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
 
 
-def digest(played: Played) -> str:
+def digest(played: SimulatedRun) -> str:
     """Return a digest of the whole timeline: every event, and every point of the curves to three decimals."""
-    curve = [[round(float(value), 3) for value in vars(point).values()] for point in played.felt.curve]
+    curve = [[round(float(value), 3) for value in vars(point).values()] for point in played.measures.curve]
     return sha256(json.dumps([played.events, curve]).encode()).hexdigest()[:16]
 
 

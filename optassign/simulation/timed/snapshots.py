@@ -16,14 +16,14 @@ from optassign.formats.state import UNKNOWN_LAG, ApplicationState, KafkaStreamsS
 from optassign.formats.tasks import TaskInfo
 from optassign.simulation.timed.application import ABSENT, KEPT, RUNNING, UNASSIGNED, Application, BoolArray, FloatArray
 
-__all__ = ["Beginning", "Inputs", "Joined", "apply_answer", "describe_joining", "make_snapshot", "place_copies"]
+__all__ = ["Inputs", "JoinReport", "RecordedStart", "apply_answer", "describe_joining", "make_snapshot", "place_copies"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 """The date at which every scenario starts, as assignors see it."""
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinReport:
     """The report of a member with T tasks when it joined a rebalance."""
 
     mode: npt.NDArray[np.int8]
@@ -38,9 +38,9 @@ class Joined:
     is_draining: bool
 
 
-def describe_joining(application: Application, client: int) -> Joined:
+def describe_joining(application: Application, client: int) -> JoinReport:
     """Return the report of the client if it joins now."""
-    return Joined(
+    return JoinReport(
         mode=application.mode[:, client].copy(),
         owned=application.owner == client,
         position=application.position[:, client].copy(),
@@ -54,7 +54,7 @@ def make_snapshot(
     application: Application,
     remembered: TaskAssignment | None,
     now: float = 0.0,
-    joined: Mapping[int, Joined] = MappingProxyType({}),
+    joined: Mapping[int, JoinReport] = MappingProxyType({}),
 ) -> ApplicationState:
     """Return the snapshot of the present tasks and running clients, as Kafka reports them. Directories of tasks that a client
     does not own are previous standbys.
@@ -88,7 +88,7 @@ def _describe_task(application: Application, t: int) -> TaskInfo:
     )
 
 
-def _describe_client(application: Application, c: int, report: Joined) -> KafkaStreamsState:
+def _describe_client(application: Application, c: int, report: JoinReport) -> KafkaStreamsState:
     kind = application.clients[c]
     active: list[str] = []
     directories: list[str] = []
@@ -161,7 +161,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class RecordedStart:
     """The recorded state and inputs of a scenario, in place of its own."""
 
     tasks: tuple[TaskInfo, ...]
@@ -172,7 +172,7 @@ class Beginning:
     """The first rebalance, whose tasks and clients are present at the start."""
 
 
-def place_copies(application: Application, beginning: Beginning) -> None:
+def place_copies(application: Application, beginning: RecordedStart) -> None:
     """Set the application to the state of a recorded snapshot.
 
     Copies continue from their reported lags: actives on their previous owners, remembered standbys and warm-ups on clients that

@@ -160,8 +160,8 @@ def test_nothing_to_do(name: str) -> None:
     assert describe(assign(make_snapshot({}, {"a": {}, "b": {}}), name)) == {"a": "", "b": ""}
     tasks = {"0_0": 1_000, "1_0": "stateless"}
     assert describe(assign(make_snapshot(tasks, {"a": {}}, num_standby_replicas=1), name)) == {"a": "0_0 1_0"}
-    everybody = {"a": {**make_running_client("0_0"), "draining": True}, "b": {"draining": True}}
-    assert describe(assign(make_snapshot({"0_0": 1_000}, everybody), name)) == {"a": "0_0", "b": ""}
+    all_clients = {"a": {**make_running_client("0_0"), "draining": True}, "b": {"draining": True}}
+    assert describe(assign(make_snapshot({"0_0": 1_000}, all_clients), name)) == {"a": "0_0", "b": ""}
 
 
 @all_baselines

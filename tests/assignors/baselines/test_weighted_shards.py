@@ -256,8 +256,8 @@ def test_nothing_to_do() -> None:
     assert describe(assign(make_snapshot({"0_0": LOG, "1_0": STATELESS}, {"a": {}}, num_standby_replicas=1), NAME)) == {
         "a": "0_0 1_0"
     }
-    everybody = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
-    assert describe(assign(make_snapshot({"0_0": LOG}, everybody), NAME)) == {"a": "0_0", "b": ""}
+    all_clients = {"a": {**running("0_0"), "draining": True}, "b": {"draining": True}}
+    assert describe(assign(make_snapshot({"0_0": LOG}, all_clients), NAME)) == {"a": "0_0", "b": ""}
 
 
 @pytest.mark.parametrize("shape", SHAPES)

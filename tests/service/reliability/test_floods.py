@@ -103,9 +103,9 @@ def test_connections_that_read_no_answer_are_closed() -> None:
         now = asyncio.get_running_loop().time()
         protocol.flow = FlowControl(asyncio.Transport())
         protocol.pause_writing()
-        faults = [protocol.find_fault(now + seconds, 1800) for seconds in (29, 31)]
+        faults = [protocol.find_timeout(now + seconds, 1800) for seconds in (29, 31)]
         protocol.resume_writing()
-        return [*faults, protocol.find_fault(now + 31, 1800)]
+        return [*faults, protocol.find_timeout(now + 31, 1800)]
 
     assert asyncio.run(find_faults()) == [None, "answer unread", None]
 

@@ -9,13 +9,13 @@ import pytest
 
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 
 Objects = Sequence[Mapping[str, Any]]
 ONE_PASS = 1.0
 
 
-def play(events: Objects, *, clients: Objects, subtopologies: Objects, **configs: Any) -> Played:
+def play(events: Objects, *, clients: Objects, subtopologies: Objects, **configs: Any) -> SimulatedRun:
     given = {
         "name": "changes",
         "duration_s": 300,
@@ -27,7 +27,7 @@ def play(events: Objects, *, clients: Objects, subtopologies: Objects, **configs
     return simulate(Scenario.model_validate(given), "cp-sat")
 
 
-def list_rebalances(played: Played) -> list[dict[str, Any]]:
+def list_rebalances(played: SimulatedRun) -> list[dict[str, Any]]:
     return [event for event in played.events if event["event"] == "rebalance"]
 
 
@@ -43,9 +43,9 @@ def test_a_client_with_more_threads_gets_more_tasks_and_processes_more() -> None
     last = list_rebalances(played)[-1]
     assert count_actives(last) == {"c1": 6, "c2": 2}
     # Two threads process 60 of the 80 records that arrive per second; four process the backlog, too.
-    assert played.felt.most_backlog >= 20 * 50
-    assert played.felt.curve[-1].backlog == 0
-    assert played.felt.curve[-1].active_imbalance == 0
+    assert played.measures.most_backlog >= 20 * 50
+    assert played.measures.curve[-1].backlog == 0
+    assert played.measures.curve[-1].active_imbalance == 0
 
 
 def test_removed_threads_lower_the_share() -> None:
@@ -65,22 +65,22 @@ def test_a_later_subtopology_has_no_effect_before_its_start() -> None:
     assert rebalance["reason"] == "add-subtopologies"
     assert count_actives(rebalance) == {"c1": 3, "c2": 3}
     down = ONE_PASS + model_seconds(6, 2)
-    assert played.felt.down_task_s == pytest.approx(4 * down, abs=1e-3)  # of the new tasks, since their start
-    assert played.felt.most_backlog == pytest.approx(4 * 10 * down, abs=1e-2)
-    assert {point.down for point in played.felt.curve if point.at < 100} == {0}
+    assert played.measures.down_task_s == pytest.approx(4 * down, abs=1e-3)  # of the new tasks, since their start
+    assert played.measures.most_backlog == pytest.approx(4 * 10 * down, abs=1e-2)
+    assert {point.down for point in played.measures.curve if point.at < 100} == {0}
 
 
 def test_more_standbys_are_restored_once_they_are_configured() -> None:
     event = {"at": 100, "do": "configure", "configs": {"num_standby_replicas": 1}}
     tasks = [{"partitions": 4, "state": 10_000}]
     played = play([event], clients=[{"count": 2, "restore_per_s": 1_000}], subtopologies=tasks)
-    missing = [(point.at, point.standbys_missing) for point in played.felt.curve]
+    missing = [(point.at, point.standbys_missing) for point in played.measures.curve]
     assert {number for at, number in missing if at < 100} == {0}
     assert max(number for _, number in missing) == 4
     assert missing[-1][1] == 0
     # Each of two disks restores two copies.
     begins = 100 + ONE_PASS + model_seconds(4, 2)
-    assert played.felt.without_standby_task_s == pytest.approx(4 * (begins - 100 + 20), abs=1e-2)
+    assert played.measures.without_standby_task_s == pytest.approx(4 * (begins - 100 + 20), abs=1e-2)
 
 
 def test_configured_tags_move_standbys() -> None:

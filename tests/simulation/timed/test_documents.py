@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import Played, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 
 Cells = dict[str, tuple[str, str]]
 
@@ -18,7 +18,9 @@ Cells = dict[str, tuple[str, str]]
 Objects = Sequence[Mapping[str, Any]]
 
 
-def play(group: dict[str, Any], tasks: int, clients: Objects, events: Objects, start: Objects = (), **configs: Any) -> Played:
+def play(
+    group: dict[str, Any], tasks: int, clients: Objects, events: Objects, start: Objects = (), **configs: Any
+) -> SimulatedRun:
     scenario = Scenario.model_validate(
         {
             "name": "document",
@@ -35,7 +37,7 @@ def play(group: dict[str, Any], tasks: int, clients: Objects, events: Objects, s
     return simulate(scenario, "cp-sat")
 
 
-def list_cells(played: Played, others: tuple[str, ...]) -> list[tuple[str, Cells]]:
+def list_cells(played: SimulatedRun, others: tuple[str, ...]) -> list[tuple[str, Cells]]:
     """Return for each rebalance its reason, and client → (active tasks, tasks in the roles `others`); T1 is partition 0."""
 
     def name(roles: dict[str, list[str]], *which: str) -> str:
@@ -93,7 +95,7 @@ def test_kip_415_scaling_down() -> None:
     assert cells[1] == ("learner ready", {"S1-1": ("T1 T2", one), "S2-1": (one, ""), "S3-1": (f"{other} T5 T6", "")})
     assert cells[2] == ("learner ready", {"S1-1": (f"T1 T2 {one}", ""), "S2-1": ("", ""), "S3-1": (f"{other} T5 T6", "")})
     assert [event["clients"] for event in played.events if event["event"] == "left"] == [["S2-1"]]
-    assert played.felt.longest_down_s < 3, "nothing waits for a restoration"
+    assert played.measures.longest_down_s < 3, "nothing waits for a restoration"
 
 
 def test_kip_415_an_empty_group_has_no_learners() -> None:
@@ -130,7 +132,7 @@ def test_heartbeats_and_learners_do_not_wait_for_the_timer() -> None:
     configs: dict[str, Any] = {"num_standby_replicas": 1, "probing_rebalance_interval_ms": 600_000}
     join = {"at": 10, "do": "join", "clients": ["new1"]}
     balanced = {
-        p: play({"protocol": p}, 12, clients, [join], **configs).felt.balanced_since()
+        p: play({"protocol": p}, 12, clients, [join], **configs).measures.balanced_since()
         for p in ("probing", "heartbeat", "learner")
     }
     assert balanced["heartbeat"] < balanced["probing"] / 5
@@ -143,9 +145,9 @@ def test_kip_1071_moves_before_restoring() -> None:
     join = {"at": 10, "do": "join", "clients": ["new1"]}
     scenario = play({"protocol": "streams"}, 12, clients, [join], num_standby_replicas=1).scenario
     played = simulate(scenario, "sticky")
-    assert played.felt.followups == 0
+    assert played.measures.followups == 0
     assert [event["reason"] for event in played.events if event["event"] == "rebalance"] == ["join"]
-    assert played.felt.longest_down_s > 3
+    assert played.measures.longest_down_s > 3
     assert not any(
         "warmup" in roles for event in played.events if event["event"] == "rebalance" for roles in event["clients"].values()
     )
@@ -161,14 +163,14 @@ def test_emulated_warmups_wait_for_a_trigger() -> None:
         for watch_s in (None, 10)
     )
     assert [event["reason"] for event in alone.events if event["event"] == "rebalance"] == ["join"]
-    assert alone.felt.balanced_since() == math.inf
+    assert alone.measures.balanced_since() == math.inf
     reasons = [event["reason"] for event in watched.events if event["event"] == "rebalance"]
     assert set(reasons) == {"join", "watcher"}
-    assert watched.felt.followups == reasons.count("watcher") <= 4
+    assert watched.measures.followups == reasons.count("watcher") <= 4
     restoring = 8 * 10
-    assert watched.felt.balanced_since() <= join["at"] + restoring + 15 + 10 + 5, "a report, a look, and the handing over"
+    assert watched.measures.balanced_since() <= join["at"] + restoring + 15 + 10 + 5, "a report, a look, and the handing over"
     for played in (alone, watched):
-        assert played.felt.longest_down_s <= 4, "a heartbeat, not a restoration"
+        assert played.measures.longest_down_s <= 4, "a heartbeat, not a restoration"
 
 
 def test_kip_441_one_rebalance_from_cold_and_few_after_a_join() -> None:

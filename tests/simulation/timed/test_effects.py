@@ -10,7 +10,7 @@ import pytest
 from command_line import run_here
 
 from optassign.simulation.timed.effects import describe_event, measure_effects
-from optassign.simulation.timed.scenario import Happening, Scenario, find_scenario
+from optassign.simulation.timed.scenario import Scenario, ScenarioEvent, find_scenario
 from optassign.simulation.timed.simulator import simulate
 
 
@@ -34,12 +34,12 @@ def test_windows_add_up_to_the_run() -> None:
     played = simulate(make_scenario(events), "cp-sat")
     crash, join = measure_effects(played)
     assert (crash.at_s, crash.event, join.at_s, join.event) == (60.0, "crash c3", 400.0, "join new1")
-    assert crash.down_task_s + join.down_task_s == pytest.approx(played.felt.down_task_s, abs=0.01)
+    assert crash.down_task_s + join.down_task_s == pytest.approx(played.measures.down_task_s, abs=0.01)
     assert crash.down_task_s > 45 * 2  # the session time-out of at least two tasks
-    assert crash.moves + join.moves == played.felt.moves
-    assert crash.rebalances + join.rebalances == played.felt.rebalances
-    assert (crash.unbalanced_s or 0) + (join.unbalanced_s or 0) == pytest.approx(played.felt.unbalanced_s, abs=0.01)
-    assert join.stable_after_s == pytest.approx(played.felt.last_change_at - 400, abs=1e-3)
+    assert crash.moves + join.moves == played.measures.moves
+    assert crash.rebalances + join.rebalances == played.measures.rebalances
+    assert (crash.unbalanced_s or 0) + (join.unbalanced_s or 0) == pytest.approx(played.measures.unbalanced_s, abs=0.01)
+    assert join.stable_after_s == pytest.approx(played.measures.last_change_at - 400, abs=1e-3)
 
 
 def test_an_event_during_restoring_is_never_stable() -> None:
@@ -56,9 +56,9 @@ def test_a_cold_start_is_an_event() -> None:
 
 
 def test_events_are_named_shortly() -> None:
-    rolling = Happening(at=0, do="rolling-restart", clients=("a", "b", "c", "d"))
+    rolling = ScenarioEvent(at=0, do="rolling-restart", clients=("a", "b", "c", "d"))
     assert describe_event(rolling) == "rolling-restart a, b and 2 more"
-    assert describe_event(Happening(at=0, do="zone-fails", zone="z")) == "zone-fails z"
+    assert describe_event(ScenarioEvent(at=0, do="zone-fails", zone="z")) == "zone-fails z"
 
 
 def test_the_command_shows_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from optassign.simulation.timed.application import FOLLOWING, Application
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario
-from optassign.simulation.timed.simulator import Played, digest, simulate
+from optassign.simulation.timed.simulator import SimulatedRun, digest, simulate
 from optassign.simulation.timed.snapshots import describe_joining, make_snapshot
 
 PASS_S, HEARTBEAT_S = 0.5, 3.0
@@ -30,11 +30,11 @@ def make_scenario(
     return Scenario.model_validate({**given, "clients": [{"count": olds}, new], "subtopologies": [tasks], "events": events})
 
 
-def list_rebalances(played: Played) -> list[dict[str, Any]]:
+def list_rebalances(played: SimulatedRun) -> list[dict[str, Any]]:
     return [event for event in played.events if event["event"] == "rebalance"]
 
 
-def find_first_restored(played: Played) -> float:
+def find_first_restored(played: SimulatedRun) -> float:
     return next(float(event["at"]) for event in played.events if event["event"] == "restored")
 
 
@@ -162,6 +162,6 @@ def test_a_client_that_returns_in_a_pass_reports_what_it_has_then() -> None:
     scenario = make_scenario({"late": 1.0, "late_s": 4.0}, {"partitions": 4, "state": 5_000})
     scenario = Scenario.model_validate({**scenario.model_dump(), "events": events})
     played = simulate(scenario, "cp-sat")
-    assert played.felt.curve[-1].down == 0
-    assert played.felt.curve[-1].standbys_missing == 0
+    assert played.measures.curve[-1].down == 0
+    assert played.measures.curve[-1].standbys_missing == 0
     assert list_rebalances(played)[-1]["followup_s"] is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optassign.simulation.timed.application import ABSENT, FOLLOWING, RESTORING, RUNNING, Application
-from optassign.simulation.timed.measures import Felt
+from optassign.simulation.timed.measures import RunMeasures
 from optassign.simulation.timed.scenario import Scenario
 
 
@@ -33,42 +33,42 @@ def application() -> Application:
 
 
 def test_seconds_of_each_task_add_up(application: Application) -> None:
-    felt = Felt(imbalances=(0, 0, 0))
-    felt.look(application, 0.0)
-    felt.pass_time(10.0, 0.0)
+    measures = RunMeasures(imbalances=(0, 0, 0))
+    measures.look(application, 0.0)
+    measures.pass_time(10.0, 0.0)
     application.mode[0] = (RESTORING, ABSENT)
     application.backlog[0] = 4.0
-    felt.imbalances = (3, 1, 5)
-    felt.look(application, 10.0)
-    felt.pass_time(20.0, 8.0)
-    assert (felt.down_task_s, felt.down_logged_task_s, felt.without_copy_task_s) == (20.0, 20.0, 20.0)
-    assert (felt.unbalanced_s, felt.active_imbalance_s, felt.client_imbalance_s) == (20.0, 60.0, 20.0)
-    assert felt.without_standby_task_s == 20.0
-    assert felt.backlog_s == (4 + 8) / 2 * 20
-    assert felt.most_backlog == 4.0
-    assert [(point.down, point.imbalance) for point in felt.curve] == [(0, 0), (1, 5)]
+    measures.imbalances = (3, 1, 5)
+    measures.look(application, 10.0)
+    measures.pass_time(20.0, 8.0)
+    assert (measures.down_task_s, measures.down_logged_task_s, measures.without_copy_task_s) == (20.0, 20.0, 20.0)
+    assert (measures.unbalanced_s, measures.active_imbalance_s, measures.client_imbalance_s) == (20.0, 60.0, 20.0)
+    assert measures.without_standby_task_s == 20.0
+    assert measures.backlog_s == (4 + 8) / 2 * 20
+    assert measures.most_backlog == 4.0
+    assert [(point.down, point.imbalance) for point in measures.curve] == [(0, 0), (1, 5)]
 
 
 def test_the_longest_downtime_is_of_one_task_and_lasts_to_the_end(application: Application) -> None:
-    felt = Felt()
+    measures = RunMeasures()
     for at, down in ((0, [0]), (4, []), (6, [1]), (13, [1])):
         application.mode[np.arange(2), np.arange(2)] = RUNNING
         application.mode[down, down] = RESTORING
-        felt.look(application, at)
-    assert felt.longest_down_s == 4.0
-    felt.end(15.0)
-    assert felt.longest_down_s == 9.0
+        measures.look(application, at)
+    assert measures.longest_down_s == 4.0
+    measures.end(15.0)
+    assert measures.longest_down_s == 9.0
 
 
 def test_lasting_balance_begins_after_the_last_imbalance(application: Application) -> None:
-    felt = Felt()
+    measures = RunMeasures()
     for at, imbalance in ((0, 2), (5, 0), (7, 1), (9, 0), (11, 0)):
-        felt.imbalances = (imbalance, 0, imbalance)
-        felt.look(application, at)
-    felt.end(12.0)
-    assert felt.balanced_at_s == 9.0
-    felt.imbalances = (1, 0, 1)
-    felt.look(application, 12.0)
-    felt.end(13.0)
-    assert felt.balanced_at_s is None
-    assert felt.balanced_since() == math.inf
+        measures.imbalances = (imbalance, 0, imbalance)
+        measures.look(application, at)
+    measures.end(12.0)
+    assert measures.balanced_at_s == 9.0
+    measures.imbalances = (1, 0, 1)
+    measures.look(application, 12.0)
+    measures.end(13.0)
+    assert measures.balanced_at_s is None
+    assert measures.balanced_since() == math.inf

@@ -9,7 +9,7 @@ import pytest
 
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario, list_library, read_scenario
-from optassign.simulation.timed.simulator import Played, digest, simulate, summarise
+from optassign.simulation.timed.simulator import SimulatedRun, digest, simulate, summarise
 
 PASS_S = 1.0
 SLOW = {"thousand": [pytest.mark.long]}
@@ -25,7 +25,7 @@ def make_scenario(clients: Objects, tasks: Objects, events: Objects, **more: Any
     return Scenario.model_validate({**given, "clients": clients, "subtopologies": tasks, "events": events})
 
 
-def find_times(played: Played, event: str) -> list[float]:
+def find_times(played: SimulatedRun, event: str) -> list[float]:
     return [each["at"] for each in played.events if each["event"] == event]
 
 
@@ -65,8 +65,8 @@ def test_a_drained_client_leaves_once_it_has_no_task() -> None:
     assert left > 10
     given = [each for each in played.events if each["event"] == "rebalance"][-1]["clients"]
     assert sorted(given) == ["c1", "c3"]
-    assert played.felt.moves == 2
-    assert played.felt.longest_down_s < 3 * PASS_S
+    assert played.measures.moves == 2
+    assert played.measures.longest_down_s < 3 * PASS_S
 
 
 def test_after_a_crash_the_standby_leads_once_the_group_has_noticed() -> None:
@@ -74,11 +74,11 @@ def test_after_a_crash_the_standby_leads_once_the_group_has_noticed() -> None:
     scenario = make_scenario([{"count": 2}], [task], [{"at": 100, "do": "crash", "clients": ["c1"]}])
     played = simulate(scenario, "cp-sat")
     down = 45 + PASS_S + model_seconds(2, 1)
-    assert played.felt.down_task_s == pytest.approx(down, abs=1e-3)
-    assert played.felt.longest_down_s == pytest.approx(down, abs=1e-3)
-    assert played.felt.most_backlog == pytest.approx(100 * down, abs=1e-2)
+    assert played.measures.down_task_s == pytest.approx(down, abs=1e-3)
+    assert played.measures.longest_down_s == pytest.approx(down, abs=1e-3)
+    assert played.measures.most_backlog == pytest.approx(100 * down, abs=1e-2)
     drains = 100 * down / (10_000 - 200)  # the survivor processes 10,000 records per second, 200 of which are new
-    assert played.felt.backlog_s == pytest.approx(100 * down * (down + drains) / 2, rel=1e-3)
+    assert played.measures.backlog_s == pytest.approx(100 * down * (down + drains) / 2, rel=1e-3)
 
 
 def test_without_a_standby_the_task_is_down_until_it_is_restored() -> None:
@@ -86,21 +86,21 @@ def test_without_a_standby_the_task_is_down_until_it_is_restored() -> None:
     clients = [{"count": 2, "restore_per_s": 1_000}]
     event = {"at": 100, "do": "crash", "clients": ["c1"]}
     played = simulate(make_scenario(clients, [task], [event], configs={"num_standby_replicas": 0}), "cp-sat")
-    assert played.felt.longest_down_s == pytest.approx(45 + PASS_S + model_seconds(2, 1) + 30, abs=1e-3)
+    assert played.measures.longest_down_s == pytest.approx(45 + PASS_S + model_seconds(2, 1) + 30, abs=1e-3)
 
 
 def test_eager_rebalancing_stops_all_tasks_and_cooperative_the_moving_ones() -> None:
     clients: Objects = [{"count": 2}, {"name": "new", "joins": True}]
     stateless = {"partitions": 6, "kind": "stateless"}
-    felt = {
-        how: simulate(make_scenario(clients, [stateless], [JOIN], group={"rebalancing": how}), "cp-sat").felt
+    measures = {
+        how: simulate(make_scenario(clients, [stateless], [JOIN], group={"rebalancing": how}), "cp-sat").measures
         for how in ("eager", "cooperative")
     }
     took = PASS_S + model_seconds(6, 3)
-    assert felt["eager"].down_task_s == pytest.approx(6 * took, abs=1e-3)
-    assert felt["cooperative"].down_task_s == pytest.approx(2 * took, abs=1e-3)
-    assert [felt[how].rebalances for how in ("eager", "cooperative")] == [1, 2]
-    assert [felt[how].moves for how in ("eager", "cooperative")] == [2, 2]
+    assert measures["eager"].down_task_s == pytest.approx(6 * took, abs=1e-3)
+    assert measures["cooperative"].down_task_s == pytest.approx(2 * took, abs=1e-3)
+    assert [measures[how].rebalances for how in ("eager", "cooperative")] == [1, 2]
+    assert [measures[how].moves for how in ("eager", "cooperative")] == [2, 2]
 
 
 def test_a_returning_client_finds_its_state_unless_deleted() -> None:
@@ -109,7 +109,7 @@ def test_a_returning_client_finds_its_state_unless_deleted() -> None:
         keeps = restored == 0
         event = {"at": 100, "do": "crash", "clients": ["c1"], "down_s": down, "keeps_disk": keeps}
         played = simulate(make_scenario(clients, [{**ONE, "partitions": 2}], [event]), "cp-sat")
-        assert played.felt.restored == pytest.approx(restored, abs=1e-3), keeps
+        assert played.measures.restored == pytest.approx(restored, abs=1e-3), keeps
 
 
 def test_state_without_a_role_is_deleted_after_the_delay() -> None:
@@ -117,10 +117,10 @@ def test_state_without_a_role_is_deleted_after_the_delay() -> None:
     clients = [{"count": 3, "restore_per_s": 1_000}]
     events = [{"at": 100, "do": "crash", "clients": ["c1"], "down_s": 200}]
     scenario = make_scenario(clients, [{**ONE, "partitions": 6}], events, group={"state_cleanup_delay_s": 50.0})
-    kept = simulate(scenario, "cp-sat").felt.restored
+    kept = simulate(scenario, "cp-sat").measures.restored
     assert kept > 0
     forever = scenario.model_copy(update={"group": scenario.group.model_copy(update={"state_cleanup_delay_s": 1e6})})
-    assert simulate(forever, "cp-sat").felt.restored <= kept
+    assert simulate(forever, "cp-sat").measures.restored <= kept
 
 
 def test_a_static_member_that_returns_in_time_causes_no_rebalance() -> None:
@@ -151,12 +151,12 @@ def test_a_run_repeats_to_the_byte(name: str) -> None:
 @pytest.mark.parametrize("name", LIBRARY)
 def test_every_task_runs_at_the_end(name: str) -> None:
     for assignor in ("cp-sat", "greedy", "high-availability"):
-        last = simulate(read_scenario(name), assignor).felt.curve[-1]
+        last = simulate(read_scenario(name), assignor).measures.curve[-1]
         assert (last.down, last.backlog, last.standbys_missing) == (0, 0, 0), f"{name}, {assignor}"
 
 
 def test_our_scale_out_balances_sooner_and_stops_fewer_tasks_than_kafkas() -> None:
-    ours, theirs = (simulate(read_scenario("scale-out"), name).felt for name in ("cp-sat", "high-availability"))
+    ours, theirs = (simulate(read_scenario("scale-out"), name).measures for name in ("cp-sat", "high-availability"))
     assert ours.balanced_since() < theirs.balanced_since()
     assert ours.down_task_s < theirs.down_task_s
 
@@ -167,8 +167,8 @@ def test_an_assignor_moves_no_task_of_its_own_start(own: bool, moves: bool) -> N
     asked: Objects = [{"at": 10, "do": "configure", "configs": {"max_warmup_replicas": 4}}]
     subtopologies: Objects = [{"partitions": partitions, "state": 20_000} for partitions in (7, 5)]
     scenario = make_scenario([{"count": 3}], subtopologies, asked, own_start=own)
-    assert (simulate(scenario, "high-availability").felt.moves > 0) == moves
-    assert simulate(scenario, "cp-sat").felt.moves == 0
+    assert (simulate(scenario, "high-availability").measures.moves > 0) == moves
+    assert simulate(scenario, "cp-sat").measures.moves == 0
 
 
 def test_a_rebalance_waits_for_a_member_until_its_crash_is_noticed() -> None:
@@ -180,4 +180,4 @@ def test_a_rebalance_waits_for_a_member_until_its_crash_is_noticed() -> None:
     assert [at for at in alone if 66 < at < 105], "no follow-up comes while the crash is not noticed"
     played = simulate(scenario, "high-availability")
     assert not [at for at in find_times(played, "rebalance") if 66 < at < 65 + 45]
-    assert played.felt.longest_down_s > 45
+    assert played.measures.longest_down_s > 45

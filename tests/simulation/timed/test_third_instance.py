@@ -42,7 +42,7 @@ def test_every_task_is_active_once_and_the_group_settles(assignor: str, seed: in
         given = Counter(task for roles in event["clients"].values() for task in roles.get("active", ()))
         assert given == Counter(scenario.task_ids)
     assert rebalances[-1]["followup_s"] is None
-    last = played.felt.curve[-1]
+    last = played.measures.curve[-1]
     assert (last.down, last.standbys_missing, last.restoring, last.active_imbalance) == (0, 0, 0, 0)
     second = [event["at"] - before["at"] for before, event in pairwise(rebalances) if event["reason"] == "second pass"]
     assert max(second) > 1, "some second pass is late"

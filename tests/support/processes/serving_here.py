@@ -102,7 +102,7 @@ class WorkerHere(Worker):
         self,
         job: Any,
         seconds: float,
-        hand_on: Callable[[Outcome], None],
+        on_outcome: Callable[[Outcome], None],
         note_read: Callable[[], None] = lambda: None,
         note_spare: Callable[[Spare], None] = lambda spare: None,
     ) -> Any:
@@ -124,7 +124,7 @@ class WorkerHere(Worker):
                     return
                 said.append(what)
                 if len(said) == 1:
-                    hand_on(what)
+                    on_outcome(what)
 
         try:
             run_one_job(cast(Any, Pipe), job)

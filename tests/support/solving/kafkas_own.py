@@ -12,7 +12,7 @@ from optassign.formats.state import ApplicationState
 from optassign_benchmarks.grid import Spec
 
 RECORDED = Path(__file__).parents[2] / "data" / "kafka-4.3.1"
-EVERYONE = 2**63 - 1
+UNLIMITED_LAG = 2**63 - 1
 ALL = (KafkaHighAvailability, KafkaSticky, KafkaBrokerSticky, KafkaBrokerSticky44)
 GENERATED = (
     Spec("cold", 17, 3, 1),

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.kafka.cluster import ThreeBrokers, name_together
+from optassign_benchmarks.kafka.cluster import ThreeBrokers, name_cocoordinated_groups
 from optassign_benchmarks.kafka.jars import warming_up_classpath
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.scenario import ASSIGNORS, BROKER_PROPERTIES, OURS, STICKY, WARMUPS
@@ -98,7 +98,7 @@ def _coordinate_without(cluster: ThreeBrokers, group: str) -> None:
     cluster.coordinate_without(group)
 
 
-def _teach(cluster: ThreeBrokers, group: str) -> None:
+def _restart_with_assignors(cluster: ThreeBrokers, group: str) -> None:
     """Restart the coordinator, which knows only `sticky`, with the assignors of the other brokers."""
     time.sleep(_AWAY)
     cluster.restart(cluster.find_coordinator(group), assignors=str(BROKER_PROPERTIES[ASSIGNORS]))
@@ -133,7 +133,7 @@ FAULTS = (
     BrokerFault(
         "the coordinator does not know the assignor; restarted with it 15 s after a process joined",
         True,
-        _teach,
+        _restart_with_assignors,
         prepare=_coordinate_without,
         needless=9,  # sticky has placed the group before, so each task of the new process may move twice
     ),
@@ -197,7 +197,9 @@ def play(
         link.delay = _DELAY if fault.far and fault.act is _nothing else 0.0
     with ExitStack() as stack:
         trials: list[Trial] = []
-        for assignor, group in zip(assignors, name_together(*(f"{each}-{name}" for each in assignors)), strict=True):
+        for assignor, group in zip(
+            assignors, name_cocoordinated_groups(*(f"{each}-{name}" for each in assignors)), strict=True
+        ):
             trial: Trial = (
                 SimulatedTrial(reached, folder, group, assignor)
                 if members == SIMULATED

@@ -27,7 +27,7 @@ from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
-from optassign_benchmarks.soak.recorded_folder import FIFTY
+from optassign_benchmarks.soak.recorded_folder import FIFTY_SPECS
 from optassign_benchmarks.soak.samples import MIB, read_memory
 
 _WORKERS = 2
@@ -173,7 +173,7 @@ def _play_soak(_: None, case: tuple[float, float]) -> Iterator[PlayedRow]:
     minutes, per_minute = case
     replies, watch, faults = _Replies(), _Watch(), list[str]()
     chance = random.Random(1)
-    bodies = [_make_bodies(f"app-{place:02}", spec) for place, spec in enumerate(FIFTY)]
+    bodies = [_make_bodies(f"app-{place:02}", spec) for place, spec in enumerate(FIFTY_SPECS)]
     with tempfile.TemporaryDirectory() as name, ServiceProcess(Path(name), "json", "--workers", str(_WORKERS)) as service:
         for application, page in ((_PAUSED, "pause"), (_RETIRED, "end")):
             _post(service.url, "/v1/assign", _make_bodies(application, Spec("steady", 36, 4))[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from optassign_benchmarks.kafka.applications import AS_SHIPPED, Watching
+from optassign_benchmarks.kafka.applications import AS_SHIPPED, WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.processes import await_condition
@@ -58,7 +58,7 @@ def _play(broker: Broker, folder: Path, case: _Case, name: str = "") -> PlayedRo
     with ExitStack() as stack:
         stack.enter_context(members)
         if case.assignor == OURS:
-            stack.enter_context(Watching(broker.address, name, folder, **AS_SHIPPED))
+            stack.enter_context(WatchProcess(broker.address, name, folder, **AS_SHIPPED))
         if case.group == RESTARTED:
             members.execute("fill", on=True)
             group.start(_PROCESSES)

@@ -23,13 +23,13 @@ from optassign_benchmarks.grid import Spec
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess
 from optassign_benchmarks.runner import PlayedRow, PlayedStudy
-from optassign_benchmarks.soak.recorded_folder import FIFTY, Filled, fill_folder
+from optassign_benchmarks.soak.recorded_folder import FIFTY_SPECS, Filled, fill_folder
 from optassign_benchmarks.soak.samples import MIB, find_children, read_memory
 
 _SIZES = (
     ((Spec("scale-out", 1_000, 100),), 10_000, 0.2),
     ((Spec("scale-out", 10_000, 1_000, warmups=100),), 1_000, 1.0),
-    (FIFTY, 1_000_000, 1.0),
+    (FIFTY_SPECS, 1_000_000, 1.0),
 )
 """Applications, number of recordings of all of them, and seconds that a page may take."""
 _PORT_S = 5.0

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from optassign_benchmarks.kafka.applications import AS_SHIPPED, Watching
+from optassign_benchmarks.kafka.applications import AS_SHIPPED, WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
 from optassign_benchmarks.kafka.members import Restoring, SimulatedSubtopology
 from optassign_benchmarks.kafka.scenario import OURS, STICKY, GroupChange, Observed, play, start_broker
@@ -103,7 +103,7 @@ def _play(broker: Broker, folder: Path, case: _Case, variant: _Variant) -> Playe
     longest = seconds * 8.0 + 60.0 if variant.watched or variant.assignor == STICKY else seconds * 3.0 + 20.0
     with ExitStack() as stack:
         stack.enter_context(group.members)
-        watcher = stack.enter_context(Watching(broker.address, name, folder, **AS_SHIPPED)) if variant.watched else None
+        watcher = stack.enter_context(WatchProcess(broker.address, name, folder, **AS_SHIPPED)) if variant.watched else None
         figures = play(group, change, longest)
         faults = list(group.members.deaths)
         triggers = watcher.triggers if watcher else 0

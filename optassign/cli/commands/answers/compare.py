@@ -110,7 +110,7 @@ def _compare(
 
     from optassign.cli.show.progress import ProgressLine
     from optassign.formats.configs import Weights
-    from optassign.library import PlayOn, compare
+    from optassign.library import ConvergenceSettings, compare
 
     with ProgressLine("comparing") as progress:
 
@@ -121,7 +121,7 @@ def _compare(
             state,
             chosen,
             time_limit=arguments.time_limit,
-            converge=PlayOn(arguments.max_rebalances, arguments.keep_state) if arguments.converge else False,
+            converge=ConvergenceSettings(arguments.max_rebalances, arguments.keep_state) if arguments.converge else False,
             weights=[Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights],
             on_step=tell,
             given={} if recording is None else {"recorded": recording.assignment, "beside": recording.beside_assignment},

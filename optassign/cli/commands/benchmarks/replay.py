@@ -126,7 +126,7 @@ def _replay_missing(
 
 _DEFAULT = "cp-sat,high-availability,sticky"
 _SIMULATE_ONLY = ("application", "format", "events", "picture")
-_OF_SPARK: dict[str, Any] = {
+_OPTIONS_WITHOUT_SIMULATE: dict[str, Any] = {
     "scale": 1,
     "converge": False,
     "failed": False,
@@ -165,7 +165,7 @@ def simulate_recordings(arguments: Namespace) -> int:
 
     from optassign.simulation.recorded import make_scenario, read_recordings
 
-    given = next((name for name, default in _OF_SPARK.items() if getattr(arguments, name) != default), None)
+    given = next((name for name, default in _OPTIONS_WITHOUT_SIMULATE.items() if getattr(arguments, name) != default), None)
     if given is not None:
         raise UsageError(f"--{given.replace('_', '-')}: found it with --simulate; allowed: without it")
     registered = register_listed_assignors(arguments)
