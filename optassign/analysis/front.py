@@ -42,7 +42,7 @@ class ParetoFront:
 
     points: tuple[ParetoPoint, ...]
     complete: bool
-    """Whether every gap was searched. Otherwise more targets, optimal at other prices of imbalance, may lie between these."""
+    """Whether every gap was searched with proof. Otherwise more targets, optimal at other prices, may lie between these."""
 
 
 def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time_limit: float = TIME_LIMIT) -> ParetoFront:
@@ -64,8 +64,8 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
     ends = _find(question, [(1, 0), (0, 1)], effort), _find(question, [(0, 1), (1, 0)], effort)
     found = [point for point in ends if point is not None]
     if len(found) < 2 or found[0].imbalance == found[1].imbalance:
-        return ParetoFront(tuple(found[:1]), len(found) == 2)
-    gaps = [(found[0], found[1])]
+        return ParetoFront(tuple(found[:1]), len(found) == 2 and all(point.proven for point in found))
+    gaps, are_proven = [(found[0], found[1])], found[0].proven and found[1].proven
     while gaps and len(found) < points:
         gaps.sort(key=lambda gap: (gap[0].imbalance - gap[1].imbalance, gap[0].imbalance))
         cheap, even = gaps.pop()
@@ -73,10 +73,11 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
         point = _find(question, [price], effort)
         if point is None:
             return ParetoFront(_sort(found), complete=False)
+        are_proven &= point.proven
         if _weigh(point, price) < _weigh(cheap, price):
             found.append(point)
             gaps += [(cheap, point), (point, even)]
-    return ParetoFront(_sort(found), not gaps)
+    return ParetoFront(_sort(found), are_proven and not gaps)
 
 
 def _find(question: Question, prices: Sequence[tuple[int, int]], effort: Effort) -> ParetoPoint | None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -197,7 +198,7 @@ class Holds:
     def load(self) -> None:
         """Read the requests from before a restart.
 
-        An unreadable file is logged and renamed, and the previous generation is read.
+        An unreadable file is logged and renamed. The previous generation then replaces it, so that later starts read it, too.
         """
         if self._path is None or not self._path.exists():
             return
@@ -207,11 +208,14 @@ class Holds:
             try:
                 contents = _Contents.model_validate_json(path.read_bytes())
             except (OSError, ValidationError) as error:
-                kept = self._path.with_name(UNREADABLE_NAME)
+                kept = self._path.with_name(UNREADABLE_NAME if path == self._path else f"{BEFORE_NAME}.unreadable")
                 with suppress(OSError):
                     path.replace(kept)
                 log_event("holds_lost", logging.ERROR, file=str(kept), why=str(error).splitlines()[0])
                 continue
+            if path != self._path:
+                with suppress(OSError):
+                    shutil.copyfile(path, self._path)
             self._applications, self._history = dict(contents.applications), dict(contents.history)
             log_event("holds_restored", applications=len(self._applications), file=path.name)
             return

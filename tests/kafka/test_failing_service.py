@@ -71,7 +71,7 @@ def test_a_rebalance_without_an_answer_changes_nothing(
 ) -> None:
     probe_with_fault(at_rest, front, fault)
     at_rest.probe()
-    assert at_rest.rebalances[-1].assignor == "cp-sat", "who did not answer is asked again"
+    assert at_rest.rebalances[-1].assignor == "cp-sat", "a service that did not answer is asked again"
 
 
 @pytest.mark.long

@@ -129,7 +129,7 @@ class ReportHead(RequestHead):
 
     rebalance: _Rebalance = Field(alias="Optassign-Rebalance", description=_ID)
     applied_at: _Milliseconds = Field(alias="Optassign-Applied-At", description="when it was decided, ms since 1970")
-    age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=_LONGEST_AGE_MS, description="ms since Kafka applied it")
+    age_ms: int = Field(default=0, alias="Optassign-Age-Ms", ge=0, le=_LONGEST_AGE_MS, description="ms since the decision")
 
 
 class BodyAccount:

@@ -43,7 +43,7 @@ from optassign.service.views.types import (
 )
 from optassign_models.policy.constants import DAMAGED_RECORDINGS, IN_TIMELINE, ROWS_ON_A_PAGE
 
-__all__ = ["list_copies", "measure_file", "view_application", "view_applications"]
+__all__ = ["list_copies", "view_application", "view_applications"]
 
 _LISTED_APPLICATIONS = 256  # most applications on a page: the bound keeps the making of a page below a second
 _HISTORY_BYTES = 2_500_000
@@ -146,7 +146,7 @@ def _describe_wait(recording: Recording, copy: Waiting, without_progress: int) -
     return "waits for the copies before it"
 
 
-def measure_file(entry: Entry) -> int:
+def _measure_file(entry: Entry) -> int:
     """Return the bytes of a recording, or 0 if it has been deleted."""
     try:
         return entry.path.stat().st_size
@@ -161,7 +161,7 @@ def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[
     left, size = set(copies), 0
     older = index.list_entries(entry.folder, before=f"{entry.day}/{entry.time}")
     for number, other in enumerate(older, start=2):
-        size += measure_file(other)
+        size += _measure_file(other)
         if number == _WAITING_LOOKS_BACK or size > _WAITING_BYTES:
             found.update((copy, (*found[copy][:2], True)) for copy in left)
             break
@@ -276,7 +276,7 @@ def _find_moves(index: RecordingIndex, folder: str, before: str, task: str) -> T
     seen: list[tuple[Entry, tuple[str, ...]]] = []
     size = 0
     for entry in islice(index.list_entries(folder, before=before, everywhere=True), IN_TIMELINE):
-        size += measure_file(entry)
+        size += _measure_file(entry)
         if size > _HISTORY_BYTES and seen:
             break
         seen.append((entry, index.read_owners(entry, task)))

@@ -18,8 +18,8 @@ from optassign.service.newest import Newest
 
 __all__ = ["Entry", "RecordingIndex"]
 
-_KEPT_HEADS = 6_000
-"""Heads kept in memory, enough for a first page of 120 applications: it reads 50 heads of each, an application's page 200."""
+_KEPT_HEADS = 13_000
+"""Heads kept in memory, enough for a first page of 256 applications: it reads 50 heads of each, an application's page 200."""
 _KEPT_WAITING = 2_000  # recordings whose waiting copies are kept in memory: memory is limited
 _KEPT_DERIVED = 32  # derived views that are kept in memory
 _KEPT_WHOLE = 2  # whole recordings that are kept in memory

@@ -14,10 +14,7 @@ from optassign.measuring.described import About
 from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.timed.application import FOLLOWING, KEPT, RUNNING, Application
 
-__all__ = ["CURVES", "Point", "RunMeasures", "measure_perceived_imbalance"]
-
-CURVES = ("active_imbalance", "client_imbalance", "down", "backlog", "standbys_missing", "restoring")
-"""The fields of `Point` except `at` and `imbalance`."""
+__all__ = ["Point", "RunMeasures", "measure_perceived_imbalance"]
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,9 @@ def test_requests_in_force_survive_a_restart(tmp_path: Path) -> None:
         assert (found["paused"], found["drains"]) == (before["paused"], before["drains"])
         assert service.read_metric("optassign_holds_lost") == 1
         assert "could not be read" in service.client.get("/", headers={"Accept": "text/html"}).text
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        found = service.client.get("/v1/applications/kept").json()
+        assert (found["paused"], found["drains"]) == (before["paused"], before["drains"]), "they survive a further restart"
     (tmp_path / ".holds.json").write_text("{", encoding="utf-8")
     (tmp_path / ".holds.json.before").write_text("{", encoding="utf-8")
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:

@@ -127,7 +127,7 @@ def test_a_process_that_is_too_slow_is_killed_long_after(tmp_path: Path) -> None
         (pid,) = service.list_worker_pids()
         refused = service.assign(state, optassign_deadline_ms="2000")
         assert (refused.status_code, refused.json()) == (503, {"error": "no answer in time: waits is not done"})
-        assert not service.list_events("worker_died", pid=pid), "nobody waits for that"
+        assert not service.list_events("worker_died", pid=pid), "no request waits for that worker"
         died = service.wait_for("worker_died", pid=pid)
         assert died["why"] == "it was not done long after the deadline, and was killed"
         (tmp_path / "go").touch()
@@ -232,7 +232,7 @@ def test_a_slow_worker_is_killed_long_after_the_refusal(here: ServiceHere, threa
         assert refused.json() == {"error": "no answer in time: cp-sat is not done"}
         stuck = {"error": "every worker is stuck with a request that is past its deadline"}
         assert here.client.get("/readyz").json() == stuck
-        assert not here.list_events("worker_died", pid=pid), "nobody waits for that"
+        assert not here.list_events("worker_died", pid=pid), "no request waits for that worker"
         here.pass_seconds(times.kill - times.give_up)
         died = here.wait_for("worker_died", pid=pid)
     assert died["why"] == "it was not done long after the deadline, and was killed"

@@ -115,7 +115,7 @@ def test_kip_441_scaling_out(protocol: str) -> None:
     played = play({"protocol": protocol}, 3, clients, [{"at": 10, "do": "join", "clients": ["new1"]}], **configs)
     cells = list_cells(played, ("standby", "warmup"))
     before = {c: roles[0] for c, roles in cells[0][1].items()}
-    assert before["new1"] == "", "no task moves to who has to restore first"
+    assert before["new1"] == "", "no task moves to an instance that has to restore first"
     catching_up = cells[0][1]["new1"][1].split()
     assert len(catching_up) == 2
     final = cells[-1][1]
@@ -182,7 +182,7 @@ def test_kip_441_one_rebalance_from_cold_and_few_after_a_join() -> None:
     cells = list_cells(simulate(scenario, "cp-sat"), ("standby",))
     rebalances = [reason for reason, _ in cells if reason != "second pass"]
     assert rebalances[0] == "start"
-    assert rebalances.count("start") + rebalances.index("join") == 2, "one rebalance before anybody joins"
+    assert rebalances.count("start") + rebalances.index("join") == 2, "one rebalance before the join"
     assert len(rebalances) - 1 <= 12 // 2 + 1
     counts = [len(active.split()) for active, _ in cells[-1][1].values()]
     assert max(counts) - min(counts) <= 1
