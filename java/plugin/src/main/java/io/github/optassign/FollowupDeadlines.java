@@ -11,22 +11,22 @@ import java.util.stream.IntStream;
  * The instants at which clients ask for the next rebalance (R8).
  *
  * <p>A member that does not ask joins at its next heartbeat, by default up to three seconds later, and the rebalance
- * waits for it. So every client asks if a heartbeat matters. Kafka has one thread of a client ask; other threads still
- * wait for their heartbeats.
+ * waits for it. So every client asks for a follow-up that is due within {@link WaitPolicy#ASKED_BY_ALL_MS}. Kafka has
+ * one thread of a client ask; other threads still wait for their heartbeats.
  */
 final class FollowupDeadlines {
-    /** Past by each clock, and Kafka's own value for a second pass. */
+    /** An instant in the past by every clock; Kafka uses it for its second pass (KIP-429). */
     private static final Instant AT_ONCE = Instant.EPOCH;
 
     private FollowupDeadlines() {}
 
     /**
-     * Chooses the deadlines.
+     * Returns the deadlines of an answer.
      *
-     * @param isEarly whether this rebalance came before the last answer asked for one, for no known reason: perhaps the
-     *     clock of a client is ahead, and would bring every follow-up too early
+     * @param isEarly whether this rebalance came earlier than the last answer asked for, without a known reason. The
+     *     clock of a client may be ahead, so not all clients should ask
      * @param now the instant from which the answer's delays count
-     * @return per client an instant, or null if it does not ask
+     * @return per client the instant at which it asks, or null if it does not
      */
     static Instant[] choose(Snapshot snapshot, CheckedAnswer answer, boolean isEarly, Instant now) {
         long first = answer.firstFollowupMs();
@@ -39,7 +39,7 @@ final class FollowupDeadlines {
                 : keep(answer, now);
     }
 
-    /** Returns the instants of the clients that ask in the answer, as {@link #choose} does. */
+    /** Returns per client the instant of its follow-up in the answer, or null if it does not ask. */
     static Instant[] keep(CheckedAnswer answer, Instant now) {
         return Arrays.stream(answer.followupMs())
                 .mapToObj(delay -> delay < 0 ? null : now.plusMillis(delay))

@@ -70,7 +70,7 @@ public final class OptassignProgress {
     }
 
     /**
-     * Creates the record of copies.
+     * Creates the record of restoring copies, which sends their progress to the service.
      *
      * @return null if no service is configured or the configuration is invalid
      */

@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
  * {@link #configure} and {@link #assign} catch all other exceptions, since Kafka would end the leader's thread, and
  * then the next leader's. Only errors that leave the JVM unusable, such as an OutOfMemoryError, are rethrown.
  *
- * <p>It works under {@code group.protocol=classic}. Under {@code group.protocol=streams} Kafka silently ignores it.
+ * <p>The assignor works under {@code group.protocol=classic}; {@code group.protocol=streams} silently ignores it.
  */
 public final class OptassignTaskAssignor implements TaskAssignor {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
@@ -102,8 +102,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     }
 
     /**
-     * Reads the application's configuration. An invalid one is logged once, and the planner answers. Throws no
-     * exception, only errors that leave the JVM unusable.
+     * Reads the application's configuration. An invalid configuration is logged once, and the planner answers. Throws
+     * no exception, only errors that leave the JVM unusable.
      */
     @Override
     public void configure(Map<String, ?> configs) {
@@ -166,8 +166,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     }
 
     /**
-     * Assigns every task to one client as active, and its standbys and warm-ups. Asks the service, if one is
-     * configured, otherwise the planner.
+     * Returns the clients of every task's active, standbys and warm-ups, from the service if one is configured,
+     * otherwise from the planner.
      *
      * @throws TaskAssignmentException if Kafka cannot compute lags; KIP-924 asks assignors to pass this exception on
      */

@@ -11,7 +11,7 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  *
  * @param toRemember the applied answer, for the next rebalance; null if the group has no client
  * @param withoutProgress the time since follow-ups last brought progress; null if it is not counted
- * @param report the report to the service, or null if the service decided or none is configured
+ * @param report the report to the service; null if the service decided, none is configured, or its creation failed
  * @param figures the rebalance in numbers; null if the group has no client
  */
 record Outcome(

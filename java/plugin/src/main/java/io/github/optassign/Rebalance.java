@@ -25,14 +25,14 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 /**
  * One rebalance, from Kafka's state to an assignment.
  *
- * <p>Its passes:
+ * <p>Its steps:
  *
  * <ol>
  *   <li>{@link RebalanceInput} reads the group, and the growth of its input if task weights depend on it.
  *   <li>{@link ServiceAnswerer} asks the service, if there is one; in shadow mode {@link ShadowAnswerer} asks another
  *       assignor, and no thread waits for the service.
  *   <li>{@link PlannerAnswerer} answers if neither does.
- *   <li>{@link #backOff} delays follow-ups while the group makes no progress; not in shadow mode.
+ *   <li>{@link #backOff} delays follow-ups while the group makes no progress, unless a shadow assignor chose them.
  *   <li>{@link RebalanceLog} writes one line about the decision, and one about the failure if the planner stood in.
  *   <li>{@link #createReport} creates the report to the service if its answer is not applied.
  * </ol>
@@ -51,7 +51,7 @@ final class Rebalance {
      * The result of asking.
      *
      * @param decision the answer, or null if no assignor gave a valid answer
-     * @param failure the reason for the missing answer; null if no answer was expected
+     * @param failure the reason for the missing answer; null if there is an answer, or none was expected
      */
     private record Asked(AcceptedAnswer decision, String failure) {}
 
@@ -142,7 +142,7 @@ final class Rebalance {
         }
     }
 
-    /** Delays the follow-up if the previous ones brought the group no nearer to its plan. */
+    /** Delays the answer's follow-up if previous follow-ups brought no progress towards the plan. */
     private BackedOff backOff(AcceptedAnswer decision) {
         CheckedAnswer answer = decision.answer();
         long delayMs = answer.firstFollowupMs();
@@ -160,7 +160,7 @@ final class Rebalance {
         return new BackedOff(answer.backOff(counted.withoutProgressMs(now)), counted);
     }
 
-    /** Returns the instants at which clients ask. Another assignor in shadow mode decides that itself. */
+    /** Returns per client the instant at which it asks, or null; those of a shadow assignor are kept. */
     private Instant[] chooseDeadlines(CheckedAnswer answer, Source source, String trigger) {
         Instant now = Instant.now();
         return shadow != null && source == Source.SHADOW

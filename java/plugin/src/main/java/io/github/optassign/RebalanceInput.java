@@ -116,8 +116,8 @@ record RebalanceInput(
     }
 
     /**
-     * Runs Kafka's own validation, since a refusal after {@code assign} would end this thread. {@link AnswerCheck}
-     * covers today's validation; a later Kafka may check more.
+     * Returns the assignment unchanged if Kafka's own validation accepts it. Kafka's refusal after {@code assign} would
+     * end this thread. {@link AnswerCheck} covers today's validation; a later Kafka may check more.
      *
      * @throws ServiceFailure if Kafka would refuse the assignment
      */

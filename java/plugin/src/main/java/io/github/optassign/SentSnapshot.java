@@ -101,7 +101,7 @@ final class SentSnapshot {
         return before != null && !before.json().isEmpty();
     }
 
-    /** Returns the date of the last applied answer, milliseconds since 1970, or -1 if there is none. */
+    /** Returns the date of the last applied answer, milliseconds since 1970, or -1 if the snapshot sends none. */
     long rememberedAt() {
         return isRememberedKnown() ? before.answeredAt() : -1;
     }

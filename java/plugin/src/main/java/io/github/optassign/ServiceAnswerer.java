@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 record ServiceAnswerer(RebalanceInput input, String id) {
 
     /**
-     * Asks the service, unless the breaker pauses after wrong or late answers.
+     * Returns the service's answer. Does not ask while the breaker pauses after wrong or late answers.
      *
      * @throws ServiceFailure if there is no valid answer
      */

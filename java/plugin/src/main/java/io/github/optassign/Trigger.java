@@ -19,8 +19,8 @@ final class Trigger {
      *
      * @param last the last answer that this JVM knows to be applied, or null if there is none
      * @param now as of System.nanoTime
-     * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} while tasks are in transit (KIP-429);
-     *     {@code followup}; {@code first_led} if this JVM did not lead the rebalance before; {@link #OTHER}
+     * @return {@code joined:N}, {@code left:N} or both; {@code second_pass} if a task has no owner, as in transit
+     *     (KIP-429); {@code followup}; {@code first_led} if this JVM did not lead the rebalance before; {@link #OTHER}
      */
     static String describe(Snapshot snapshot, AppliedAnswer last, long now) {
         if (last == null || last.isSuperseded(snapshot)) {

@@ -2,9 +2,9 @@ package io.github.optassign.endpoint;
 
 import java.net.URI;
 
-/** The address, rights and time-out of a service. */
+/** The addresses, token and time-out of a service. */
 public interface Endpoint {
-    /** Returns the address for snapshots, or null if no service is configured. */
+    /** Returns the address that answers snapshots, or null if no service is configured. */
     URI assignUri();
 
     /** Returns the address for reports, or null if none are sent. */

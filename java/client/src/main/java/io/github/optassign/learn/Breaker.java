@@ -4,9 +4,9 @@ import io.github.optassign.policy.MemoryPolicy;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A circuit breaker for a service that answers wrongly or not in time. Such a service does so again, and each attempt
- * costs the group its time, so the pause before the next attempt doubles with each failure in a row. The first pause is
- * short, and a repaired service is asked again soon.
+ * A circuit breaker for a service that answers wrongly or not in time. Such a service is likely to fail again, and each
+ * attempt delays the group. So the pause before the next attempt doubles with each failure in a row. The first pause is
+ * short, so a service that recovers is asked again soon.
  */
 public final class Breaker {
 
@@ -15,21 +15,21 @@ public final class Breaker {
     private String last = "";
 
     /**
-     * Returns how long the service is not to be asked.
+     * Returns the time until the service may be asked.
      *
      * @param now as of System.nanoTime
-     * @return milliseconds; 0 if the service may be asked
+     * @return milliseconds; 0 if the service may be asked now
      */
     public synchronized long pauseMs(long now) {
         return failures == 0 ? 0 : Math.max(0, TimeUnit.NANOSECONDS.toMillis(askAgain - now));
     }
 
-    /** Describes the failures since the last right answer: their number and the last message. */
+    /** Returns the number of failures since the last right answer and the last message, as text. */
     public synchronized String describe() {
         return failures + (failures == 1 ? " failure" : " failures") + " in a row, the last: " + last;
     }
 
-    /** Lets time pass. Visible for testing. */
+    /** Shortens the current pause by {@code ms}. Visible for testing. */
     synchronized void advance(long ms) {
         askAgain -= TimeUnit.MILLISECONDS.toNanos(ms);
     }
@@ -49,8 +49,8 @@ public final class Breaker {
     }
 
     /**
-     * Notes an attempt that took its time without an answer. Its pauses have a lower bound than those of wrong answers:
-     * load passes, and a bug stays.
+     * Notes an attempt that timed out. The longest pause is shorter than after wrong answers, since overload passes and
+     * a bug stays.
      *
      * @param now as of System.nanoTime
      */

@@ -8,8 +8,9 @@ import java.util.Map;
 
 /**
  * The growth rate of each task's input, in records per second, measured from one rebalance to the next as the service
- * does it (docs/reference/rules.md, "Balanced under load"). It is the mean of all measurements; one that is eight hours
- * older counts half. A rate counts once it was measured for a minute.
+ * does it (docs/reference/rules.md, "Balanced under load"). Each rate is a weighted mean of all measurements, whose
+ * weights halve every {@link MeasuringPolicy#HALF_LIFE_MS}. A rate is known once it has been measured for
+ * {@link MeasuringPolicy#COUNTS_AFTER_MS}.
  */
 public final class InputRates {
 
@@ -22,7 +23,7 @@ public final class InputRates {
      * The rate of a task.
      *
      * @param perSecond records per second; less than 0 if not measured yet
-     * @param measured the share of a full measurement, from 0 to 1
+     * @param measured the total weight of its measurements, from 0 to below 1
      */
     private record Row(long end, double perSecond, double measured) {
         double missingMs() {
@@ -34,10 +35,9 @@ public final class InputRates {
     }
 
     /**
-     * Updates the rates by the present end offsets. A clock that goes back changes no rate, and a task whose offsets
-     * have fallen begins again. A call within {@link MeasuringPolicy#LEAST_MEASURED_MS} of the last one is ignored.
-     * Rates are averages, in which a measurement counts half after {@link MeasuringPolicy#HALF_LIFE_MS}. Tasks that are
-     * not in the snapshot are forgotten.
+     * Updates the rates with the current end offsets. A clock that goes back changes no rate, and a task whose offsets
+     * have fallen starts anew. A call within {@link MeasuringPolicy#LEAST_MEASURED_MS} of the last call is ignored.
+     * Tasks that are not in the snapshot are forgotten.
      *
      * @param ends per task the end offsets of its source partitions, summed
      * @param nowMs milliseconds since 1970
@@ -69,7 +69,7 @@ public final class InputRates {
         takenAtMs = nowMs;
     }
 
-    /** Returns per task its rate, or less than 0 if it does not count yet. */
+    /** Returns per task its rate, records per second, or -1 if the rate is not known yet. */
     public synchronized double[] find(Snapshot snapshot) {
         double[] known = new double[snapshot.taskCount()];
         Arrays.fill(known, -1);
@@ -81,7 +81,7 @@ public final class InputRates {
     }
 
     /**
-     * Returns the time until all rates count if offsets are still reported; 0 if they already do, or without rates.
+     * Returns the time until all rates are known, ms, if offsets are still reported; 0 if no rate is missing.
      *
      * @param nowMs milliseconds since 1970
      */

@@ -44,8 +44,8 @@ public final class AssignorMetrics {
     }
 
     /**
-     * Returns the metrics of an application, registered on the first call. If they cannot be registered, that is logged
-     * once, and they are counted nevertheless.
+     * Returns the metrics of an application, registered on the first call. Metrics that cannot be registered are
+     * counted nevertheless; the failure is logged once.
      */
     public static AssignorMetrics of(String application) {
         boolean isKnown =

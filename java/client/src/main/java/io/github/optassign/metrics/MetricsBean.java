@@ -97,7 +97,7 @@ final class MetricsBean {
             MethodHandle constructor = MethodHandles.publicLookup()
                     .findConstructor(RequiredModelMBean.class, MethodType.methodType(void.class, ModelMBeanInfo.class))
                     .bindTo(info);
-            thread.setContextClassLoader(ClassLoader.getPlatformClassLoader()); // the proxy's
+            thread.setContextClassLoader(ClassLoader.getPlatformClassLoader()); // the loader of the proxy's class
             Callable<?> call = MethodHandleProxies.asInterfaceInstance(Callable.class, constructor);
             FutureTask<?> task = new FutureTask<>(call);
             ForkJoinPool.commonPool().execute(task);

@@ -23,7 +23,7 @@ public record RebalanceFigures(
         SERVICE,
         /** The planner, without a service. */
         PLANNER,
-        /** The planner, in place of the service. */
+        /** The planner, in place of the service or the shadow assignor. */
         FALLBACK,
         /** The assignor that runs the group in shadow mode. */
         SHADOW

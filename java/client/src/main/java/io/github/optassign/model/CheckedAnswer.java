@@ -5,13 +5,13 @@ import io.github.optassign.policy.WaitPolicy;
 import java.util.Arrays;
 
 /**
- * An answer that may be handed to Kafka.
+ * An answer that may be passed to Kafka.
  *
- * @param placement which client has which copy
- * @param followupMs per client the delay of the follow-up it asks for, ms, or -1 if there is none
+ * @param placement the clients of each task's copies
+ * @param followupMs per client the delay of the follow-up that it asks for, ms, or -1 if it asks for none
  */
 public record CheckedAnswer(Placement placement, long[] followupMs) {
-    /** Has the client of R8 ask for a follow-up after a delay, ms; less than 0: no client asks. */
+    /** Returns an answer whose follow-up the client of R8 asks for; no client asks if {@code delayMs} is below 0. */
     public static CheckedAnswer of(Snapshot snapshot, Placement placement, long delayMs) {
         long[] followupMs = new long[snapshot.clientCount()];
         Arrays.fill(followupMs, -1);
@@ -19,17 +19,17 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
         return new CheckedAnswer(placement, followupMs);
     }
 
-    /** Returns the delay that a service asks for, ms, or the nearest one that is allowed. */
+    /** Returns the allowed delay, ms, that is nearest to the delay that a service asks for. */
     public static long clampOfService(long delayMs) {
         return Math.max(WaitPolicy.LEAST_AFTER_PASS_MS, Math.min(delayMs, FollowupPolicy.LONGEST_MS));
     }
 
     /**
      * Returns this answer with each follow-up delayed to at least a third of the time without progress, up to
-     * {@link WaitPolicy#LONGEST_BACKOFF_MS}. It adds no follow-up. So follow-ups at a fixed interval are delayed only
-     * once three of them have brought nothing.
+     * {@link WaitPolicy#LONGEST_BACKOFF_MS}. Adds no follow-up. So follow-ups at a fixed interval are delayed only
+     * after three without progress.
      *
-     * @param withoutProgressMs the time without progress by follow-ups
+     * @param withoutProgressMs the time without progress, ms
      */
     public CheckedAnswer backOff(long withoutProgressMs) {
         long leastMs = Math.min(withoutProgressMs / WaitPolicy.BACKOFF_PARTS, WaitPolicy.LONGEST_BACKOFF_MS);

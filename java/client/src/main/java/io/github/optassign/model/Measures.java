@@ -3,14 +3,14 @@ package io.github.optassign.model;
 /**
  * Measures of an answer, to compare it with another: moves, offsets to restore, and the imbalance of actives.
  *
- * @param activeMoved tasks that had an owner and get another one
- * @param notCaughtUp actives and standbys on clients that are not caught up
- * @param restoreOffsets offsets that these have to replay
+ * @param activeMoved the number of active tasks that move from their owner to another client
+ * @param notCaughtUp the number of actives and standbys on clients that are not caught up
+ * @param restoreOffsets the offsets that these copies have to replay
  * @param warmups the number of warm-ups
  * @param activeImbalance the imbalance of the numbers of actives ({@link Shares#imbalance})
  */
 public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeImbalance) {
-    /** Measures a placement of a snapshot's tasks. */
+    /** Returns the measures of a placement of a snapshot's tasks. */
     public static Measures of(Snapshot snapshot, Placement placement) {
         Ranks ranks = new Ranks(snapshot);
         int moved = 0;

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A check of whether Kafka can be given an answer. Most errors would end the leader's thread, and then the next
- * leader's. Kafka does not notice a missing task at all.
+ * A check that an answer may be passed to Kafka. Most errors would end the leader's thread, and then the next leader's.
+ * Kafka does not notice a missing task at all.
  *
  * <p>In addition to Kafka's own validation, an answer must name every client once and no others, have every task active
  * exactly once and at most one copy of a task on a client, and give standbys and warm-ups only to tasks with a

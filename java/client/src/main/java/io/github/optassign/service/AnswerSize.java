@@ -13,8 +13,8 @@ public final class AnswerSize {
     private AnswerSize() {}
 
     /**
-     * Returns the length of the longest answer to a snapshot, bytes. An answer may name each copy as assigned, in the
-     * plan, and in the progress of warm-ups.
+     * Returns the limit for answers to a snapshot, bytes, up to {@link ClientPolicy#GREATEST_ANSWER}. An answer may
+     * name each copy as assigned, in the plan, and in the progress of warm-ups.
      */
     public static int findGreatest(Snapshot snapshot) {
         long bytes = ClientPolicy.LEAST_ANSWER;

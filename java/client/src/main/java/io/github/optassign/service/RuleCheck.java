@@ -102,7 +102,7 @@ public final class RuleCheck {
     }
 
     /**
-     * Returns the least offsets that a client has to replay.
+     * Returns the fewest offsets of a task that any client has to replay.
      *
      * @param withoutCopies whether only clients without an active or standby copy count
      */

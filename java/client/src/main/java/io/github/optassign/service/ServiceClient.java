@@ -107,7 +107,7 @@ public final class ServiceClient {
         return text != null && text.strip().matches("\\d{1,6}") ? 1_000 * Long.parseLong(text.strip()) : -1;
     }
 
-    /** Returns a pause that differs between clients to which the service gave the same one, up to {@code mostMs}. */
+    /** Returns the service's pause, lengthened differently for each rebalance, but at most {@code mostMs}. */
     private static long spread(long pauseMs, long mostMs, String rebalance) {
         long later = (pauseMs / ClientPolicy.SPREAD_PARTS) * (rebalance.hashCode() & 0xff) / 0xff;
         return Math.max(1, Math.min(mostMs, Math.max(ClientPolicy.LEAST_CALL_MS, pauseMs + later)));

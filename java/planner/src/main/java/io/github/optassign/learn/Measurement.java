@@ -18,7 +18,7 @@ import java.math.BigInteger;
  *     a lower bound
  */
 record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, boolean isDone) {
-    /** The most restored offsets that are kept; 1,000 times as many, raised by {@link #update}, fit a long. */
+    /** The greatest number of offsets in a rate; raised by {@link #update} and multiplied by 1,000, it fits a long. */
     private static final long MOST_OFFSETS = Long.MAX_VALUE / 4_000;
 
     /** Returns the client's rate after this measurement, given the rate known before. */
@@ -43,7 +43,7 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
 
     /**
      * Returns the mean of this measurement, taken in {@code busyMs}, and the known rate. A known rate that agrees
-     * counts for the rest of {@link FollowupPolicy#RATE_WINDOW_MS}; one that disagrees counts no more than this one.
+     * counts for the rest of {@link FollowupPolicy#RATE_WINDOW_MS}; otherwise it counts at most half.
      */
     private Pace.Restored blend(Pace.Restored known, long busyMs) {
         if (known.evidence().compareTo(Evidence.ONCE) < 0) {
@@ -75,7 +75,7 @@ record Measurement(long offsets, long elapsedMs, long ageMs, boolean isStart, bo
         return greater > 0 && greater <= FollowupPolicy.AGREES * Math.min(one, other);
     }
 
-    /** Returns the same rate with smaller numbers if they are large; a rate that is raised again and again may be. */
+    /** Returns the same rate, with smaller numbers if {@code offsets} exceeds {@link #MOST_OFFSETS}. */
     static Pace.Restored scaleDown(long offsets, long ms, Evidence evidence) {
         long number = offsets;
         long time = ms;

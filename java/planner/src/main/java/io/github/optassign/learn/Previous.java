@@ -76,8 +76,8 @@ public final class Previous {
     }
 
     /**
-     * Returns the remembered owner if it lists the task as active or no client does, or -1 if none is remembered
-     * either. If others list the task, returns the first client that runs it, or the first client.
+     * Returns the remembered owner if it lists the task as active or no client does; -1 if no owner is remembered
+     * either. If only other clients list the task, returns the first of them that runs it, or the first of them.
      */
     private int findOwner(int t) {
         int[] owners = snapshot.owners(t);

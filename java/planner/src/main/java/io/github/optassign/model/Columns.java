@@ -5,8 +5,8 @@ import java.util.BitSet;
 import java.util.stream.IntStream;
 
 /**
- * The columns of each task: the clients that differ from the interchangeable ones, its pool. Arrays are per task,
- * sorted.
+ * The columns of each task: clients with state or a lag of their own. The other clients are interchangeable and form
+ * the task's pool. Arrays are per task, sorted.
  *
  * @param owners the clients that list the task as active
  * @param holders the clients that list the task among their previous active or standby tasks

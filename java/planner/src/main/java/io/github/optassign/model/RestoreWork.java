@@ -65,7 +65,7 @@ public record RestoreWork(long offsets, int notCaughtUp) {
      * save more than 2% of the offsets, and more than a fifth of the mean changelog for each additional migration. Or
      * it must save more than 2% of the copies not caught up, and more than one for five additional migrations.
      *
-     * @param moreMigrations how many more actives migrate on the way to the other plan; at least 0
+     * @param moreMigrations the number of additional migrations of actives on the way to the other plan; at least 0
      * @param changelog the mean number of offsets in a changelog
      */
     public boolean isWorthReplacingBy(RestoreWork other, int moreMigrations, double changelog) {

@@ -16,7 +16,7 @@ public final class TagSpread {
         tags = snapshot.standbysPerTask() > 0 && isAnyTagVaried(snapshot) ? snapshot.tagCount() : 0;
     }
 
-    /** Returns whether clients differ in any tag; a tag of one value, such as the watcher's mark, is ignored. */
+    /** Returns whether clients differ in any tag; a tag of one value, such as the watcher's mark, does not count. */
     private static boolean isAnyTagVaried(Snapshot snapshot) {
         return IntStream.range(0, snapshot.tagCount())
                 .anyMatch(k -> IntStream.range(1, snapshot.clientCount())

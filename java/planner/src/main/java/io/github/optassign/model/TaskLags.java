@@ -79,7 +79,7 @@ public final class TaskLags {
         return common[t] == Snapshot.UNKNOWN && counts[t] < clients;
     }
 
-    /** Returns the greatest number of offsets that a selected client lags, or -1 if no such number is known. */
+    /** Returns the greatest known lag of the selected clients, offsets, or -1 if none of their lags is known. */
     public long findGreatest(int t, IntPredicate isAmong) {
         long greatest = -1;
         for (int i = 0; i < counts[t]; i++) {

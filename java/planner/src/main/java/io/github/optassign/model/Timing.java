@@ -30,7 +30,7 @@ public record Timing(long takenAtMs, boolean isByInterval, Prices prices) {
     }
 
     /**
-     * The prices of extra moves, which the plan does not need, in seconds for which one active too many stays
+     * The prices of extra moves, which the plan does not need, in seconds of one excess active
      * (docs/reference/rules.md, "Temporary offload").
      *
      * @param stateless the price for a task without a store

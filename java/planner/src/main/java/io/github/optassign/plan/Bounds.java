@@ -20,7 +20,7 @@ record Bounds(MinCostFlow flow, boolean isSoft) {
     /** The third objective: the least costs of pairs. */
     static final int COSTS = 2;
 
-    /** Adds arcs for a flow with bounds less fixed pairs, which may be negative; at most {@code reach} can arrive. */
+    /** Adds arcs for a flow within bounds, which fixed pairs may make negative; at most {@code reach} units arrive. */
     void add(int from, int to, long least, long most, long reach) {
         if (!isSoft) {
             flow.addArc(from, to, Math.max(0, least), Math.max(0, Math.max(least, most)), 0);

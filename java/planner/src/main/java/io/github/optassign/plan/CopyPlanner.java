@@ -189,7 +189,7 @@ public final class CopyPlanner extends PlanningStep {
         return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, new TagSpread(snapshot)));
     }
 
-    /** The given costs of a plan's actives, and how they avoid crowded clients. */
+    /** The given costs of a plan's actives, with tie-breaking against crowded clients. */
     private final class ActiveCosts implements PairProblem.Costs {
         private final PairProblem.Costs costs;
 

@@ -136,7 +136,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
     private static final class SharedDisk {
         /** The offsets that the disk restores per second, or 1 if no rate is known. */
         private final double speed;
-        /** The sizes of the tasks in offsets, sorted; 0 where a task has left. */
+        /** The sizes of the tasks in offsets, sorted; 0 for each task that has left. */
         private final double[] sizes;
         /** The sum of the sizes, in offsets. */
         private final double total;

@@ -29,7 +29,7 @@ public final class Loads {
     final double[] capacity;
     /** The number of threads of each client; 0 if it drains. */
     final int[] threads;
-    /** The tasks that each client needs to keep its threads busy; 0 if there are fewer tasks than threads in total. */
+    /** The number of tasks that keep each client's threads busy; 0 if there are fewer tasks than threads in total. */
     final int[] leastNumber;
 
     /** All tasks: oversized tasks first, then the others, the heaviest first. */
@@ -137,7 +137,7 @@ public final class Loads {
         return number;
     }
 
-    /** Returns how many threads of all clients are idle, less the threads for which there are no tasks. */
+    /** Returns the number of idle threads of all clients, less the threads for which there are no tasks. */
     public int countIdleThreads(int[] active) {
         int[] number = countTasks(active);
         int without = IntStream.range(0, number.length)

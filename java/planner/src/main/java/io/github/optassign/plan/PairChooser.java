@@ -123,9 +123,9 @@ final class PairChooser {
 
     /**
      * Returns the client to deal to a task, or -1 if no client may have it. Clients with the most places left, or one
-     * place fewer, are candidates. The client is taken that shares the fewest tasks with the task's others, so that
-     * many clients take over when another dies. A task without clients that starts at once gets the least crowded
-     * client of all {@code open}. Ties are broken by the least load of dealt tasks.
+     * place fewer, are candidates. The client is the candidate that shares the fewest tasks with the task's other
+     * clients. So many clients take over when one dies. A task without clients that starts at once gets the least
+     * crowded client of all {@code open}. Ties are broken by the least load of dealt tasks.
      */
     private int findClient(int t, int[] places, long[] dealt, List<Integer> open) {
         int most = 0;
@@ -158,7 +158,7 @@ final class PairChooser {
         return network.isReachedByPool(t, c) && Arrays.binarySearch(chosen[t], c) < 0;
     }
 
-    /** Chooses a subtopology's clients again at least cost, with as many tasks on each as in the flow if possible. */
+    /** Chooses a subtopology's clients anew at the least cost, with the flow's number of tasks on each if possible. */
     private void dealExactly(int g) {
         int[] need = new int[chosen.length];
         int[][] columns = new int[need.length][0];

@@ -75,7 +75,7 @@ public final class FollowupTime extends PlanningStep {
         }
         long soon = backOff(FollowupPolicy.REBALANCE_MS, snapshot, rates);
         if (areOwnersHeldBack && isAnyReady()) {
-            return soon; // holding owners back costs one rebalance, whatever copies elsewhere take
+            return soon; // owners are held back for one rebalance only, however long copies elsewhere restore
         }
         List<RestoringCopy> copies = listCopies();
         if (copies.stream().noneMatch(RestoringCopy::isAwaited)) {

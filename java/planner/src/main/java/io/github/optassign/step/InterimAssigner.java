@@ -101,7 +101,7 @@ public final class InterimAssigner extends PlanningStep {
         }
     }
 
-    /** Returns the candidates for a task, owners before the plan if told, or null for all most caught-up clients. */
+    /** Returns a task's candidates, or null for all most caught-up clients; {@code ownersFirst} prefers owners. */
     private int[] findCandidates(int t, boolean ownersFirst) {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
@@ -203,7 +203,7 @@ public final class InterimAssigner extends PlanningStep {
         load[c]++;
     }
 
-    /** Assigns the standbys of the first pass that are hardly worse than others (R10); none if over {@code wanted}. */
+    /** Assigns the first pass's standbys that are hardly worse than others (R10), if at most {@code wanted}. */
     private void confirmStandbys(int t, int wanted) {
         int[] fromFirstPass = previous.remembered().standby()[t];
         if (fromFirstPass.length > wanted) {

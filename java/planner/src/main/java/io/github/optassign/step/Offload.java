@@ -57,7 +57,7 @@ public final class Offload extends PlanningStep {
      */
     public void offload(long toBalanceMs) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
-        // Where plans may exceed shares, numbers of tasks are no measure of load.
+        // If plans may exceed shares, numbers of tasks do not measure load.
         if (isOff || snapshot.configs().looseBalance()) {
             return;
         }

@@ -7,8 +7,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * An order of copies, equal in all earlier criteria, for warm-up slots. Clients take turns, since copies on one disk
- * share its rate (docs/reference/rules.md, "Warm-ups", 7).
+ * An order, for warm-up slots, of copies that are equal in all earlier criteria. Clients take turns, since copies on
+ * one disk share its rate (docs/reference/rules.md, "Warm-ups", 7).
  */
 final class SlotOrder {
     /** A copy that may get a slot. */

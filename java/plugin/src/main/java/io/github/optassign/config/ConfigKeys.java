@@ -194,7 +194,7 @@ final class ConfigKeys {
                     Importance.LOW,
                     "The service's option weights.stickiness, of preset weighted.");
 
-    /** The keys that only a service uses; without a service they are an error. */
+    /** The keys that only a service uses. Without a service, {@link PluginConfig#of} refuses them. */
     static final Set<String> SERVICE_ONLY = Set.of(
             TOKEN,
             TOKEN_FILE,
@@ -209,7 +209,7 @@ final class ConfigKeys {
 
     private ConfigKeys() {}
 
-    /** Creates a validator that accepts null and values that fit, and otherwise names the allowed values. */
+    /** Creates a validator that accepts null and values that fit; its error names the allowed values. */
     private static ConfigDef.Validator allow(String allowed, Predicate<Object> fits) {
         return ConfigDef.LambdaValidator.with(
                 (name, value) -> {

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** A check of Kafka's own keys as Kafka Streams does it at its start, such as {@code max.warmup.replicas=0}. */
+/** Kafka Streams' own check of its keys, ahead of its start; it refuses {@code max.warmup.replicas=0}, for example. */
 public final class KafkaConfigs {
     private KafkaConfigs() {}
 

@@ -49,7 +49,7 @@ public final class PluginConfig implements Endpoint {
     /**
      * Reads and checks all keys of optassign.
      *
-     * @param ignored the message that keys of optassign are ignored and why; empty if none is
+     * @param ignored the message that keys of optassign are ignored and why, or an empty text
      * @throws ConfigException if a value is invalid
      */
     private PluginConfig(Map<String, ?> configs, String ignored) {
@@ -96,8 +96,8 @@ public final class PluginConfig implements Endpoint {
     }
 
     /**
-     * Reads and checks a configuration at the start of an application. Unknown keys of optassign are refused, and the
-     * token's file is read.
+     * Reads and checks a configuration at the start of an application. Refuses unknown keys of optassign, keys without
+     * the service that they need, and a too long time-out. Reads the token's file.
      *
      * @param configs all configs of the application, Kafka's included, since the time-out depends on
      *     {@code max.poll.interval.ms}, {@code request.timeout.ms} and {@code session.timeout.ms}
@@ -119,9 +119,9 @@ public final class PluginConfig implements Endpoint {
     }
 
     /**
-     * Adds keys of optassign that have a consumer prefix, without the prefix, as Kafka Streams does for consumers.
-     * Applications use the prefix because Kafka passes keys without a prefix to all clients, each of which logs that
-     * the keys "were supplied but are not used yet".
+     * Returns the configs and, without its prefix, each key of optassign with a consumer prefix, as Kafka Streams does
+     * for consumers. Applications use the prefix because Kafka passes keys without a prefix to all clients, each of
+     * which logs that the keys "were supplied but are not used yet".
      */
     private static Map<String, Object> liftPrefixes(Map<String, ?> configs) {
         Map<String, Object> lifted = new HashMap<>(configs);
@@ -173,7 +173,7 @@ public final class PluginConfig implements Endpoint {
         return new PluginConfig(others, problem + "; the planner answers as if no key of optassign were set");
     }
 
-    /** Returns the message that keys of optassign are ignored and why, or an empty text if none is. */
+    /** Returns the message that keys of optassign are ignored and why, or an empty text if no key is ignored. */
     public String ignored() {
         return ignored;
     }
@@ -194,7 +194,7 @@ public final class PluginConfig implements Endpoint {
                 + String.join(", ", new TreeSet<>(ConfigKeys.DEFINITION.names()));
     }
 
-    /** Returns the keys that only a service uses, sorted; empty if a service is configured. */
+    /** Returns the configured keys that only a service uses, sorted; empty if a service is configured. */
     public List<String> unused() {
         return unused;
     }

@@ -61,8 +61,8 @@ public record ServiceOptions(
     private static final Pattern WEIGHT = Pattern.compile("((?:.+__)?\\d+(?:_\\d+)?):(.+)");
 
     /**
-     * Returns the options that the planner heeds too: follow-up, offload, load tolerance, least gain, the kind of
-     * weights and those of tasks.
+     * Returns only the options that the planner uses: follow-up, offload, load tolerance, least gain, source of
+     * weights, and weights of tasks.
      */
     ServiceOptions withoutService() {
         Map<String, Double> planned = new TreeMap<>(loadOptions);
@@ -75,7 +75,7 @@ public record ServiceOptions(
      * Returns the weights of tasks for the planner in this JVM.
      *
      * @param rates the growth of the tasks' input
-     * @return null if all tasks weigh the same, or only the service knows how to balance load
+     * @return the weights; null if tasks have none, or other options leave the load to the service
      */
     public Weights weigh(Snapshot snapshot, InputRates rates) {
         if (!isAnyTaskWeighed() || isLoadLeftToService()) {
@@ -124,7 +124,7 @@ public record ServiceOptions(
         return idleFollowupMs == null ? WaitPolicy.IDLE_FOLLOWUP_MS : idleFollowupMs;
     }
 
-    /** Returns the seconds that a move for offload has to save. */
+    /** Returns the seconds that a move for offload has to save, by kind of task; unset prices have their defaults. */
     public Timing.Prices offloadPrices() {
         Timing.Prices defaults = Timing.Prices.DEFAULT;
         return new Timing.Prices(
@@ -146,7 +146,7 @@ public record ServiceOptions(
         return "weighted".equals(preset) || (balanceFactor != null && balanceFactor > 1) || isAnyTaskWeighed();
     }
 
-    /** Returns the weight of a task, or null if none is set. */
+    /** Returns the weight set for a task or, without one, for its subtopology; null if neither is set. */
     public Double weight(String task) {
         if (taskWeights.isEmpty()) {
             return null;
@@ -201,7 +201,7 @@ public record ServiceOptions(
         return list.stream().filter(WEIGHED_BY::contains).findFirst().orElse(null);
     }
 
-    /** Returns the weights, or null if the list is invalid. */
+    /** Returns the weights by task or subtopology, or null if the list is invalid. */
     private static Map<String, Double> readWeights(List<String> list) {
         Map<String, Double> weights = new LinkedHashMap<>();
         if (list.stream().filter(WEIGHED_BY::contains).count() > 1) {
@@ -229,7 +229,7 @@ public record ServiceOptions(
         return weights;
     }
 
-    /** Returns the prices, or null if the list is invalid. */
+    /** Returns the seconds by kind of task, or null if the list is invalid. */
     private static Map<String, Long> readOffload(List<String> list) {
         if (list.equals(List.of("off"))) {
             return Map.of(STATELESS, OffloadPolicy.OFF_S, LOGGED, OffloadPolicy.OFF_S);

@@ -6,10 +6,10 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Remembers the end offsets of changelogs, which Kafka's API does not offer, as one application's rebalances show them.
+ * The end offsets of an application's changelogs, derived from lags, since Kafka's API does not offer them.
  *
- * <p>The lag of a client without any state of a task is the whole changelog. Once every client has some state of it, no
- * lag shows the end offset any more, so the one seen last is remembered. It may be older than the lags at hand.
+ * <p>The lag of a client without any state of a task is the whole changelog. Once every client has state of the task,
+ * no lag shows the end offset, so the last known end offset is kept. It may be older than the current lags.
  */
 public final class ChangelogEnds {
     private final Map<String, Long> lastSeen = new ConcurrentHashMap<>();
@@ -35,7 +35,7 @@ public final class ChangelogEnds {
         return lastSeen.getOrDefault(task, -1L);
     }
 
-    /** Returns the greatest lag of a client that has no state of the task, or -1 if every client has some. */
+    /** Returns the greatest lag of a client without state of the task, or -1 if all clients have state of it. */
     private static long greatestLagWithoutState(int t, Snapshot.Clients clients) {
         return clients.lags().findGreatest(t, c -> !clients.isHolder(t, c));
     }

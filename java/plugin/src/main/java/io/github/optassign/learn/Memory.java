@@ -6,16 +6,15 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The memory of one application between rebalances: Kafka makes a new assignor for each (R10, R11).
+ * The memory of one application between rebalances (R10, R11), since Kafka creates a new assignor for each rebalance.
  *
- * <p>Only the process of the group's leader remembers anything. Another member that becomes leader starts without, and
- * the service, which remembers answers too, makes up for it. The memory of applications that are gone is dropped when
- * another one of the JVM rebalances: beyond {@link MemoryPolicy#MOST_APPLICATIONS}, or
- * {@link MemoryPolicy#LONGEST_UNUSED_MS} after its last rebalance.
+ * <p>Only the process of the group's leader has a memory. A new leader starts without one; the service remembers
+ * answers too. When an application of this JVM rebalances, memories unused for {@link MemoryPolicy#LONGEST_UNUSED_MS}
+ * are dropped, and the least recently used beyond {@link MemoryPolicy#MOST_APPLICATIONS}.
  */
 public final class Memory {
 
-    /** Guarded by itself; the application that was asked for last comes last. */
+    /** The memories by application, least recently used first. Guarded by itself. */
     private static final Map<String, Memory> BY_APPLICATION = new LinkedHashMap<>(16, 0.75f, true);
 
     private final ChangelogEnds changelogEnds = new ChangelogEnds();
@@ -51,7 +50,7 @@ public final class Memory {
         }
     }
 
-    /** Forgets everything, as a restart of the JVM would. For tests. */
+    /** Forgets everything, as a restart of the JVM would. Visible for testing. */
     static void clearAll() {
         synchronized (BY_APPLICATION) {
             BY_APPLICATION.clear();
@@ -71,7 +70,7 @@ public final class Memory {
         return breaker;
     }
 
-    /** Returns the last answer that Kafka has taken, or null if there is none or its date is implausible. */
+    /** Returns the last answer that Kafka has accepted, or null if there is none or its date is implausible. */
     public AppliedAnswer lastApplied() {
         AppliedAnswer last = lastApplied;
         if (last != null && !AppliedAnswer.isPlausibleDate(last.answeredAt())) {
@@ -81,18 +80,18 @@ public final class Memory {
         return last;
     }
 
-    /** Returns the times counted with the last answer that Kafka has taken, or null if there is none. */
+    /** Returns the time without progress as of the last accepted answer, or null if it is not counted. */
     public TimeWithoutProgress timeWithoutProgress() {
         return timeWithoutProgress;
     }
 
-    /** Remembers an answer, now that Kafka has taken it. */
+    /** Remembers an answer that Kafka has accepted, with the time without progress, or null if it is not counted. */
     public void remember(AppliedAnswer applied, TimeWithoutProgress counted) {
         lastApplied = applied;
         timeWithoutProgress = counted;
     }
 
-    /** Forgets the last answer, whose date the service does not believe. */
+    /** Forgets the last answer, because its date is implausible or the service refuses it. */
     public void forget() {
         lastApplied = null;
     }

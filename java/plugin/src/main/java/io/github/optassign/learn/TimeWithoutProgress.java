@@ -9,26 +9,25 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The time since a group whose follow-ups go on last came nearer to its target.
+ * The time since the last progress of a group that keeps asking for follow-ups.
  *
- * <p>Time counts and not answers: follow-ups may be a second apart, and a second pass follows at once. Nearer is a
- * group where a planned copy has less to replay than it ever had, or a task runs where it is planned and never ran
- * before. So neither plans that take turns nor a lag that rises and falls keep a group rebalancing, and changelogs that
- * grow hide no progress.
+ * <p>A group makes progress if a planned copy has less to replay than ever before, or a task runs on its planned client
+ * for the first time. So alternating plans and oscillating lags are no progress, and growing changelogs of other copies
+ * do not hide progress. Time is counted, not answers, since follow-ups may be a second apart.
  *
- * @param group process id to size of the client, as in {@link AppliedAnswer#sizes}
- * @param tasks how many tasks the group has
- * @param left by copy what it had to replay at least, and by task and planned client, as -1 less its number, whether it
- *     is yet to run there (1) or not (0)
- * @param sinceNanos when it last came nearer, or was first seen, as of System.nanoTime
+ * @param group by process id, the size of each client, as in {@link AppliedAnswer#sizes}
+ * @param tasks the number of tasks of the group
+ * @param left the least values so far: by n = t * clients + c, the offsets to replay of planned copy (t, c); by
+ *     {@code ~n}, 0 once task t has run on its planned client c, and 1 before
+ * @param sinceNanos the time of the last progress, or of the first answer to this group, as of System.nanoTime
  */
 public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
 
     /**
-     * Counts on with a new answer.
+     * Returns the time without progress after a new answer; it starts anew if the group's clients or tasks changed.
      *
-     * @param before of the last applied answer, or null if there is none
-     * @param plan of this answer
+     * @param before the time as of the last applied answer, or null if there is none
+     * @param plan the plan of the new answer
      * @param now as of System.nanoTime
      */
     public static TimeWithoutProgress after(TimeWithoutProgress before, Snapshot snapshot, Placement plan, long now) {
@@ -46,12 +45,12 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
                 group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
     }
 
-    /** Returns how long there has been no progress. */
+    /** Returns the milliseconds from the last progress until {@code now}, as of System.nanoTime. */
     public long withoutProgressMs(long now) {
         return TimeUnit.NANOSECONDS.toMillis(Math.max(0, now - sinceNanos));
     }
 
-    /** Updates the least values. @return whether any of it has fallen */
+    /** Lowers the least values of a plan's copies. Returns whether any known value has fallen. */
     private static boolean takeDown(Snapshot snapshot, Placement plan, Map<Long, Long> left) {
         Ranks ranks = new Ranks(snapshot);
         boolean isNearer = false;
@@ -72,7 +71,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
         return isKnown && lower(left, (long) t * snapshot.clientCount() + c, ranks.cost(t, c));
     }
 
-    /** Lowers a least value. @return whether it was known and has fallen */
+    /** Lowers the least value of a key. Returns whether the value was known and has fallen. */
     private static boolean lower(Map<Long, Long> least, long key, long value) {
         Long before = least.get(key);
         if (before == null || value < before) {

@@ -20,9 +20,8 @@ public final class InstanceName {
     private InstanceName() {}
 
     /**
-     * Finds the process id in the state folder, or at the end of the client id that Kafka Streams generates.
-     *
-     * @return otherwise {@code group.instance.id} or {@code client.id}, which snapshots have as {@code client_id}
+     * Returns the process id, from the state folder or the client id that Kafka Streams generates. Without a process
+     * id, returns {@code group.instance.id} or {@code client.id}, which snapshots have as {@code client_id}.
      */
     public static String find(KafkaStreams streams, Map<String, ?> configs) {
         String written = readProcessId(configs);
@@ -55,7 +54,7 @@ public final class InstanceName {
     /**
      * Reads the process id from the file that Kafka writes if a store is persistent.
      *
-     * @return null if there is no such file
+     * @return null if the file is missing or invalid
      */
     private static String readProcessId(Map<String, ?> configs) {
         try {

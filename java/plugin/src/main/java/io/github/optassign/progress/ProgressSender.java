@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A sender of the progress of this instance's copies. It informs the service every few seconds while a copy lags, and
- * once more when all have caught up. Its daemon thread ends then.
+ * once more when all copies have caught up. Then its daemon thread ends.
  */
 public final class ProgressSender {
     /** The status of an older service, which has no such page. */
@@ -31,7 +31,7 @@ public final class ProgressSender {
     private boolean working;
     /** Whether the service has no page for progress. */
     private volatile boolean unsupported;
-    /** Whether the last attempt failed and that has been logged. */
+    /** Whether the last attempt failed; only the first failure in a row is logged. */
     private boolean failing;
 
     public ProgressSender(PluginConfig config, String application, String instance) {
@@ -45,7 +45,7 @@ public final class ProgressSender {
         return config.acceptableRecoveryLag();
     }
 
-    /** Starts the thread that sends progress, unless it runs. Neither blocks nor throws. */
+    /** Starts the sending thread, unless it runs or the service has no such page. Neither blocks nor throws. */
     void start(RestoringCopies copies) {
         synchronized (this) {
             if (working || unsupported) {

@@ -14,7 +14,7 @@ import org.apache.kafka.streams.processor.TaskId;
 
 /**
  * The restore progress of the changelogs that this instance reads, as Kafka Streams' listeners report it. Starts the
- * {@link ProgressSender} when a changelog begins.
+ * {@link ProgressSender} when a copy begins to restore or falls behind.
  */
 public final class RestoringCopies {
 
@@ -73,7 +73,7 @@ public final class RestoringCopies {
     }
 
     /**
-     * Records the progress of a changelog.
+     * Records the progress of a changelog; ignored if its start is unknown.
      *
      * @param last the last offset read
      * @param end the offset after the last record, or -1 if unknown
@@ -99,12 +99,12 @@ public final class RestoringCopies {
         copies.remove(changelog);
     }
 
-    /** Returns whether a copy lags by more than this, or by an unknown lag. */
+    /** Returns whether any copy has a lag above {@code acceptableLag}, or an unknown lag. */
     boolean areBehind(long acceptableLag) {
         return copies.values().stream().anyMatch(copy -> copy.lag() < 0 || copy.lag() > acceptableLag);
     }
 
-    /** Returns the copies with a known lag, the greatest first. The stores of a standby's task are summed up. */
+    /** Returns the copies with the greatest known lags, in that order. Changelogs of a standby count as one copy. */
     List<Progress> list() {
         Map<String, Progress> standbys = new TreeMap<>();
         List<Progress> actives = new ArrayList<>();

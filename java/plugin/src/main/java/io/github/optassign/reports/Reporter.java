@@ -41,7 +41,7 @@ public final class Reporter {
     private long lastSubmitted;
     /** The thread that sends reports; null if none is needed. */
     private Thread worker;
-    /** Whether the last attempt failed and that has been logged. */
+    /** Whether the last attempt failed; only the first failure in a row is logged. */
     private boolean failing;
 
     /**
@@ -130,7 +130,7 @@ public final class Reporter {
         }
     }
 
-    /** Ends the thread's work if no report has come for {@code restMs}. The next report starts a thread for all. */
+    /** Returns whether no report came for {@code restMs}, so that the thread ends. The next report starts a new one. */
     private synchronized boolean endIfIdle() {
         boolean isIdle = System.nanoTime() - lastSubmitted >= TimeUnit.MILLISECONDS.toNanos(restMs);
         if (isIdle) {

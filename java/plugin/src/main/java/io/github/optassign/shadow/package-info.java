@@ -1,2 +1,2 @@
-/** The assignors of a group in shadow mode, which runs as it would without the plug-in. */
+/** The assignors of a group in shadow mode, in which the group runs as it would without the plug-in. */
 package io.github.optassign.shadow;

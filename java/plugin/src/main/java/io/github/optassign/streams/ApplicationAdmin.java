@@ -10,14 +10,14 @@ import org.apache.kafka.streams.processor.internals.assignment.ReferenceContaine
 
 /**
  * The application's admin client. It is Kafka Streams' own client, which is already connected. If another version of
- * Kafka Streams keeps that elsewhere, each question gets a new client from the same properties.
+ * Kafka Streams keeps that client elsewhere, each question gets a new client with the same properties.
  */
 public final class ApplicationAdmin {
     private final Map<String, ?> configs;
 
     /** A question to the broker. */
     public interface Question<T> {
-        /** Asks the broker by an open client, and may block. */
+        /** Asks the broker through an open client, and returns its answer. May block. */
         T ask(Admin admin) throws Exception;
     }
 
@@ -30,7 +30,7 @@ public final class ApplicationAdmin {
         this.configs = configs;
     }
 
-    /** Asks the broker, and blocks until the question is answered. */
+    /** Returns the broker's answer to a question. Blocks until the broker has answered. */
     public <T> T use(Question<T> question) throws Exception {
         Admin own = findOwn();
         if (own != null) {
@@ -57,7 +57,7 @@ public final class ApplicationAdmin {
     private Map<String, Object> selectProperties() {
         Map<String, Object> properties = new HashMap<>(configs);
         properties.keySet().retainAll(AdminClientConfig.configNames());
-        properties.remove(AdminClientConfig.CLIENT_ID_CONFIG); // the consumer's, which names its metrics
+        properties.remove(AdminClientConfig.CLIENT_ID_CONFIG); // the consumer's id, which names the consumer's metrics
         return properties;
     }
 }

@@ -12,7 +12,7 @@ final class BrokerQuestion {
     private BrokerQuestion() {}
 
     /**
-     * Asks a question, and waits for the answer.
+     * Asks a question, and returns the broker's answer.
      *
      * @param subject the subject of the question in error messages, in the plural
      * @param deadline the end of the wait, as of System.nanoTime

@@ -15,8 +15,8 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
  *
  * <p>In a small group it reads every lag. In a large group most clients have no state of most tasks, and Kafka reports
  * the changelog's length as their lag. Reading every lag there would copy a map of all tasks per client. So the reader
- * takes the lags of listed tasks, and one lag per task of a client without state. It compares samples with the others,
- * and reads every lag if one differs, which Kafka does not allow.
+ * takes the lags of listed tasks, and one lag per task of a client without state. It compares samples of other clients
+ * with this lag. If a sample differs, contrary to Kafka's computation of lags, it reads every lag.
  */
 final class LagReader {
     private final TaskId[] tasks;
@@ -79,7 +79,7 @@ final class LagReader {
     /**
      * Reads the lags of listed tasks, and one lag per task of a client that does not list it.
      *
-     * @return null if samples of the latter differ
+     * @return null if a sample differs from that lag, or a client lacks the lag of a logged task
      */
     Lags readListed() {
         Map<TaskId, Long> ofFirst = states[0].statefulTasksToLagSums();
@@ -102,7 +102,7 @@ final class LagReader {
             }
             return new Lags(lags, logged);
         } catch (IllegalStateException e) {
-            return null; // a client has no lag of a task that the first one has
+            return null; // a client lacks the lag of a task for which the first client has a lag
         }
     }
 
@@ -116,7 +116,7 @@ final class LagReader {
         return Snapshot.NONE;
     }
 
-    /** Returns whether samples of a client's lags of tasks that it does not list are the common ones. */
+    /** Returns whether samples of a client's lags, of tasks that it does not list, equal the {@code common} lags. */
     private boolean isConfirmed(int c, long[] common, boolean[] logged) {
         for (int i = 0; i < MeasuringPolicy.LAGS_SAMPLED; i++) {
             int t = (int) ((c + (long) i * tasks.length / MeasuringPolicy.LAGS_SAMPLED) % tasks.length);

@@ -51,8 +51,8 @@ public final class Racks {
     }
 
     /**
-     * Returns the reads of copies across racks. As in Kafka, they are known only if every client has a rack, and every
-     * task has partitions that its copies read, each with the racks of its replicas.
+     * Returns the numbers of partitions that copies read across racks. As in Kafka, they are known only if every client
+     * has a rack, and every task has partitions to read, each with the racks of its replicas.
      *
      * @return {@link RackTraffic#NONE} if unknown
      */

@@ -13,8 +13,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.assignment.TaskTopicPartition;
 
 /**
- * The end offsets of each task's input, from which its growth is measured. One call of the application's own admin
- * client reads all source partitions.
+ * The end offsets of each task's input, from which the growth of the input is measured. One call of the application's
+ * own admin client reads all source partitions.
  */
 public final class SourceEnds {
     private SourceEnds() {}

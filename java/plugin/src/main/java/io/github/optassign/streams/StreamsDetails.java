@@ -96,7 +96,7 @@ public final class StreamsDetails implements SnapshotDetails {
         writeNumbers(json, "weights", options.optionWeights());
         if (options.weighBy() != null) {
             json.writeStringField("weigh_by", options.weighBy());
-            writeNumbers(json, "task_weights", options.taskWeights()); // which override the weights that are found
+            writeNumbers(json, "task_weights", options.taskWeights()); // these override measured weights
         }
         json.writeEndObject();
     }

@@ -18,13 +18,13 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
 
 /**
  * The assignment of last resort, for a planner that fails, which is a bug. Every task stays on its owner or moves to a
- * client that may have its state, without standbys; a follow-up asks for a better answer. It depends on few classes of
- * the plug-in and on no lags.
+ * client that may have its state, without standbys; a follow-up asks for a better answer. It uses few classes of the
+ * plug-in, and no lags.
  */
 public final class StreamsLastResort {
     private StreamsLastResort() {}
 
-    /** Assigns every task to one client. Throws only exceptions of Kafka's state. */
+    /** Returns an assignment of every task to one client. Throws only the exceptions of {@code state}. */
     public static TaskAssignment assign(ApplicationState state, Instant now) {
         Map<ProcessId, KafkaStreamsState> states = state.kafkaStreamsStates(false);
         List<ProcessId> clients = states.keySet().stream()

@@ -25,7 +25,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A server of the planner for the benchmarks in Python. It reads snapshots of format 1, one JSON object per line. A
+ * A server of the planner for the benchmarks in Python. It reads snapshots of format 1, one JSON object per line. Each
  * line of output has the answer and the planner's time in nanoseconds, or an error.
  */
 public final class PlannerServer {

@@ -12,7 +12,7 @@ import java.util.Map;
 
 /**
  * The weights of a snapshot's tasks, computed as by the plug-in without a service (docs/reference/rules.md, "Balanced
- * under load"). Input rates are kept between snapshots of the same application.
+ * under load"). Input rates are kept between snapshots of an application that have a remembered answer.
  */
 final class SnapshotWeights {
     private static final String RATES = "rates";
@@ -45,7 +45,7 @@ final class SnapshotWeights {
                 options.path("min_gain").asDouble(MeasuringPolicy.LEAST_LOAD_GAIN)));
     }
 
-    /** Adds a follow-up for the time at which input rates are known, if no other follow-up is due. */
+    /** Returns the result, with a follow-up at the time when input rates are known if it has no other follow-up. */
     RebalancePlanner.Result waitForRates(JsonNode state, RebalancePlanner.Result result, Timing timing) {
         boolean isWeighedByRates =
                 state.path("options").path("weigh_by").asText().equals(RATES);

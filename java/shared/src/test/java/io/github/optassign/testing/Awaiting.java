@@ -5,7 +5,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waits for another thread's results. */
+/** Assertions that wait for another thread's results. */
 public final class Awaiting {
     private static final long MOST_SECONDS = 60;
 
@@ -14,7 +14,7 @@ public final class Awaiting {
     /**
      * Waits until a condition holds.
      *
-     * @throws AssertionError if it does not hold within a minute; names the state found
+     * @throws AssertionError if the condition does not hold within a minute; the message names the state found
      */
     public static void until(BooleanSupplier condition, Supplier<String> found) {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(MOST_SECONDS);

@@ -78,7 +78,7 @@ public class HttpService implements AutoCloseable {
     }
 
     /**
-     * Answers with status 503, which is no wrong answer.
+     * Answers with status 503, which does not count as a wrong answer.
      *
      * @return null
      */

@@ -20,7 +20,7 @@ public final class PackageUses {
 
     private PackageUses() {}
 
-    /** Returns the packages that each package uses, of all classes compiled together with the given one. */
+    /** Returns the packages that each package uses, for all classes compiled together with {@code member}. */
     public static Map<String, Set<String>> find(Class<?> member) {
         StringWriter out = new StringWriter();
         try {

@@ -155,7 +155,7 @@ public class TestGroup {
         return builder.build();
     }
 
-    /** Returns the end offset by the lag of a client without state of the task, or -1 if all clients have state. */
+    /** Returns the end offset, which is the greatest lag of clients without state of the task, or -1 if unknown. */
     private long knownEnd(String task) {
         long greatest = clients.stream()
                 .filter(client -> !client.lists(task))
@@ -259,7 +259,7 @@ public class TestGroup {
 
     /**
      * Makes every changelog grow by up to this share of its length. Restoring copies and state without a copy fall
-     * behind by that; caught-up copies keep up.
+     * behind by that growth; caught-up copies keep up.
      */
     public void grow(Answer answer, double share, Random random) {
         for (Map.Entry<String, Long> end : ends.entrySet()) {
