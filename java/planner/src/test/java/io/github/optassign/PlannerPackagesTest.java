@@ -10,11 +10,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** Which packages the planner's use. */
+/** The dependencies of the planner's packages. */
 class PlannerPackagesTest {
     private static final Map<String, Set<String>> USES = PackageUses.find(RebalancePlanner.class);
 
-    /** It runs inside applications and inside brokers: neither Kafka nor any library is the same in both. */
+    /** The planner runs in applications and in brokers, which share neither Kafka's classes nor libraries. */
     @Test
     void theyKnowNothingButJava() {
         assertTrue(USES.size() >= 5, USES.toString());

@@ -32,7 +32,7 @@ class FollowupDeadlinesTest {
         return Arrays.asList(NOW.plusMillis(delayMs), null, null);
     }
 
-    /** The task without an owner is there after this rebalance, so no second pass follows. */
+    /** A task without an owner starts in this rebalance, so no second pass follows. */
     @Test
     void everyClientAsksForASoonFollowup() {
         for (long delayMs : new long[] {100, 1_000, 30_000}) {

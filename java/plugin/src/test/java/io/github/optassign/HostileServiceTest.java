@@ -121,14 +121,14 @@ class HostileServiceTest extends AgainstAService {
         assertEquals(3, owners.values().stream().filter(owner -> owner == 2).count(), owners.toString());
     }
 
-    /** Returns a right answer whose report waits for copies of unknown tasks and clients. */
+    /** Returns a right answer whose report lists copies of unknown tasks and clients. */
     private static String withProgressOfUnknownCopies(int copies) {
         String entry = "{\"task\": \"%d_9\", \"process_id\": \"gone\", \"lag\": 1, \"answers_without_progress\": 0}";
         String entries = IntStream.range(0, copies).mapToObj(entry::formatted).collect(Collectors.joining(","));
         return RIGHT.substring(0, RIGHT.length() - 1) + ", \"report\": {\"warmup_progress\": [" + entries + "]}}";
     }
 
-    /** The memory of an answer depends on the snapshot, not on the service's text. */
+    /** The memory that an answer takes is bounded by the snapshot, not by the service's text. */
     @Test
     void answerIsReadInProportionToTheSnapshot() {
         service.behaviour = (exchange, body) -> withProgressOfUnknownCopies(2_000);

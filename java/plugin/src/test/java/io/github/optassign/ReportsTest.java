@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The service gets a report on each answer that was applied in place of its own, and no other reports. */
 class ReportsTest extends AgainstAService {
     private static final String NAME = "optassign.application";
-    /** The application of this test only, since reports of another test may be logged meanwhile. */
+    /** The application of this test only, since another test's reports may be logged at the same time. */
     private final String own = "reports-" + UUID.randomUUID();
 
     private final LogLines later = new LogLines(Reporter.class, "application=" + own);

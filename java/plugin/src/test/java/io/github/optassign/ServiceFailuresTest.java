@@ -48,7 +48,7 @@ class ServiceFailuresTest extends AgainstAService {
         String line = log.warnings().get(0);
         assertContains(why, line);
         assertContains("application=orders fallback: ", line);
-        // A group at rest asks again, so that a repaired service answers; with an invalid URL there is none to ask.
+        // A group at rest asks again, so that a repaired service answers; an invalid URL names no service.
         String followup = line.contains("fallback: configuration") ? "none" : "600000";
         assertContains("answered by rules R1 to R6: active_moved=0 warmups=0 followup_ms=" + followup, line);
         assertFalse(line.contains("\n"), line);

@@ -86,7 +86,7 @@ final class WorstTimeBenchmark {
 
     private static void measure(String name, String url, ApplicationState state, int calls, int timeoutMs) {
         double[] ms = new double[calls];
-        for (int call = -1; call < calls; call++) { // the first one loads classes
+        for (int call = -1; call < calls; call++) { // the first call loads classes
             Memories.clearAll();
             OptassignTaskAssignor assignor = new OptassignTaskAssignor();
             assignor.configure(Map.of(

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.utils.AppInfoParser;
 
-/** One of Kafka's assignors. */
+/** An assignor of Kafka that is called on snapshots. */
 public interface Baseline {
     /** All baselines, by their names in requests and on the command line. */
     Map<String, Baseline> BY_NAME = Map.of(
@@ -15,9 +15,7 @@ public interface Baseline {
             "broker-sticky", new Sticky43(),
             "broker-sticky-4.4", new Sticky44());
 
-    /**
-     * Builds the arguments of one call of Kafka's class. Each call needs new ones, since Kafka's classes change them.
-     */
+    /** Prepares one call of Kafka's class. Each call gets newly built arguments, since Kafka's classes change them. */
     Rebalance prepare(BaselineApplication application);
 
     /** Returns notes for the user on the parts of the snapshot that the class ignores. */
@@ -31,7 +29,7 @@ public interface Baseline {
     /**
      * Returns the baseline of a name.
      *
-     * @throws IllegalArgumentException if there is none; names the allowed values
+     * @throws IllegalArgumentException if no baseline has this name; the message lists the allowed names
      */
     static Baseline find(String name) {
         Baseline found = name == null ? null : BY_NAME.get(name);

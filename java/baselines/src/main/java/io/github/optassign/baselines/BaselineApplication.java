@@ -30,7 +30,7 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 public final class BaselineApplication {
     /**
      * The form of task ids. It is matched from the right, since names of topologies may contain underscores;
-     * TaskId.parse stops at the first two.
+     * TaskId.parse splits at the first double underscore.
      */
     private static final Pattern TASK_ID = Pattern.compile("(?:(.+)__)?(\\d{1,10})_(\\d{1,10})");
 
@@ -91,14 +91,14 @@ public final class BaselineApplication {
         return changelogs.get(task);
     }
 
-    /** Returns the number of unknown lags of logged tasks, which are -3. */
+    /** Returns the number of lags of logged tasks that are unknown (-3). */
     int unknownLags() {
         return unknownLags;
     }
 
     /**
      * Returns the lag of every logged task on a client, offsets. As in Kafka, a missing lag is the whole changelog. The
-     * map is a TreeMap, as in Kafka's ClientState, so that look-ups take Kafka's time.
+     * map is a TreeMap, as in Kafka's ClientState, so look-ups take as long as in Kafka.
      */
     SortedMap<TaskId, Long> lags(SnapshotJson.Client client) {
         TreeMap<TaskId, Long> lags = new TreeMap<>(changelogs);
@@ -111,7 +111,7 @@ public final class BaselineApplication {
         return lags;
     }
 
-    /** Returns the listed tasks that exist. */
+    /** Returns the ids of the listed tasks that the snapshot contains. */
     public SortedSet<TaskId> selectExisting(Collection<String> listed) {
         SortedSet<TaskId> found = new TreeSet<>();
         for (String task : listed) {
@@ -148,7 +148,7 @@ public final class BaselineApplication {
         return new TaskId(Integer.parseInt(parts.group(2)), Integer.parseInt(parts.group(3)), parts.group(1));
     }
 
-    /** Returns the clients by process id. If not all ids are UUIDs, UUIDs are generated in the order of the ids. */
+    /** Returns the clients by process id. UUIDs are generated in the order of ids unless all ids are distinct UUIDs. */
     private static Map<ProcessId, SnapshotJson.Client> chooseProcessIds(List<SnapshotJson.Client> given) {
         List<SnapshotJson.Client> sorted = given.stream()
                 .sorted(Comparator.comparing(SnapshotJson.Client::processId, BY_CODE_POINTS))
@@ -178,7 +178,7 @@ public final class BaselineApplication {
         }
     }
 
-    /** Returns the end offset or, if the snapshot has none, one more than the greatest lag and the acceptable lag. */
+    /** Returns the end offset or, if missing, 1 + the maximum of the task's lags and the acceptable lag. */
     private static long measureChangelog(SnapshotJson.Task task, SnapshotJson snapshot) {
         if (task.changelogEndOffset() != null) {
             return task.changelogEndOffset();

@@ -84,8 +84,8 @@ public final class BaselinesMain {
     }
 
     /**
-     * Converts the answer into a TaskAssignment. The client with the least process id that does not drain asks for the
-     * follow-up.
+     * Converts the answer into a TaskAssignment. The client with the least process id asks for the follow-up; a
+     * draining client only if all drain.
      */
     private static Map<String, Object> toTaskAssignment(
             String name,

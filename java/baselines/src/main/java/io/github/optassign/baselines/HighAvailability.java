@@ -12,8 +12,8 @@ import org.apache.kafka.streams.processor.assignment.ProcessId;
 /**
  * Kafka Streams' default, HighAvailabilityTaskAssignor (KIP-441), called as StreamsPartitionAssignor calls it.
  *
- * <p>Its time includes the text of its log line, with all previous tasks and lags of all clients. Kafka builds that
- * text even if nothing is logged.
+ * <p>Its time includes the text of a log line with all clients' previous tasks and lags, which Kafka builds even if
+ * nothing is logged.
  */
 final class HighAvailability implements Baseline {
     @Override

@@ -7,7 +7,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** The racks of a snapshot: whether they suffice for Kafka's classes, and the names of partitions. */
+/** A check of whether a snapshot's racks suffice for Kafka's classes, and names for its partitions. */
 final class RackAware {
     private static final String NONE = StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_NONE;
 

@@ -14,7 +14,7 @@ import java.util.Map;
  * class is answered by a line with {@code error}.
  */
 final class Server {
-    /** A line of input: {@code timed_calls} calls of the same rebalance, after {@code warmup_calls} untimed ones. */
+    /** A line of input: {@code timed_calls} calls (default 1), after {@code warmup_calls} untimed calls (default 0). */
     record Request(
             @JsonProperty(required = true) String assignor,
             @JsonProperty(required = true) JsonNode snapshot,

@@ -138,17 +138,17 @@ public record SnapshotJson(
     /**
      * Reads a snapshot.
      *
-     * @throws IllegalArgumentException if it is invalid; names the field, the value and the allowed values
+     * @throws IllegalArgumentException if it is invalid; the message names the field, the value and the allowed values
      */
     static SnapshotJson of(JsonNode json) {
         return read(() -> JSON.treeToValue(json, SnapshotJson.class));
     }
 
     /**
-     * Reads JSON by Jackson.
+     * Calls Jackson, and converts its exceptions into messages of one line.
      *
-     * @throws IllegalArgumentException if the JSON is invalid; names the field, the value and the allowed values in one
-     *     line
+     * @throws IllegalArgumentException if the JSON is invalid; the message names the field, the value and the allowed
+     *     values
      */
     static <T> T read(Reading<T> call) {
         try {

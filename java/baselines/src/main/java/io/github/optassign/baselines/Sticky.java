@@ -86,8 +86,8 @@ final class Sticky implements Baseline {
     }
 
     /**
-     * Returns task ids in the order in which StreamsPartitionAssignor puts them into its map: that of another map,
-     * filled by subtopology. Ids in the same bucket keep this order, which decides which client keeps a task.
+     * Returns task ids in the order in which StreamsPartitionAssignor puts them into its map: the order of a hash set
+     * filled by subtopology. Ids in one bucket of the map keep this order, which decides which client keeps a task.
      */
     private static Set<TaskId> orderLikeKafka(Collection<TaskId> sorted) {
         Map<Subtopology, List<TaskId>> bySubtopology = new LinkedHashMap<>();
@@ -106,8 +106,8 @@ final class Sticky implements Baseline {
     }
 
     /**
-     * Returns why racks cannot be used, beyond {@link RackAware}: this class needs both costs, and racks of changelogs
-     * even without standbys.
+     * Returns why racks cannot be used although {@link RackAware} finds nothing missing, or empty if they can. This
+     * class needs both costs, and racks of changelogs even without standbys.
      */
     private static Optional<String> findMissing(BaselineApplication application) {
         AssignmentConfigs configs = application.configs();

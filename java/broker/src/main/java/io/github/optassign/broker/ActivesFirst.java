@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A delay of standbys that move to a process which also restores tasks that it will run. A thread restores all its
- * copies at the same time, so the standbys would delay the tasks and thereby the group's balance. The standby's
- * previous copy stays until its successor is restored, so the move can wait for the next assignment.
+ * The postponement of standby moves to processes that restore their next active tasks. A thread restores all its copies
+ * at the same time, so standbys would delay the actives and thereby the group's balance. The previous standby stays
+ * until its successor is restored, so the move can wait for the next assignment.
  *
- * <p>A standby does not wait if a thread of the process would otherwise restore nothing, if the process already has
- * state of the task, or if the task lacks a standby.
+ * <p>A standby does not wait if a thread of the process would restore fewer copies than others without it. Nor does it
+ * wait if the process already has state of the task, or if the task lacks a standby.
  */
 final class ActivesFirst {
     private final Snapshot snapshot;
@@ -36,7 +36,7 @@ final class ActivesFirst {
                 .forEach(copy -> idle.add(name(copy.task(), copy.processId())));
     }
 
-    /** Returns the result without the warm-ups that wait, or the same object if none waits. */
+    /** Returns the result without the warm-ups that wait; the same object if it has no plan or no warm-ups. */
     static RebalancePlanner.Result apply(Snapshot snapshot, RebalancePlanner.Result result) {
         return result.plan() == null || result.placement().warmupCount() == 0
                 ? result

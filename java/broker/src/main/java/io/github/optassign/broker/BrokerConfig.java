@@ -13,7 +13,7 @@ import java.util.Map;
 /**
  * The broker's configs for the assignor. Invalid values count as not set, since the broker has to start.
  *
- * @param isWarmingUp whether a task stays on its process until its state is restored on the next one
+ * @param isWarmingUp whether a task stays on its process until the next process has restored its state
  * @param maxWarmups the maximum number of warm-ups at a time in a group
  * @param acceptableLag the lag up to which a copy counts as caught up, offsets
  * @param isWeighedByChangelog whether tasks are balanced by the sizes of their changelogs instead of by their number
@@ -32,14 +32,14 @@ record BrokerConfig(
     static final String ACCEPTABLE_LAG = "optassign.acceptable.recovery.lag";
     static final String WEIGHTS = "optassign.weights";
 
-    /** Kafka's keys for its own warm-ups, which serve as defaults here. */
+    /** Kafka's keys for its own warm-ups; their values are the defaults of the assignor's keys. */
     private static final String KAFKA_MAX_WARMUPS = "group.streams.num.warmup.replicas";
 
     private static final String KAFKA_ACCEPTABLE_LAG = "group.streams.acceptable.recovery.lag";
 
     /**
-     * The defaults. Kafka's default of 2 warm-ups would take days, since no member asks for the next call as soon as
-     * they have caught up.
+     * The defaults. With Kafka's default of 2 warm-ups, a rebalance would take days, since no member requests a call
+     * when warm-ups have caught up.
      */
     static final BrokerConfig DEFAULT =
             new BrokerConfig(true, BrokerPolicy.WARMUPS, InputPolicy.ACCEPTABLE_LAG, false, null, List.of());
@@ -72,7 +72,7 @@ record BrokerConfig(
                 new Weights(weights, MeasuringPolicy.LOAD_TOLERANCE, MeasuringPolicy.LEAST_LOAD_GAIN));
     }
 
-    /** Reads a word in any case, by default the first of the allowed ones. Adds a remark if the value is invalid. */
+    /** Reads a word, ignoring case; by default the first allowed word. Adds a remark if the value is invalid. */
     private static String readWord(Map<String, ?> configs, String key, List<String> allowed, List<String> remarks) {
         String text = configs.get(key) == null
                 ? allowed.get(0)

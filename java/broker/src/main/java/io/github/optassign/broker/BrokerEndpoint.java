@@ -17,7 +17,7 @@ import org.apache.kafka.common.config.types.Password;
  * The service behind the planner, as configured in the broker.
  *
  * @param assignUri the address for snapshots
- * @param timeoutMs the wait for an answer on a background thread, ms
+ * @param timeoutMs the time-out of a request, which runs on a background thread, ms
  */
 record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implements Endpoint {
     static final String TIMEOUT_MS = "optassign.timeout.ms";
@@ -25,7 +25,7 @@ record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implement
     /**
      * Reads the configuration of the service.
      *
-     * @return null if no service is configured, or its configuration is invalid; then a remark is added
+     * @return null if no service is configured, or if its configuration is invalid, which adds a remark
      */
     static BrokerEndpoint read(Map<String, ?> configs, List<String> remarks) {
         String url = toText(configs.get(ServiceUrl.KEY));

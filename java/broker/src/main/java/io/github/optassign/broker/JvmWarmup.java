@@ -90,7 +90,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
                 reportOffsets(previous, 0));
     }
 
-    /** Returns the offsets of active tasks at the end, and of standbys behind it by the lag times their partition. */
+    /** Returns the end offset for active tasks, and the end offset less {@code standbyLag} × partition for standbys. */
     private static Map<String, Map<Integer, Long>> reportOffsets(MemberAssignment tasks, long standbyLag) {
         Map<String, Map<Integer, Long>> offsets = new HashMap<>();
         tasks.standbyTasks()

@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
  *
  * <p>While processes only lose threads, the copies of lost threads go to where they would be without the whole process,
  * and all other copies stay. If the process has only lost a thread and continues, the other threads remain about as
- * balanced as before, and the next call plans for the whole group.
+ * balanced as before. The next call plans for the whole group.
  */
 final class LeavingProcesses {
     /** The time within which all threads of a process join after its start. */
@@ -63,7 +63,7 @@ final class LeavingProcesses {
 
     /**
      * Returns the processes that have lost threads since the last answer and are likely to lose the others. A process
-     * whose lost threads are all older than a present one has already restarted, and does not leave.
+     * has restarted if a present thread is newer than all its lost threads by more than {@link #STARTING_NANOS}.
      *
      * @param last the members at the last answer
      * @return empty if a member has joined since, or all processes would leave

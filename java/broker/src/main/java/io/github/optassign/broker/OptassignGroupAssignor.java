@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 public final class OptassignGroupAssignor implements TaskAssignor, Configurable {
     private static final Logger LOG = LoggerFactory.getLogger(OptassignGroupAssignor.class);
 
-    /** Whether a group of this broker has had warm-ups of the broker's own; then no assignor here plans warm-ups. */
+    /** Whether the broker has warmed up tasks of any group by itself; if so, its assignors plan no warm-ups. */
     private static volatile boolean warmedUpByBroker;
 
     /**
@@ -187,7 +187,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 (System.nanoTime() - start) / 1_000_000);
     }
 
-    /** Returns the previous assignment from Kafka's objects; parts that cannot be read are missing. */
+    /** Returns the previous assignment from Kafka's objects, up to the first member that cannot be read. */
     private static GroupAssignment keepEverything(GroupSpec spec, Throwable cause) {
         Map<String, MemberAssignment> members = new HashMap<>();
         try {

@@ -18,7 +18,7 @@ final class OwnClasses {
     private OwnClasses() {}
 
     /**
-     * Loads each class of the jar that contains a class, without initialising it.
+     * Loads all classes of the jar that contains the given class, without initialising them.
      *
      * @return the number of classes, or 0 if the class is in no jar
      */

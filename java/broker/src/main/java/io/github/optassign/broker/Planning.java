@@ -37,8 +37,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class Planning {
     /**
-     * The time for which tasks stay on their owners. Members send offsets every minute by default; the longest allowed
-     * interval would be too long.
+     * The time for which tasks of a group that is new to this broker stay on their owners. It exceeds the default
+     * interval of members' offsets, a minute; the longest allowed interval would be too long.
      */
     static final long KEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.KEEP_MS);
 
@@ -64,7 +64,7 @@ final class Planning {
 
     /** The mode of moves to the plan. */
     enum Mode {
-        /** Step by step, with warm-ups. */
+        /** Tasks move step by step, with warm-ups. */
         WARMING_UP,
         /** Tasks move at once, without warm-ups. */
         AT_ONCE,
@@ -127,7 +127,7 @@ final class Planning {
         return group.findRestoring(remembered == null ? Map.of() : remembered.reports(), config.acceptableLag());
     }
 
-    /** Decides the call. Passes on exceptions of the planner. */
+    /** Returns the decision of this call. Exceptions of the planner propagate. */
     Decision decide() {
         Mode mode = chooseMode();
         Snapshot snapshot = toSnapshot(group, mode);

@@ -3,7 +3,7 @@
  * {@code group.streams.assignors} names.
  *
  * <p>It runs on the coordinator's only thread, Kafka does not check its answer, and an exception would end the
- * application. So the assignor does not block, does no input or output but logging, and answers after any failure.
+ * application. So the assignor does not block, performs no I/O except logging, and answers even after a failure.
  *
  * <p>The steps of a call: {@link io.github.optassign.broker.group.BrokerGroup} reads the group,
  * {@link io.github.optassign.broker.Planning} decides for processes, {@link io.github.optassign.broker.dealing.Threads}

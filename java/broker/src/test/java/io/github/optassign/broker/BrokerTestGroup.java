@@ -61,7 +61,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         }
     }
 
-    /** Returns an assignor without memory. */
+    /** Returns an assignor with an empty memory of its own. */
     static OptassignGroupAssignor newAssignor() {
         return new OptassignGroupAssignor(Planning.Planner.DEFAULT, new GroupMemory());
     }
@@ -80,7 +80,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         return this;
     }
 
-    /** Adds a process, whose members have its name followed by a number. */
+    /** Adds a process. The ids of its members are its name followed by a number from 0. */
     BrokerTestGroup process(String process, int threads) {
         for (int i = 0; i < threads; i++) {
             members.put(process + i, new TestMember(process));
@@ -88,18 +88,18 @@ final class BrokerTestGroup implements TopologyDescriber {
         return this;
     }
 
-    /** Restarts the static members of a process. The coordinator gives each a new id, and the tasks of the old one. */
+    /** Restarts the static members of a process. The coordinator gives each a new id, and its previous tasks. */
     void restart(String process) {
         List<String> ids = members.keySet().stream()
                 .filter(id -> members.get(id).process.equals(process))
                 .toList();
-        // The new ids are in another order than the old ones.
+        // The new ids are in another order than the old ids.
         for (int i = 0; i < ids.size(); i++) {
             members.put(process + "-new" + (ids.size() - i), members.remove(ids.get(i)));
         }
     }
 
-    /** Restarts a static member in a process of another id, with the tasks of the old one. */
+    /** Restarts a static member in a process of another id, with the tasks of {@code old}. */
     void processOnNewDisk(String id, String process, TestMember old) {
         TestMember member = new TestMember(process);
         member.instance = old.instance;
@@ -121,7 +121,7 @@ final class BrokerTestGroup implements TopologyDescriber {
         return members;
     }
 
-    /** Makes all members report all their copies: actives have no lag, standbys the given one. */
+    /** Makes all members report all their copies: actives lag 0, and standbys {@code lagOfStandbys}. */
     void reportOffsets(long end, long lagOfStandbys) {
         members.values().forEach(member -> {
             member.forgetOffsets();
@@ -135,8 +135,8 @@ final class BrokerTestGroup implements TopologyDescriber {
     }
 
     /**
-     * Makes all members report as threads of Kafka Streams 4.4.0 do: not their own actives, and the offset 0 for
-     * another thread's.
+     * Makes all members report as threads of Kafka Streams 4.4.0 do: no offset of their own actives, and 0 for other
+     * actives of their process.
      */
     void reportOffsetsAsStreamsDoes(long end, long lagOfStandbys) {
         reportOffsets(end, lagOfStandbys);

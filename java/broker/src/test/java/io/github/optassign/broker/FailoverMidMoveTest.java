@@ -31,7 +31,7 @@ class FailoverMidMoveTest {
 
     private OptassignGroupAssignor assignor = BrokerTestGroup.newAssignor();
 
-    /** Restores some copies of each process, and makes all members report their offsets. */
+    /** Restores each standby with probability {@code share}, and makes all members report their offsets. */
     private void restore(Random random, double share) {
         group.members().forEach((id, member) -> {
             Set<Integer> disk = disks.computeIfAbsent(member.process, none -> new HashSet<>());

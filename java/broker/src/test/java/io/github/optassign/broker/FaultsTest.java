@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** After any fault there is an answer with every task. */
+/** After any fault, the answer contains every task. */
 class FaultsTest {
     private static BrokerTestGroup newGroup() {
         BrokerTestGroup group = new BrokerTestGroup(1)

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A broker begins to warm up by itself (KAFKA-20665) while a group has warm-ups of the assignor. The broker's refiner
- * is a model here: a task with state stays on its owner, and is a warm-up task of its new member, until it has caught
- * up there. The refiner of 4.4.0 changes nothing.
+ * is a model here. A task with state stays on its owner, and is a warm-up task of its new member, until that member has
+ * caught up. The refiner of 4.4.0 changes nothing.
  */
 class HandoverTest {
     private static final long END = 1_000_000;
@@ -32,7 +32,7 @@ class HandoverTest {
             .process("a", 2)
             .process("b", 2)
             .process("c", 2);
-    /** The tasks of which each process has all state. */
+    /** The tasks whose whole state each process has. */
     private final Map<String, Set<String>> disks = new TreeMap<>();
 
     @AfterEach

@@ -146,9 +146,9 @@ class LeavingProcessesTest {
     }
 
     /**
-     * Returns the leaving processes of a group whose members came at 0.
+     * Returns the leaving processes of a group whose members joined at 0.
      *
-     * @param gone the lost members, with the times at which they came
+     * @param gone the lost members, with the times at which they joined
      */
     private static Set<String> findLeaving(BrokerTestGroup group, Map<String, Long> gone) {
         Map<String, GroupMemory.KnownThread> last = new HashMap<>();
@@ -161,7 +161,7 @@ class LeavingProcessesTest {
         return new BrokerGroup(group.toSpec(), group);
     }
 
-    /** The assignor's clock is set by the test. */
+    /** The test sets the assignor's clock. */
     @Test
     void aRestartedProcessIsBalancedWhenItsFormerThreadsAreLost() {
         Map<String, Integer> counts = comeBack(LeavingProcesses.STARTING_NANOS + 1);

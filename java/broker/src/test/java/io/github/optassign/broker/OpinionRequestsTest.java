@@ -127,9 +127,9 @@ class OpinionRequestsTest {
     }
 
     /**
-     * Waits for the service's answer.
+     * Assigns, waits for the service's answer, and assigns again.
      *
-     * @return the warm-ups of c at the next call
+     * @return the tasks with warm-ups after that
      */
     private Set<String> warmUps(BrokerTestGroup group, OptassignGroupAssignor assignor) {
         group.assign(assignor);
@@ -238,7 +238,7 @@ class OpinionRequestsTest {
         assertEquals(before, group.owners());
     }
 
-    /** While the service fails, assignments continue as without a service, and it is asked again. */
+    /** While the service fails, assignments continue without it, and the request is repeated. */
     @ParameterizedTest
     @ValueSource(strings = {"breaks off", "answers 503", "answers 500", "answers too late"})
     void aServiceThatFailsIsAskedAgain(String how) {

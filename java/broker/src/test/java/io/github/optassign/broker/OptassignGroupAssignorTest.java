@@ -212,7 +212,7 @@ class OptassignGroupAssignorTest {
         assertTrue(Math.abs(first - second) <= 1, first + " and " + second);
     }
 
-    /** Reports that one thread has restored its tasks, and all others have offsets left. */
+    /** Reports that one thread has restored its tasks and other standbys lag by {@code left}, and assigns. */
     private void restoreTasksOf(BrokerTestGroup group, String thread, long left) {
         group.reportOffsets(END, left);
         threadsTasks(group, thread).forEach(p -> group.member(thread).report("0", p, END, END));
@@ -423,7 +423,7 @@ class OptassignGroupAssignorTest {
         group.reportOffsets(END, 0);
         group.assign(assignor);
         Map<String, String> answered = group.owners();
-        // The old owners have revoked them, the new ones do not have them yet, so no member lists them.
+        // The old owners have revoked the tasks and the new owners do not have them yet, so no member lists them.
         Set<Integer> inTransit = group.member("c0").active.remove("0");
         assertFalse(inTransit.isEmpty());
         group.members().put("c1", new BrokerTestGroup.TestMember("c"));

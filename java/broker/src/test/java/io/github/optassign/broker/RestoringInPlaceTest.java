@@ -85,7 +85,7 @@ class RestoringInPlaceTest {
         assertEquals(Set.of("0_" + task), moved());
     }
 
-    /** The offset may be from before the thread got the task, which may have run for long. */
+    /** The offset may date from before the thread got the task, which may have been running since. */
     @Test
     void offsetsFromBeforeTheAssignmentDoNotCount() {
         OptassignGroupAssignor other = BrokerTestGroup.newAssignor();

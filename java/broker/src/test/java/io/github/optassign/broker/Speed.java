@@ -22,7 +22,7 @@ public final class Speed {
 
     /**
      * Prints the thread's CPU time in milliseconds: of the first call, and the median, 99th percentile and maximum of
-     * the others.
+     * the second half of calls.
      */
     public static void main(String[] arguments) {
         TaskAssignor assignor =

@@ -65,7 +65,7 @@ class AnswerFuzzTest {
      * A change of a document.
      *
      * @param what the kind of change
-     * @param where the place in the document, from 0 to below 1
+     * @param where the place in the document, as a share of all places, from 0 to below 1
      * @param other another place, or the value to put there
      */
     record Change(What what, double where, double other) {}

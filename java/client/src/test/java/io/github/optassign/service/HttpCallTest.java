@@ -65,7 +65,7 @@ class HttpCallTest {
         assertTrue(e instanceof TimeoutException || e instanceof SocketTimeoutException, e.toString());
     }
 
-    /** The connections and threads of sixty calls at a hanging service end. */
+    /** Sixty abandoned calls to a hanging service end, with their connections and threads. */
     @Test
     void abandonedCallsEnd() throws IOException {
         try (HttpService service = new HttpService()) {

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 
-/** The data of a group that a service needs in addition to planners: its configuration and draining clients. */
+/** The data of a group for a service in addition to its snapshot: configuration and draining clients. */
 public record GroupDetails(TestGroup group, Snapshot snapshot) implements SnapshotDetails {
     /** Returns the group's snapshot as JSON for a service. */
     public static String toJson(TestGroup group, Instant at, String remembered) throws IOException {

@@ -78,7 +78,7 @@ final class Connection implements AutoCloseable {
     /**
      * Sends a heartbeat.
      *
-     * @return COORDINATOR_NOT_AVAILABLE if the heartbeat or its answer did not arrive
+     * @return the response, or an empty one with the error COORDINATOR_NOT_AVAILABLE if none arrived
      */
     StreamsGroupHeartbeatResponseData send(StreamsGroupHeartbeatRequestData heartbeat) {
         StreamsGroupHeartbeatResponseData answer =

@@ -33,7 +33,7 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
  *       this name.
  *   <li>{@code {"command": "leave", "process": "a"}} makes it leave the group; {@code kill} makes it stop without a
  *       message.
- *   <li>{@code {"command": "clear", "process": "a"}} empties its disk.
+ *   <li>{@code {"command": "clear", "process": "a"}} gives its next start an empty disk.
  *   <li>{@code {"command": "fill", "on": true}} gives disks the full state of tasks that they get from now on.
  *   <li>{@code {"command": "configure", "set": {...}}} sets configs of the group; null removes a config.
  *   <li>{@code {"command": "describe"}} is answered by {@code described}: state, epochs, members, own configs.

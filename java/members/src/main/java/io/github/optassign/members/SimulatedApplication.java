@@ -13,12 +13,12 @@ import org.apache.kafka.clients.consumer.internals.StreamsRebalanceData.TaskId;
  * @param group the group's id
  * @param subtopologies the topology
  * @param endOffset the offsets in the smallest changelogs at the start
- * @param sizes the number of sizes of changelogs; the changelog of partition p has 1 + p mod sizes times as many
- *     offsets as the smallest
+ * @param sizes the number of distinct sizes of changelogs: the changelog of partition p starts with {@code endOffset} ×
+ *     (1 + p mod {@code sizes}) offsets
  * @param appendPerSecond the growth of each changelog, offsets per second
  * @param restorePerSecond the restore rate of a thread over all its copies, offsets per second
  * @param acceptableLag the lag up to which a standby is reported as ready, offsets
- * @param reportsOffsets whether members send offsets; those of Kafka 4.3 do not
+ * @param reportsOffsets whether members send offsets; members of Kafka 4.3 do not
  * @param tags the client tags of every member
  */
 record SimulatedApplication(

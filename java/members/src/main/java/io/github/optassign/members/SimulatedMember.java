@@ -153,8 +153,8 @@ final class SimulatedMember {
     }
 
     /**
-     * Adds the offsets that a thread of Kafka Streams 4.4.0 reports: none for actives that it runs, 0 for actives of
-     * other threads of its process, and both offset and end offset for its standbys and restoring actives.
+     * Adds offsets as a thread of Kafka Streams 4.4.0 reports them: none for actives that it runs, and 0 for actives of
+     * other threads of its process. For standbys and restoring actives, it reports offset and end offset.
      */
     private void addOffsets(StreamsGroupHeartbeatRequestData data) {
         List<TaskOffset> offsets = new ArrayList<>();
@@ -184,7 +184,7 @@ final class SimulatedMember {
                 .setOffset(offset);
     }
 
-    /** Handles a response; a fenced member joins anew under a new id. Returns whether the member goes on. */
+    /** Handles a response: a fenced member joins again under a new id. Returns false if an error ends the process. */
     private boolean handle(StreamsGroupHeartbeatResponseData data, long nowMs) {
         switch (Errors.forCode(data.errorCode())) {
             case NONE -> accept(data, nowMs);

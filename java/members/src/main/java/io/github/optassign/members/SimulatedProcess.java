@@ -132,7 +132,7 @@ final class SimulatedProcess {
 
     /**
      * Updates the state of a copy. A caught-up active runs at the end of its changelog, or is stopped and keeps its
-     * offset. Another copy within the acceptable lag is ready, and the rest restores.
+     * offset. A standby or warm-up within the acceptable lag is ready; other copies restore.
      */
     private void updateState(SimulatedMember member, SimulatedCopy copy, long now) {
         long endOffset = application.endOffsetAt(now, copy.task());

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Flows of least cost; tests/java/test_min_cost_flow.py compares random networks with OR-Tools. */
+/** Minimum-cost flows; tests/java/test_min_cost_flow.py compares random networks with OR-Tools. */
 class MinCostFlowTest {
     @Test
     void theCheaperPathIsFilledFirst() {
@@ -59,7 +59,7 @@ class MinCostFlowTest {
         assertFalse(flow.solve(Long.MAX_VALUE));
     }
 
-    /** A grid of 40 × 40 nodes, through which ten units go. */
+    /** Sends ten units through a grid of 40 × 40 nodes. */
     @Test
     void theWorkIsBounded() {
         MinCostFlow flow = new MinCostFlow();

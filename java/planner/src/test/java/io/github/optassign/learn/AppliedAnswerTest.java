@@ -13,18 +13,18 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** When a remembered answer still is the last one, and how the answer that replaces it is dated. */
+/** The detection of superseded answers, and the date of an answer that replaces a remembered one. */
 class AppliedAnswerTest {
     private static final int GROUPS = 300;
 
-    /** Answers by the fallback; returns what is remembered of the answer. */
+    /** Returns the record of the planner's answer to a group. */
     private static AppliedAnswer decide(TestGroup group, AppliedAnswer last) {
         return group.remembered(RebalancePlanner.answer(group.snapshot(), last));
     }
 
     /**
-     * Whatever happens to an answer, it counts as the last one: whether it arrives nowhere, its first pass is over on
-     * all clients or on some, or it is carried out.
+     * An answer is not superseded if it reaches no client, if all or some clients complete its first pass, or if it is
+     * carried out.
      */
     @Test
     void ownAnswersAreNeverOvertaken() {
@@ -53,7 +53,7 @@ class AppliedAnswerTest {
         }
     }
 
-    /** An answer was carried out, and then one of its tasks runs on another client: another leader has moved it. */
+    /** A task runs on another client after an answer was carried out, so another leader has moved it. */
     @Test
     void answersOfAnotherLeaderAreNoticed() {
         int noticed = 0;
@@ -66,7 +66,7 @@ class AppliedAnswerTest {
             group.settle(last.answer(), false);
             last = decide(group, last);
             if (group.clients.size() < 2 || !owners(group).equals(owners(last.answer()))) {
-                continue; // where the group is not at rest, more than one client may own a task
+                continue; // unless the group is at rest, several clients may own a task
             }
             String task = group.tasks.keySet().stream()
                     .skip(random.nextInt(group.tasks.size()))

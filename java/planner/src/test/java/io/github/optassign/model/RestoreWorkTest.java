@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** R11: for which other plan a remembered one is left. */
+/** R11: whether a new plan replaces a remembered plan. */
 class RestoreWorkTest {
     private static final RestoreWork REMEMBERED = new RestoreWork(10_300, 103);
 

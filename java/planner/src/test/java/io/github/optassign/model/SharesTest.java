@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Shares, the shares around them, and how far counts are from these. */
+/** Shares of clients, their bounds, and the imbalance of counts. */
 class SharesTest {
     private static Shares of(long tasks, int copiesPerTask, long... sizes) {
         return Shares.of(tasks, copiesPerTask, sizes, new boolean[sizes.length]);
@@ -23,7 +23,7 @@ class SharesTest {
                 Shares.of(10, 3, new long[] {1, 5, 3}, draining).high());
     }
 
-    /** Millionths of a great capacity: the products have more than 64 bits. */
+    /** Large capacities in millionths: their products exceed 64 bits. */
     @Test
     void sharesAreExact() {
         long size = 1_000_000_000_000_000L;
@@ -39,7 +39,7 @@ class SharesTest {
         assertArrayEquals(new long[] {3, 5, 3}, shares.high());
     }
 
-    /** One thread that is late leaves no instance without a task; Kafka's default gives these, too. */
+    /** A thread that joins late leaves no instance without a task; Kafka's default gives the same numbers. */
     @Test
     void nearlyEqualClientsHaveNearlyEqualNumbersOfActives() {
         assertActives(2, List.of(40, 39), new long[] {1, 1}, new long[] {1, 1});

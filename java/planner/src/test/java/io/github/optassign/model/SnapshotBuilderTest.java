@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Whether what is said of a group, in whatever order, is in its snapshot. */
+/** Snapshots contain the description of a group, whatever its order. */
 class SnapshotBuilderTest {
     private static final GroupConfigs CONFIGS = new GroupConfigs(10_000, 2, 1, 600_000, false, false);
 

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Lags by task and client, against an array of all of them. */
+/** Lags by task and client, compared with an array of all lags. */
 class TaskLagsTest {
     private static final int TASKS = 6;
 

@@ -14,9 +14,9 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Tasks that nobody has anything of are down until they are restored: they are not planned on one disk. */
+/** Tasks without state on any client are down until they are restored, so plans spread them over clients. */
 class DowntimeTest {
-    /** No exchange of two lost tasks, or of one with one that runs elsewhere, would lessen the cubes of their times. */
+    /** No exchange of a lost task with another lost or moving task would lower the sum of cubed downtimes. */
     @Test
     void noExchangeWouldBringThemBackSooner() {
         int tried = 0;
@@ -66,8 +66,8 @@ class DowntimeTest {
     }
 
     /**
-     * The cubes of the seconds that each lost task is down, at one offset a second: copies on a client share its rate
-     * evenly.
+     * Returns the sum of the cubed downtimes of lost tasks, s³, at one offset a second. Lost tasks on a client share
+     * its rate evenly.
      */
     private static double measure(int[] active, boolean[] isLost, long[] end) {
         double sum = 0;

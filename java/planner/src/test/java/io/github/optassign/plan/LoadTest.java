@@ -16,7 +16,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Load without a service: tasks that weigh differently are balanced by what they weigh, and drift moves few. */
+/** Balance by weight without a service: unequal tasks are balanced, and drifting weights move few tasks. */
 class LoadTest {
     @Test
     void newGroupsAreEven() {
@@ -37,16 +37,14 @@ class LoadTest {
         }
     }
 
-    /** A few tasks have most of the load, as keys have it in practice. */
+    /** Returns weights with most of the load on a few tasks, as with keys in practice. */
     private static double[] drawWeights(Random random, int tasks) {
         double[] known =
                 random.doubles(tasks).map(x -> Math.pow(x + 0.05, -0.8)).toArray();
         return Weights.relativeToMean(known, new double[tasks]);
     }
 
-    /**
-     * Weights that drift move a task only where that lowers the greatest load by the least gain; R11 keeps the plan.
-     */
+    /** A drift of weights moves a task only if that lowers the greatest load by the least gain; R11 keeps the plan. */
     @Test
     void driftMovesFewTasksAndEveryGroupComesToRest() {
         for (int seed = 0; seed < 30; seed++) {
@@ -71,7 +69,7 @@ class LoadTest {
         }
     }
 
-    /** A hot subtopology weighs ten times as much; none but many others together can take what lost clients leave. */
+    /** Hot tasks weigh ten times as much; only many clients together can take over those of lost clients. */
     @Test
     void hotTasksOfLostClientsAreSpreadOverMany() {
         for (int seed = 0; seed < 20; seed++) {

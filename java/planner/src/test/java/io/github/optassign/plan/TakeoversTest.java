@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The tasks of a client that dies go on on many others. */
+/** The standbys of a client's tasks are spread over many other clients, which take over if the client dies. */
 class TakeoversTest {
     @ParameterizedTest
     @CsvSource({"3, 12, 1, 1", "4, 24, 3, 1", "10, 100, 5, 1", "10, 100, 1, 1", "16, 240, 2, 1", "6, 60, 2, 2"})

@@ -16,25 +16,25 @@ import java.util.Random;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** A random group under the fallback, rebalance after rebalance, until no follow-up is asked for. */
+/** The rebalances of a random group under the planner until no follow-up is due or a bound is reached. */
 final class Convergence {
     /**
-     * What happens between two rebalances.
+     * The course of events between two rebalances.
      *
-     * @param memory whether the last answer is remembered
-     * @param keepState whether state that is no copy stays on the disks
-     * @param slow whether restoring takes several rebalances; such state is kept always
-     * @param twoPasses whether tasks that move are nobody's for a while, as in Kafka (KIP-429)
-     * @param growth by which share of its changelog a task's lags grow at most
+     * @param memory whether the planner remembers its last answer
+     * @param keepState whether disks keep the state of dropped copies
+     * @param slow whether restoring takes several rebalances; disks keep all state then
+     * @param twoPasses whether moving tasks have no owner until a second pass, as in Kafka (KIP-429)
+     * @param growth the maximum growth of a task's lags, as a share of its changelog
      */
     record Mode(boolean memory, boolean keepState, boolean slow, boolean twoPasses, double growth) {}
 
     private final Mode mode;
     private final TestGroup group;
     private final Random random;
-    /** The most rebalances that it may take. */
+    /** The maximum number of rebalances. */
     private final int bound;
-    /** Offsets that a copy restores between two rebalances. */
+    /** The number of offsets that a copy restores between two rebalances. */
     private final long rate;
 
     private final StringBuilder history;
@@ -46,7 +46,7 @@ final class Convergence {
     private int moves;
     private int neededMoves;
     private long restored;
-    /** Per task how often it was moved though an owner could have kept it; first of all, then towards one plan. */
+    /** Per task its moves that R3 did not force; the second array counts moves towards the current plan only. */
     private final int[] movedByChoice;
 
     private final int[] movedTowardsPlan;
@@ -112,7 +112,7 @@ final class Convergence {
         applied = mode.memory ? group.remembered(answer) : null;
     }
 
-    /** How many moves it takes to the plan, those included that R3 forces on the way. */
+    /** Returns the number of moves to the plan, including moves that R3 forces on the way. */
     private int countNeededMoves(Snapshot before) {
         Ranks ranks = new Ranks(before);
         int count = 0;
@@ -165,7 +165,7 @@ final class Convergence {
         return false;
     }
 
-    /** Whether R3 lets an owner keep the task. */
+    /** Returns whether R3 lets an owner keep the task. */
     private static boolean mayOwnerLead(Snapshot before, Ranks ranks, int t) {
         for (int c = 0; c < before.clientCount(); c++) {
             if (before.wasActive(t, c) && ranks.rank(t, c) == ranks.leastRank(t)) {
@@ -175,7 +175,7 @@ final class Convergence {
         return false;
     }
 
-    /** The rules that answers broke. */
+    /** Returns descriptions of the rules that answers broke. */
     Collection<String> broken() {
         return broken;
     }
@@ -184,7 +184,7 @@ final class Convergence {
         return last.followupMs() < 0;
     }
 
-    /** What one more rebalance would answer. */
+    /** Returns the result of one more rebalance. */
     RebalancePlanner.Result answerOnceMore() {
         return RebalancePlanner.answer(group.snapshot(), applied);
     }
@@ -201,27 +201,27 @@ final class Convergence {
         return rebalances;
     }
 
-    /** Tasks that had an owner and got another, summed over the rebalances. */
+    /** Returns the number of changes of owners, summed over the rebalances. */
     int moves() {
         return moves;
     }
 
-    /** The moves that the first plan takes. */
+    /** Returns the number of moves to the first plan. */
     int neededMoves() {
         return neededMoves;
     }
 
-    /** Offsets that copies restored, summed over the rebalances. */
+    /** Returns the number of offsets that copies restored, summed over the rebalances. */
     long restored() {
         return restored;
     }
 
-    /** Tasks that were moved more than once, moves not counted that R3 forced. */
+    /** Returns the number of tasks that moved more than once, not counting moves that R3 forced. */
     int movedTwice() {
         return (int) Arrays.stream(movedByChoice).filter(times -> times > 1).count();
     }
 
-    /** Of these the tasks that were moved more than once while the plan stayed the same. */
+    /** Returns the number of tasks that moved more than once, as above, while the plan stayed the same. */
     int movedTwiceTowardsOnePlan() {
         int count = 0;
         for (boolean twice : movedTwiceTowardsPlan) {
@@ -230,7 +230,7 @@ final class Convergence {
         return count;
     }
 
-    /** All that happened. */
+    /** Returns the history: the group and the answer at each step. */
     @Override
     public String toString() {
         return history.toString();

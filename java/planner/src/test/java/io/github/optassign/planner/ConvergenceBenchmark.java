@@ -5,8 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Plays random groups to their end under the fallback and prints what it took, as a table. Argument: how many groups
- * (default 5000).
+ * A benchmark of convergence: runs random groups until they settle, and prints sums over the groups as a table.
+ * Argument: number of groups (default 5000).
  */
 final class ConvergenceBenchmark {
     private ConvergenceBenchmark() {}

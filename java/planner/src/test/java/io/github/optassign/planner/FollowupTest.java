@@ -16,10 +16,7 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/**
- * When the fallback asks for a follow-up: by what the times between answers have taught (as
- * tests/solving/test_pace.py).
- */
+/** The planner's delays of follow-ups, from restore rates measured between answers (as tests/solving/test_pace.py). */
 class FollowupTest {
     private static final long END = 100_000;
     private TestGroup group;
@@ -28,7 +25,7 @@ class FollowupTest {
     private long now = 1_767_225_600_000L;
     private boolean isByInterval;
 
-    /** Two clients with two tasks each, and a new one that has nothing. */
+    /** Creates two clients with two tasks each, and a new client without state. */
     @BeforeEach
     void begin() {
         group = TestGroup.of(3).tasks(0, 4, TestGroup.Kind.LOGGED, END);
@@ -37,7 +34,7 @@ class FollowupTest {
         group.warmups = 1;
     }
 
-    /** Answers so many milliseconds later; returns the delay of the follow-up. */
+    /** Advances the clock, answers, and returns the delay of the follow-up, ms, or -1 if none is due. */
     private long answer(long laterMs) {
         now += laterMs;
         last = RebalancePlanner.answer(group.snapshot(), applied, RackTraffic.NONE, new Timing(now, isByInterval));
@@ -45,13 +42,13 @@ class FollowupTest {
         return last.followupMs();
     }
 
-    /** The new client has restored the copy that it warms up but for so much. */
+    /** Makes the new client restore its warm-up up to this lag, offsets. */
     private void restoreBut(long lag) {
         String task = applied.answer().clients().get(2).warmup().get(0);
         group.holds(2, task, lag);
     }
 
-    /** The copy takes a hundred seconds, at half of the rate for its first three. */
+    /** The copy takes a hundred seconds; in the first three seconds its rate is half as high. */
     @Test
     void waitsFollowTheTimeUnderWay() {
         List<Long> delays = new ArrayList<>();
@@ -142,7 +139,7 @@ class FollowupTest {
         assertEquals(new Pace.Restored(3 * END, 2_200, Evidence.BOUND), rate());
     }
 
-    /** A guess is raised by half where all was done again when anybody looked, what was measured by a hundredth. */
+    /** If all copies are restored at the look, a guessed rate rises by half, and a measured rate by a hundredth. */
     @Test
     void rateThatWasMeasuredIsHardlyDoubtedAndAGuessIs() {
         answer(0);
@@ -194,8 +191,8 @@ class FollowupTest {
     }
 
     /**
-     * The delay where two tasks go to a new client, which after 40 and 28 seconds of restoring at the same rate is this
-     * far behind.
+     * Returns the delay of the follow-up, ms, when a new client restores two tasks. They reach these lags in two equal
+     * steps, of 40 and 28 seconds.
      */
     private long delayOfTwo(long one, long other) {
         group = TestGroup.of(2).tasks(0, 4, TestGroup.Kind.LOGGED, END).tasks(1, 2, TestGroup.Kind.STATELESS, 0);

@@ -18,9 +18,9 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * The instance that leads the group dies, and the next leader remembers nothing. It holds owners back for one rebalance
- * (docs/reference/rules.md, "Owners held back"), and no longer: caught-up copies lead two follow-ups later, seconds and
- * not an interval after the death.
+ * The instance that leads the group dies, and the next leader has no memory. It holds owners back for one rebalance
+ * only (docs/reference/rules.md, "Owners held back"). Caught-up copies are active two follow-ups later: within seconds
+ * of the death, not after an interval.
  */
 class LeaderDeathTest {
     private static final long SOON_MS = 2_000;
@@ -70,7 +70,7 @@ class LeaderDeathTest {
         }
     }
 
-    /** A random group at rest: every task with all its standbys caught up. */
+    /** Returns a random group at rest, with all standbys caught up. */
     private TestGroup converge(Random random) {
         TestGroup group = TestGroup.of(3 + random.nextInt(6));
         group.standbys = 1 + random.nextInt(2);
@@ -89,7 +89,7 @@ class LeaderDeathTest {
         return group;
     }
 
-    /** One rebalance and, where a task leaves its owner, its second pass; nothing is restored meanwhile. */
+    /** Runs a rebalance and, if a task leaves its owner, the second pass. Copies restore nothing. */
     private void rebalance(TestGroup group) {
         answer(group);
         int owned = countOwned(group);
@@ -112,7 +112,7 @@ class LeaderDeathTest {
         applied = group.remembered(answer);
     }
 
-    /** By how much the actives are less even than if all caught-up clients led what the plan wants them to lead. */
+    /** Returns the imbalance of actives, less the imbalance if all caught-up planned actives ran. */
     private long measureUnevenness(TestGroup group) {
         if (last.plan() == null) {
             return 0;

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Whether plans restore no more than they must, held against all plans where there are few. */
+/** The restore work of plans, compared with the least of all plans of small groups. */
 class LeastRestoreWorkTest {
     private static SnapshotBuilder builder(int standbys) {
         return new SnapshotBuilder(new GroupConfigs(0, 2, standbys, 600_000, false, false), List.of());
@@ -26,7 +26,7 @@ class LeastRestoreWorkTest {
         return result.plan() == null ? result.placement() : result.plan();
     }
 
-    /** Whichever tasks come first: a client that is new gets a copy of those with the least state. */
+    /** A new client gets copies of the tasks with the least state, whatever their order. */
     @Test
     void aNewClientRestoresTheSmallestTasks() {
         for (boolean smallestFirst : new boolean[] {true, false}) {
@@ -48,7 +48,7 @@ class LeastRestoreWorkTest {
         }
     }
 
-    /** Three clients that have the state of some of two subtopologies' tasks, of which the first has {@code first}. */
+    /** Returns three clients with random state of two subtopologies; the first has {@code first} tasks. */
     private static Snapshot strew(int standbys, int tasks, int first, Random random) {
         SnapshotBuilder builder = builder(standbys);
         List<SnapshotBuilder.Client> clients = new ArrayList<>();
@@ -68,7 +68,7 @@ class LeastRestoreWorkTest {
         return builder.build();
     }
 
-    /** Without standbys: three clients, six tasks, state strewn at random; all balanced plans are tried. */
+    /** Tries all balanced plans of three clients and six tasks without standbys, with random state. */
     @Test
     void noBalancedPlanWithoutStandbysRestoresLess() {
         for (int seed = 0; seed < 200; seed++) {
@@ -91,7 +91,7 @@ class LeastRestoreWorkTest {
         }
     }
 
-    /** With a standby: three clients, five tasks, state strewn at random; all plans are tried. */
+    /** Tries all plans of three clients and five tasks with a standby each, with random state. */
     @Test
     void plansWithStandbysAreBalancedAndRestoreHardlyMoreThanTheLeast() {
         long restored = 0;
@@ -122,9 +122,7 @@ class LeastRestoreWorkTest {
         assertTrue(restored <= 1.01 * leastOfAll, restored + " offsets where " + leastOfAll + " would do");
     }
 
-    /**
-     * A quarter of the clients are new: copies of each subtopology are shared out too, and little is restored for it.
-     */
+    /** A quarter of the clients are new, and get their share of copies of each subtopology. */
     @Test
     void copiesOfEachSubtopologyAreInTheirSharesAfterAScaleOut() {
         for (int seed = 0; seed < 10; seed++) {

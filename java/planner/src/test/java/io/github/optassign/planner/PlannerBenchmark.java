@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * Measures the fallback where it is slowest: many clients and many subtopologies. Arguments: tasks, clients,
- * subtopologies, calls (default 10000 1000 100 12), the case's number (default: all, in one process). Prints
- * milliseconds of processor time: of the first call, the median and the slowest of the others.
+ * A benchmark of the planner in its slowest cases: many clients and many subtopologies. Arguments: tasks, clients,
+ * subtopologies, calls (default 10000 1000 100 12), number of the case (default: all, in one process). Prints processor
+ * time in milliseconds: of the first call, and the median and maximum of the others.
  */
 final class PlannerBenchmark {
     private static final long NOON = 1_767_268_800_000L;
@@ -78,7 +78,7 @@ final class PlannerBenchmark {
                 Locale.ROOT, "%.0f (up to %.0f)", sorted.get(sorted.size() / 2), sorted.get(sorted.size() - 1));
     }
 
-    /** Of this thread, so that what else the machine does counts little. */
+    /** Returns the processor time of this thread, ns, which other programs hardly affect. */
     private static long cpuTime() {
         return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     }
@@ -87,7 +87,7 @@ final class PlannerBenchmark {
         return args.length > at ? Integer.parseInt(args[at]) : otherwise;
     }
 
-    /** A group in which the first clients run everything, with a standby each; the others are new. */
+    /** Returns a group whose first {@code old} clients have all tasks and their standbys; the others are new. */
     private static TestGroup group(int tasks, int clients, int subtopologies, int old) {
         Random random = new Random(1);
         TestGroup group = TestGroup.of(clients);

@@ -22,11 +22,11 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 
-/** Whatever happens to a group, in whatever order: the fallback answers, by the rules. Failing histories are shrunk. */
+/** The planner answers by the rules after any sequence of events. Failing sequences are shrunk. */
 class PlannerFuzzTest {
     private static final long LATEST = 4_102_444_800_000L;
 
-    /** What may happen between two rebalances. */
+    /** The kinds of events between two rebalances. */
     enum What {
         RESTORE,
         SETTLE,
@@ -49,9 +49,9 @@ class PlannerFuzzTest {
     }
 
     /**
-     * One thing that happens.
+     * An event between two rebalances.
      *
-     * @param seed of what is random about it
+     * @param seed the seed of its random details
      */
     record Event(What what, int seed) {}
 
@@ -120,12 +120,12 @@ class PlannerFuzzTest {
             case DRAIN -> any.tags = Map.of("optassign.draining", String.valueOf(random.nextBoolean()));
             case NEW_TASKS -> group.tasks(9, 1 + random.nextInt(5), TestGroup.Kind.LOGGED, random.nextInt(1_000));
             default -> {
-                // Nothing: the rebalance was broken off.
+                // The rebalance was aborted, so the group is unchanged.
             }
         }
     }
 
-    /** Answers, and checks that. */
+    /** Returns the planner's answer, after checking it against the rules. */
     private static Answer answer(TestGroup group, AppliedAnswer applied, long now) {
         Snapshot snapshot = group.snapshot();
         RebalancePlanner.Result result =

@@ -19,7 +19,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** The fallback on random groups. A failure names the seed, which makes the same group again. */
+/** Properties of the planner on random groups. A failure names the seed, which reproduces the group. */
 class PlannerPropertyTest {
     private static final int GROUPS = Cases.count(300);
 
@@ -101,7 +101,7 @@ class PlannerPropertyTest {
         settles(new Mode(false, true, true, false, 0.02));
     }
 
-    /** In one of 12,000 groups a new plan would come nearer to balance in standbys once the first one is reached. */
+    /** In one of 12,000 groups, a new plan would balance standbys better once the first plan is reached. */
     @Test
     void whatWasPlannedForTheSameGroupStaysOnceReached() {
         Convergence played = new Convergence(3126, new Mode(true, true, true, false, 0));
@@ -110,8 +110,8 @@ class PlannerPropertyTest {
     }
 
     /**
-     * From any group: every answer keeps the rules, no more follow-ups than the warm-up slots need, then nothing moves.
-     * On the way no task is moved more than the plan takes, and next to none where the plan changes.
+     * Asserts that random groups settle: every answer keeps the rules, rebalances stay within their bound, and then
+     * nothing moves. No task moves twice towards one plan, and few tasks move twice at all.
      */
     private void settles(Mode mode) {
         int tasks = 0;
@@ -125,7 +125,7 @@ class PlannerPropertyTest {
             assertTrue(played.isSettled(), played::toString);
             assertEquals(0, played.movedTwiceTowardsOnePlan(), played::toString);
             RebalancePlanner.Result again = played.answerOnceMore();
-            // Directories of dropped copies look like standbys: without memory nothing tells which were assigned.
+            // Without memory, directories of dropped copies look like assigned standbys.
             if (mode.memory() || !mode.keepState()) {
                 assertTrue(again.placement().hasSameCopies(played.last().placement()), played::toString);
                 assertEquals(-1, again.followupMs(), played::toString);
@@ -141,7 +141,7 @@ class PlannerPropertyTest {
         assertTrue(twice <= tasks * 0.002, sums);
     }
 
-    /** What the first pass gave away arrives, and nothing else moves (R10). */
+    /** A task in transit goes to the client of the first pass unless that client lags by more than acceptable (R10). */
     @Test
     void secondPassKeepsTheFirst() {
         int moves = 0;

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The fallback on groups made by hand. */
+/** The planner on hand-made groups. */
 class RebalancePlannerTest {
     private static RebalancePlanner.Result answer(TestGroup group, AppliedAnswer applied) {
         return RebalancePlanner.answer(group.snapshot(), applied);
@@ -159,7 +159,7 @@ class RebalancePlannerTest {
         assertEquals(List.of("0_0", "0_1"), client(group, first, 1).active());
         AppliedAnswer applied = group.remembered(first);
         group.firstPass(applied.answer());
-        // Meanwhile the new owner has fallen behind what counts as caught up, but hardly more than the old one.
+        // The new owner is no longer caught up, but lags the old owner by at most the acceptable lag.
         group.holds(1, "0_0", 10_001).holds(1, "0_1", 10_000).holds(0, "0_0", 4_000);
         RebalancePlanner.Result second = answer(group, applied);
         assertEquals(List.of("0_0", "0_1"), client(group, second, 1).active());
@@ -290,13 +290,13 @@ class RebalancePlannerTest {
                 List.of("0_0"), client(group, result, 2).standby(), "before the active, and the standby of before");
     }
 
-    /** Two clients have all tasks, and a third has joined. */
+    /** Returns a group in which two clients have all tasks, and a third has joined. */
     private static TestGroup groupWithANewThird() {
         TestGroup group = TestGroup.of(3).tasks(0, 6, TestGroup.Kind.LOGGED, 100_000);
         return group.runs(0, "0_0", "0_1", "0_2").runs(1, "0_3", "0_4", "0_5");
     }
 
-    /** An answer of the fallback's that leaves all tasks where they are and plans two for the third client. */
+    /** Returns an applied answer of the planner that moves no task and plans two for the third client. */
     private static AppliedAnswer planForTheThird(TestGroup group, String one, String other) {
         List<Answer.Client> now = new ArrayList<>();
         List<Answer.Client> plan = new ArrayList<>();

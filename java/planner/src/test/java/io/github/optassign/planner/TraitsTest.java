@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The fallback serves tags, racks, capacity and draining: a missed deadline must not cost what they are for. */
+/** The planner serves tags, racks, capacity and draining, so they hold if the service misses a deadline. */
 class TraitsTest {
     private static Placement planOf(RebalancePlanner.Result result) {
         return result.plan() == null ? result.placement() : result.plan();
@@ -131,7 +131,7 @@ class TraitsTest {
         assertEquals(0, Balance.imbalance(snapshot, placement));
     }
 
-    /** Groups of any kind with tags, capacities and draining clients: they settle, and rest in the plan's zones. */
+    /** Random groups with tags, capacities and draining clients settle, without actives on draining clients. */
     @Test
     void randomGroupsSettle() {
         int drained = 0;
@@ -180,7 +180,7 @@ class TraitsTest {
         assertTrue(drained > groups * 0.3, "hardly a client drains: " + drained);
     }
 
-    /** Copies may change places only between clients that serve tags and draining alike. Otherwise some stay uneven. */
+    /** Plans are balanced and spread over zones wherever state is, even if some clients drain. */
     @Test
     void plansAreEvenInZonesWhoeverHasState() {
         for (int seed = 0; seed < 40; seed++) {

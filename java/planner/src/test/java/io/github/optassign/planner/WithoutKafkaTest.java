@@ -14,12 +14,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A group that grows, answered as anybody without Kafka Streams would have it answered. */
+/** A growing group, planned by the planner's classes alone, without Kafka Streams. */
 class WithoutKafkaTest {
     private static final int TASKS = 8;
     private static final GroupConfigs CONFIGS = new GroupConfigs(100, 2, 1, 600_000, false, false);
 
-    /** The group of three clients after an answer, all copies restored; of no answer, all runs on the first two. */
+    /** Returns three clients after an answer, all copies restored; without an answer, the first two have all tasks. */
     private static Snapshot group(Snapshot before, Placement after) {
         SnapshotBuilder builder = new SnapshotBuilder(CONFIGS, List.of());
         List<String> tasks = new ArrayList<>();

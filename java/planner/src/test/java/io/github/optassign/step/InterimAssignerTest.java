@@ -20,8 +20,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * One answer on the way to a plan against all answers that R3 to R5 allow, task by task: most copies on planned
- * clients, least to restore on others, the planned active, else an owner.
+ * One answer on the way to a plan, compared task by task with all answers that R3 to R5 allow. The goals in order: most
+ * copies on planned clients, least restore cost on others, the planned active, an owner.
  */
 class InterimAssignerTest {
     @Test
@@ -35,7 +35,7 @@ class InterimAssignerTest {
             Snapshot snapshot = group.snapshot();
             Placement plan = makePlan(snapshot, random);
             if (Balance.isLopsided(snapshot, plan)) {
-                continue; // no service makes such a plan, so it is not followed
+                continue; // a service makes no such plan, so the planner does not follow it
             }
             RebalancePlanner.Result result =
                     RebalancePlanner.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
@@ -71,7 +71,7 @@ class InterimAssignerTest {
         return plan;
     }
 
-    /** An answer of the service's that has this plan and says of no task who is to have it now. */
+    /** Returns an answer of the service with this plan and without any task in this rebalance. */
     private static Answer toServiceAnswer(Snapshot snapshot, Placement plan) {
         List<Answer.Client> now = snapshot.clientNames().stream()
                 .map(name -> new Answer.Client(name, List.of(), List.of(), List.of(), null))
@@ -80,7 +80,7 @@ class InterimAssignerTest {
         return new Answer("cp-sat", now, planned.clients(), List.of());
     }
 
-    /** The goals of the best of all answers for one task. */
+    /** Returns the values of the goals in the best allowed answer for a task. */
     private static long[] findBest(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
         long[] best = null;
         int clients = snapshot.clientCount();
@@ -104,7 +104,7 @@ class InterimAssignerTest {
         return IntStream.range(0, clients).filter(c -> (set >> c & 1) != 0).toArray();
     }
 
-    /** R3 and R5. */
+    /** Returns whether R3 and R5 allow these copies of a task. */
     private static boolean isAllowed(Snapshot snapshot, Ranks ranks, int t, int active, int[] standby) {
         if (ranks.rank(t, active) != ranks.leastRank(t)) {
             return false;
@@ -119,7 +119,7 @@ class InterimAssignerTest {
         return true;
     }
 
-    /** The goals, all to be made small. */
+    /** Returns the values of the goals, the most important first; all are minimised. */
     private static long[] evaluate(Snapshot snapshot, Ranks ranks, Placement plan, int t, int active, int[] standby) {
         int elsewhere = 0;
         long offTarget = 0;

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Two clients have eight logged and four stateless tasks, and a third has joined that has no state. */
+/** Temporary offload: two clients have eight logged and four stateless tasks, and a third has just joined. */
 class OffloadTest {
     private static final long NOON = 1_767_268_800_000L;
     private static final int LOGGED = 8;
@@ -50,7 +50,7 @@ class OffloadTest {
         return builder.build();
     }
 
-    /** The answer, where each follow-up is ten minutes away. */
+    /** Returns the result with follow-ups by interval, ten minutes apart. */
     private static RebalancePlanner.Result answer(Snapshot snapshot, Timing.Prices prices) {
         return RebalancePlanner.answer(snapshot, null, RackTraffic.NONE, new Timing(NOON, true, prices));
     }
@@ -86,7 +86,7 @@ class OffloadTest {
                 answer(joined(0, true), Timing.Prices.DEFAULT).placement().active());
     }
 
-    /** What a move costs has to be saved: here at most so many seconds as there are to the plan. */
+    /** A move has to save its cost; here it costs as many seconds as remain to the plan, the most it can save. */
     @Test
     void whatLastsForAMomentIsLeftAlone() {
         long toBalance = answer(joined(0, false), Timing.Prices.DEFAULT).toBalanceMs() / 1_000;
@@ -96,7 +96,7 @@ class OffloadTest {
         assertArrayEquals(without.active(), dear.active());
     }
 
-    /** Who is offloaded of a logged task becomes its standby: copies are where they would be anyway. */
+    /** The former active of an offloaded task becomes a standby, so copies are where they would be without offload. */
     @Test
     void noCopyIsAnywhereElse() {
         Placement without = answer(joined(1, false), Timing.Prices.NO_OFFLOAD).placement();

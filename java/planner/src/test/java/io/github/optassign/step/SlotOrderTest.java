@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which copies get the slots there are (docs/reference/rules.md, "Warm-ups"). */
+/** The order in which copies get warm-up slots (docs/reference/rules.md, "Warm-ups"). */
 class SlotOrderTest {
     private record Copy(int client, double restoreTime, int place) implements SlotOrder.Candidate {
         @Override
@@ -60,7 +60,7 @@ class SlotOrderTest {
                 List.of(1, 2, 0), listPlaces(order.order(List.of(copy(0, 10, 0), copy(1, 10, 1), copy(1, 10, 2)))));
     }
 
-    /** Two clients come at once; the tasks with least to restore would all go to the first of them. */
+    /** Two clients join at once; by least restore work alone, the first client would get both slots. */
     @Test
     void twoNewClientsHaveASlotEach() {
         SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false, false), List.of());
@@ -79,7 +79,7 @@ class SlotOrderTest {
         assertArrayEquals(new int[] {2, 3}, warmed);
     }
 
-    /** What a draining client has is warmed up first, whatever else is smaller. */
+    /** Tasks of a draining client are warmed up first, even if others are smaller. */
     @Test
     void whatADrainingClientHasComesFirst() {
         SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 1, 0, 600_000, false, false), List.of());

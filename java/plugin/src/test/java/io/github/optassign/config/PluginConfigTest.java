@@ -115,7 +115,7 @@ class PluginConfigTest {
         assertThrows(ConfigException.class, () -> OptassignTaskAssignor.check(with(key, value)));
     }
 
-    /** Values that Kafka would refuse at its start: of one key, and of two keys that exclude each other. */
+    /** Values that Kafka would refuse at its start: of a single key, and a tag key without a {@code client.tag}. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             max.warmup.replicas | 0 | max.warmup.replicas: Value must be at least 1

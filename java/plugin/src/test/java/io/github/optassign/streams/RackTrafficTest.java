@@ -36,8 +36,8 @@ class RackTrafficTest {
     private final Map<TopicPartition, Set<String>> racks = new HashMap<>();
 
     /**
-     * Returns tasks with one to three source partitions, one of which may be a changelog too, and one or two
-     * changelogs.
+     * Returns a group whose tasks have one to three source partitions, one of which may be a changelog too, and one or
+     * two changelogs.
      */
     private StreamsTestGroup group(Random random) {
         StreamsTestGroup group =

@@ -33,7 +33,7 @@ class RacksTest {
         over.countDown();
     }
 
-    /** Returns a group whose broker runs this when Kafka asks it for racks. */
+    /** Returns a group for which a request for racks runs {@code broker}. */
     private static StreamsTestGroup group(Runnable broker) {
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100);
         group.runs(0, "0_0").runs(1, "0_1");

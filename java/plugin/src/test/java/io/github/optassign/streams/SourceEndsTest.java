@@ -58,7 +58,7 @@ class SourceEndsTest {
         });
     }
 
-    /** Configs with a time-out that never ends. */
+    /** Configs with a time-out that no test reaches. */
     private static final Map<String, Object> PATIENT = Map.of(
             "optassign.weights", "rates",
             "optassign.timeout.ms", 60_000,
@@ -153,7 +153,7 @@ class SourceEndsTest {
         assertTrue(warning.contains("the broker did not tell end offsets in time"), warning);
     }
 
-    /** A missing end offset discards all, since the sum of the others would look like a topic that was created anew. */
+    /** One missing end offset discards all; a sum without it would look like a topic that was created anew. */
     @Test
     void brokerThatRefusesOnePartition() throws IOException {
         String warning = warningOf(configs(name -> {

@@ -16,7 +16,7 @@ public final class SixTasks {
         return group;
     }
 
-    /** Returns a client's tasks as JSON. Tasks are separated by commas. */
+    /** Returns a client's tasks as JSON, given the tasks of each role, separated by commas. */
     public static String client(int number, String active, String standby, String warmup, Long followupMs) {
         return "{\"process_id\": \"00000000-0000-0000-0000-00000000000" + number + "\", \"active\": " + list(active)
                 + ", \"standby\": " + list(standby) + ", \"warmup\": " + list(warmup)

@@ -81,8 +81,8 @@ class VectorsTest {
     }
 
     /**
-     * Returns for each pair of clients the number of tasks that one takes over if the other dies, without zeros, in
-     * ascending order.
+     * Returns for each ordered pair of clients the number of tasks that one takes over if the other dies, without
+     * zeros, in ascending order.
      */
     private static List<Integer> countTakeovers(JsonNode answer) {
         Map<String, String> holders = new HashMap<>();

@@ -17,9 +17,10 @@ import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
 
 /**
- * A supplier of Kafka's own consumers, which also print every assignment and rebalance on demand.
+ * A supplier of Kafka's own consumers that also print every assignment, and can request a rebalance.
  *
- * <p>A rebalance on demand is a follow-up without a wait; the least {@code probing.rebalance.interval.ms} is a minute.
+ * <p>A requested rebalance replaces a follow-up, which would take a minute: the least
+ * {@code probing.rebalance.interval.ms}.
  */
 final class ObservedConsumers extends DefaultKafkaClientSupplier {
     private final Map<String, Integer> subtopologies;

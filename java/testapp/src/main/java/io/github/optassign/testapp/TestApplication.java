@@ -27,13 +27,13 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
 /**
  * A process of the tests' application: {@code TestApplication PROPERTIES_FILE}.
  *
- * <p>Commands, one per line on standard input: {@code status} prints tasks, lags, restored records and the plug-in's
- * expectation; {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by default,
- * without leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so that it
- * does not outlive its parent. Events: see {@link Events}.
+ * <p>Commands, one per line on standard input: {@code status} prints tasks, lags, restored records and the expected
+ * time to the target; {@code rebalance} asks the group for a rebalance; {@code stop} closes as Kafka Streams does by
+ * default, without leaving the group; {@code leave} closes and leaves it. At the end of the input the process halts, so
+ * that it does not outlive its parent. Events: see {@link Events}.
  */
 public final class TestApplication {
-    /** The key of whether both stores have a changelog. */
+    /** The key that gives the store of kind {@code unlogged} a changelog too. */
     private static final String LOG_ALL = "test.log.all";
 
     /** The key of the kinds of subtopologies, separated by commas. */

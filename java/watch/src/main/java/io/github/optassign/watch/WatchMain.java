@@ -26,7 +26,7 @@ public final class WatchMain {
 
     private WatchMain() {}
 
-    /** Runs the watcher until a signal ends it. */
+    /** Runs the watcher until a signal ends it or, with {@code --once}, for one look. */
     public static void main(String[] arguments) throws InterruptedException {
         if (List.of(arguments).contains("--help")) {
             System.out.println(Settings.USAGE);

@@ -50,7 +50,7 @@ final class WatchedGroup {
     /**
      * Looks at the group, and acts.
      *
-     * @return the action that was carried out, or {@code HOLD} if it failed
+     * @return the action that was carried out; {@code HOLD} if it failed, or waits after a failure
      */
     Action look(GroupView view, RackTags tags, long nowMs) throws InterruptedException {
         observe(view);
@@ -73,7 +73,7 @@ final class WatchedGroup {
         return decision.action();
     }
 
-    /** Looks at the group without acting. */
+    /** Updates the group's metrics from a look, without acting. */
     void observe(GroupView view) {
         report(view);
         isUnderWay = view.phase() == GroupView.Phase.CHANGING || view.epoch() == memory.actedAtEpoch();

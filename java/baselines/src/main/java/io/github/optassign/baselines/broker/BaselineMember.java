@@ -12,7 +12,7 @@ import org.apache.kafka.streams.processor.TaskId;
  * A member of the group, which is a thread, and its previous tasks.
  *
  * <p>Members are the consumers of a client if the snapshot lists any, otherwise one for each of its threads. A consumer
- * keeps the previous active tasks that it lists; the others, and all previous standbys, go in the order of task ids to
+ * keeps the previous active tasks that it lists. The others, and all previous standbys, go in the order of task ids to
  * the first of the client's members with the fewest tasks. (The broker knows which standbys it assigned; a snapshot
  * lists every task directory.)
  */

@@ -21,7 +21,7 @@ final class BrokerClasses extends URLClassLoader {
     /**
      * Creates 4.4's sticky assignor.
      *
-     * @throws IllegalStateException if the module was built without its classes
+     * @throws IllegalStateException if the class path lacks 4.4's classes
      */
     static TaskAssignor createSticky() {
         URL folder = BrokerClasses.class.getResource("/kafka-" + VERSION + "/");

@@ -9,8 +9,8 @@ import org.apache.kafka.streams.processor.TaskId;
 
 /**
  * The offsets of a client's state, as its members report them. A member reports the offsets of its tasks; the first
- * member also reports those of state without a task. Offsets follow from the snapshot's lags; unknown lags are not
- * reported.
+ * member also reports the offsets of state without a task. Offsets follow from the snapshot's lags; unknown lags are
+ * not reported.
  */
 record Offsets(Map<TaskId, Long> reached, Map<TaskId, Long> ends) {
     private static final long RUNNING = -2;

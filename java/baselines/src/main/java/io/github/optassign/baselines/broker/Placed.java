@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.streams.processor.TaskId;
 
-/** The tasks of clients, collected from those of their members. */
+/** A collector of each client's tasks from the tasks of its members. */
 final class Placed {
     private final BaselineApplication application;
     private final Subtopologies subtopologies;

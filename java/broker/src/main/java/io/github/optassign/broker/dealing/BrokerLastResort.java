@@ -7,7 +7,7 @@ import java.util.Set;
 
 /**
  * The answer of last resort, if the planner fails, which is a bug. The previous assignment is kept; a task without an
- * owner goes to a member with a standby of it, otherwise to the least loaded member. It depends on neither the planner,
+ * owner goes to a member with a standby of it, otherwise to the least loaded member. It uses neither the planner nor
  * lags nor memory.
  */
 public final class BrokerLastResort {

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The distribution of a process's copies to its threads: the same number each, up to one, and each copy to its previous
- * thread if possible. A copy that changes threads stops as long as a copy that changes processes, so copies do not move
- * to spread subtopologies. A copy without a previous thread goes to the thread with the fewest of its subtopology.
+ * The distribution of a process's copies to its threads. Numbers per thread differ by at most one, and copies stay on
+ * their threads if possible. A change of threads interrupts a task as long as a change of processes, so copies do not
+ * move to spread subtopologies. A new copy goes to the thread with the fewest of its subtopology.
  */
 public final class Dealer {
     private final TaskTable tasks;
@@ -25,7 +25,7 @@ public final class Dealer {
      * @param copies the tasks of the copies
      * @param before per copy the thread that has the task in this role, or -1
      * @param near per copy the thread that has the task in another role, or -1
-     * @param load per thread its other work; threads with less get the remaining copies
+     * @param load per thread its other work, a tie-breaker for the copies that remain after an even division
      * @return per copy its thread
      */
     public int[] deal(int[] copies, int[] before, int[] near, int[] load) {
@@ -97,8 +97,8 @@ public final class Dealer {
     }
 
     /**
-     * Returns the quotas of threads. The remaining copies go to the threads that had the most, then to those with the
-     * least other work.
+     * Returns each thread's quota: an even share, rounded up first for the threads with the most previous copies, then
+     * with the least other work.
      */
     private int[] computeQuotas(int copies, int[] before, int[] load) {
         int[] previousCount = new int[members];

@@ -8,8 +8,8 @@ import java.util.stream.IntStream;
 
 /**
  * The distribution of a process's actives to its threads by weight. Actives stay on their threads until the greatest
- * load exceeds the tolerance; then moves and exchanges lower it (local search). A change of threads stops a task, so no
- * change is made if all of them together gain little.
+ * load exceeds the tolerance; then moves and exchanges lower it (local search). A change of threads interrupts a task,
+ * so no change is made if all changes together gain little.
  */
 public final class LoadDealer {
     private final double[] weight;

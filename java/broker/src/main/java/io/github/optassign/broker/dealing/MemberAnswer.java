@@ -11,7 +11,7 @@ import java.util.Set;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupAssignment;
 import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignment;
 
-/** The tasks of each member, by the indices of members and tasks. */
+/** The active tasks and standbys of each member, by the indices of members and tasks. */
 public final class MemberAnswer {
     private final List<List<Integer>> active = new ArrayList<>();
     private final List<List<Integer>> standby = new ArrayList<>();
@@ -43,7 +43,7 @@ public final class MemberAnswer {
         return standby.get(m);
     }
 
-    /** Converts the answer into Kafka's types. Contains every member, also without tasks. */
+    /** Converts the answer into Kafka's types, including members without tasks. */
     public GroupAssignment toKafka(BrokerGroup group) {
         Map<String, MemberAssignment> members = new HashMap<>();
         for (int m = 0; m < size(); m++) {

@@ -22,8 +22,8 @@ import java.util.stream.Stream;
  *
  * <p>A thread makes its own warm-up active within one heartbeat; another thread would have to wait until the first has
  * closed it. So a next active stays on its thread, and threads are balanced for the time when all next actives have
- * caught up; until then their numbers of actives may differ. As an exception, a thread without a copy to restore takes
- * one from a thread that restores several, if much of it is left. That saves more than a heartbeat.
+ * caught up. Until then, their numbers of actives may differ. As an exception, next actives with much left to restore
+ * are spread evenly over threads, which saves more than a heartbeat.
  *
  * <p>If tasks have weights, threads have even loads instead ({@link LoadDealer}).
  */
@@ -101,7 +101,7 @@ public final class Threads {
         return answer;
     }
 
-    /** Returns whether much of a task's state is still to be restored, or an unknown part of it. */
+    /** Returns whether {@link BrokerPolicy#MUCH} of a task's changelog, or an unknown share, is left to restore. */
     private static boolean isMostlyUnrestored(Snapshot snapshot, int t, int c) {
         long lag = snapshot.lag(t, c);
         boolean isKnown = lag >= 0 && snapshot.endOffset(t) >= 0;
@@ -197,8 +197,8 @@ public final class Threads {
     }
 
     /**
-     * Distributes next actives: each to its thread, otherwise to a thread below its quota. Then those with much to
-     * restore are spread evenly.
+     * Distributes next actives: each to its thread, otherwise to a thread below its quota. Spreads next actives with
+     * much left to restore evenly.
      */
     private static int[] dealNextActive(
             Dealer dealer, int[] nextActive, int[] before, Set<Integer> unrestored, int[] actives, int most) {

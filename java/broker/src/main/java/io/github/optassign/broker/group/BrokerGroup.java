@@ -88,22 +88,22 @@ public final class BrokerGroup {
         return lags.isAnyKnown();
     }
 
-    /** Returns whether any task is active, so that the group has been assigned before. */
+    /** Returns whether any task is active, which shows that the group has been assigned before. */
     public boolean hasOwners() {
         return members.stream().anyMatch(member -> member.active().length > 0);
     }
 
-    /** Returns whether a member has a warm-up, which only the broker's own warm-ups produce. */
+    /** Returns whether any member has a warm-up task, which only the broker itself assigns. */
     public boolean isWarmedUpByBroker() {
         return warmedUpByBroker;
     }
 
-    /** Returns the group's name in log lines: the name in its members' tags, otherwise the least of its process ids. */
+    /** Returns the group's name in log lines: the name in its members' tags, or one with its least process id. */
     public String name() {
         return findTag().orElseGet(() -> "of-process-" + processes.firstKey());
     }
 
-    /** Returns the application's name in the members' tags. */
+    /** Returns the first name in the members' tags, with unusual characters replaced, or empty if there is none. */
     private Optional<String> findTag() {
         return members.stream()
                 .map(member -> member.tags().get(NAME))
@@ -113,8 +113,8 @@ public final class BrokerGroup {
     }
 
     /**
-     * Returns the name for requests to the service: the name in the members' tags, otherwise a generated one that is
-     * kept while the group is remembered.
+     * Returns the name for requests to the service: the name in the members' tags, or a generated name that is kept
+     * while the group is remembered.
      *
      * @param before the group's previous name, or null if it has none
      */
@@ -143,8 +143,8 @@ public final class BrokerGroup {
      *
      * @param acceptableLag the lag up to which a copy counts as caught up, offsets
      * @param maxWarmups the maximum number of warm-ups at a time
-     * @param presumed the processes whose standbys count as caught up if they report no lag; lags of others are unknown
-     *     then
+     * @param presumed the processes whose standbys count as caught up if they report no lag; on other processes, such
+     *     lags are unknown
      * @param restoring the active tasks that restore in place
      */
     public Snapshot toSnapshot(long acceptableLag, int maxWarmups, Set<String> presumed, RestoringActives restoring) {
@@ -161,7 +161,7 @@ public final class BrokerGroup {
             subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
             logged[t] = tasks.isLogged(t);
             ends[t] = logged[t] ? lags.endOffset(t) : -1;
-            // A member that reports no lag has the whole changelog to replay, if its length is known.
+            // A process that reports no lag has the whole changelog to replay, if its length is known.
             whole[t] = ends[t] >= 0 ? ends[t] : Snapshot.NONE;
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);

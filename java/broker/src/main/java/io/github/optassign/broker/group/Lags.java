@@ -10,15 +10,15 @@ import java.util.stream.IntStream;
 /**
  * The lags of a group's processes, from the offsets that members send at intervals.
  *
- * <p>A member with a copy reads its changelog, so the lag is the difference of its own offset and end offset, which are
- * of one moment. Another member's end offset may be a minute newer. The lag of unassigned state is measured against the
+ * <p>A member with a copy reads the changelog, so the lag is its own end offset less its own offset, both of one
+ * moment. Another member's end offset may be a minute newer. The lag of unassigned state is measured against the
  * greatest known end offset.
  *
  * <p>A thread of Kafka Streams 4.4.0 reports neither number for tasks that it runs, and both for tasks that it
- * restores. For tasks that another thread of its process runs, it reports the offset 0 or that of the last start. So
- * the lag of an active comes from its own thread only, and only if both numbers are there: one alone may be from before
- * the thread got the task. A copy that waits for its restoration reports {@link Long#MAX_VALUE} as its end offset,
- * which means unknown.
+ * restores. For tasks that another thread of its process runs, it reports the offset 0 or the offset at its last start.
+ * So the lag of an active comes from its own thread only, and only if the thread reports both numbers. A single number
+ * may date from before the thread got the task. A copy that waits for its restoration reports {@link Long#MAX_VALUE} as
+ * its end offset, which means unknown.
  */
 public final class Lags {
     /** Kafka Streams' value for the offset of a running task. */

@@ -10,7 +10,8 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.MemberAssignmentS
 /**
  * A member of a group, which is a thread of a process, and its tasks.
  *
- * @param key the name in memory: the id or, for a static member, a name that survives a restart with its disk
+ * @param key the key in memory: the id or, for a static member, its instance and process ids, which survive a restart
+ *     on the same disk
  * @param instance the instance id of a static member
  * @param active the indices of its active tasks, sorted
  * @param standby the indices of its standbys, sorted

@@ -11,7 +11,7 @@ import java.util.Optional;
  * <p>A thread of Kafka Streams 4.4.0 reports an offset for an active task that it restores, and none for a task that it
  * runs. The report may be older than its assignment of the task. So an offset counts if the same thread had the task at
  * the last call and reported another offset or none. The coordinator calls no assignor when a static member restarts,
- * so the offset of its successor counts at the next call. A successor in another process has a new disk.
+ * so the offset of its successor counts at its first report. A successor in another process has a new disk.
  */
 public final class RestoringActives {
     /**

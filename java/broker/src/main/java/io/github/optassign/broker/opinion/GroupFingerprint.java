@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A group's state after it has applied an answer. A difference shows that another event has happened since.
+ * The expected state of a group after it has applied an answer. A difference shows that another event has happened.
  *
  * @param members the process of each member
  * @param owners per task the process on which it is active

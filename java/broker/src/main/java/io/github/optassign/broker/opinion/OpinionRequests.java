@@ -20,15 +20,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A queue of {@link SecondOpinion}s for the service. A daemon thread asks them one after the other, and ends when the
+ * A queue of {@link SecondOpinion}s for the service. A daemon thread sends them one after the other, and ends when the
  * queue is empty. Submitting a request neither blocks nor fails.
  *
- * <p>Only the last request of a group is sent. A failed service is asked again with growing pauses. After an invalid
- * answer, the group's requests pause for a time that doubles ({@link Breaker}).
+ * <p>Only the last request of a group is sent. A failed request is repeated with growing pauses. After an invalid
+ * answer or a refusal, the group's requests are dropped for a time that doubles ({@link Breaker}).
  */
 public final class OpinionRequests {
 
-    /** HTTP statuses with which the service would refuse the same request again. */
+    /** HTTP statuses with which the service would refuse the same request again: 4xx, except 408 and 429. */
     private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
 
     private static final Logger LOG = LoggerFactory.getLogger(OpinionRequests.class);
@@ -46,7 +46,7 @@ public final class OpinionRequests {
     private Endpoint endpoint;
     /** The thread that asks the service; null if none is needed. */
     private Thread worker;
-    /** Whether the last attempt failed and that has been logged. */
+    /** Whether the last attempt failed, which has been logged. */
     private boolean failing;
 
     public OpinionRequests() {
@@ -60,7 +60,10 @@ public final class OpinionRequests {
         this.firstPauseMs = firstPauseMs;
     }
 
-    /** Queues a request. It replaces an older one of the same group. */
+    /**
+     * Queues a request in place of an older one of its group. Drops it if it is too large or its group pauses, and
+     * drops the oldest requests if the queue is full.
+     */
     public synchronized void submit(SecondOpinion opinion, Endpoint where) {
         endpoint = where;
         String application = opinion.application();

@@ -22,8 +22,8 @@ import java.util.List;
  * A request to the service for its plan of a group, while the group follows the planner's plan. If the service's plan
  * is better, the next call continues from it, unless the group has changed.
  *
- * <p>Another thread writes the request, and reads, checks and compares the answer. The coordinator's thread only checks
- * whether a plan has come and the group is unchanged.
+ * <p>A background thread writes the request, and reads, checks and compares the answer. The coordinator's thread only
+ * checks whether a plan has come and the group is unchanged.
  */
 public final class SecondOpinion {
     private final String application;
@@ -38,7 +38,7 @@ public final class SecondOpinion {
      * The question to the service.
      *
      * @param plan the planner's plan
-     * @param before the answer before this one, or null if unknown
+     * @param before the previous answer, or null if unknown
      */
     private record Question(Snapshot snapshot, BrokerDetails details, Placement plan, AppliedAnswer before) {}
 
@@ -47,7 +47,7 @@ public final class SecondOpinion {
      *
      * @param application the group's name in requests to the service
      * @param plan the planner's plan
-     * @param before the answer before this one, or null if unknown
+     * @param before the previous answer, or null if unknown
      */
     public SecondOpinion(
             String application,

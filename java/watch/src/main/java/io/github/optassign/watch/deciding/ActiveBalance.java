@@ -71,7 +71,7 @@ final class ActiveBalance {
         return shares.getOrDefault(process, new long[2]);
     }
 
-    /** Returns whether every process has its share. */
+    /** Returns whether every process's count is within its share. */
     boolean isBalanced() {
         return shares.keySet().stream().allMatch(process -> above(process) <= 0 && below(process) <= 0);
     }

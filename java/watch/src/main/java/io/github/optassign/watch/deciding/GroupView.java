@@ -9,13 +9,13 @@ import java.util.Set;
  *
  * @param phase the state of the group
  * @param epoch the epoch of the group; it rises when the assignor is called
- * @param units the capacity of each process: its number of threads × its capacity in millionths; 0 if it drains
+ * @param units the capacity of each process: threads × capacity of a thread in millionths; 0 if it drains
  * @param standbys the configured number of standbys of each task with a changelog
  * @param tasks all tasks, and whether they have a changelog
- * @param active the processes of each active task in the target; one, unless the target is broken
+ * @param active the processes on which each task is active in the target; one, unless the target is broken
  * @param standby the processes of each task's standbys in the target
  * @param lags the lags of copies with known offsets
- * @param restoring the active tasks with a changelog that members have, and the offsets that they report
+ * @param restoring the members' current active tasks with a changelog, and the offsets reported for them
  * @param progress the members' epochs and tasks; differs from the previous value if a member has moved towards the
  *     target
  * @param isConfigChanged whether the group's config has the mark of a trigger

@@ -14,8 +14,8 @@ import java.util.TreeSet;
 /** The judgement on a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
 public final class Judgement {
     /**
-     * The lag of a copy with an unknown lag: more than any changelog has, and small enough to be summed a million
-     * times.
+     * The lag assumed for a copy whose lag is unknown: more than any changelog has, and small enough to be summed a
+     * million times.
      */
     private static final long UNKNOWN_LAG = 1L << 42;
 
@@ -104,7 +104,7 @@ public final class Judgement {
         return found;
     }
 
-    /** Returns whether all warm-ups have caught up. */
+    /** Returns whether all standbys and warm-ups of tasks with warm-ups have caught up. */
     boolean isAllCaughtUp() {
         Set<Copy> ready = caughtUp();
         return standbys.stream().allMatch(copy -> !hasWarmup(copy.task()) || ready.contains(copy));
@@ -135,8 +135,8 @@ public final class Judgement {
     }
 
     /**
-     * Returns the offsets that standbys and warm-ups of tasks with warm-ups still have to replay. An unknown lag counts
-     * as more than any known one.
+     * Returns the number of offsets that standbys and warm-ups of tasks with warm-ups still have to replay. An unknown
+     * lag counts as more than any known lag.
      */
     long remaining() {
         long sum = 0;

@@ -73,7 +73,7 @@ record Jumps(Map<Copy, RestoringActive> seen, Map<Copy, Jump> jumps) {
         return found;
     }
 
-    /** Returns the jumps after an assignment has been triggered for some; each is a reason only once. */
+    /** Returns the jumps with the given ones marked as acted on, since each jump is a reason only once. */
     Jumps act(Set<Copy> done) {
         Map<Copy, Jump> after = new TreeMap<>(jumps);
         done.forEach(copy -> after.computeIfPresent(

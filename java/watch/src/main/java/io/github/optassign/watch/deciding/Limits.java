@@ -48,8 +48,8 @@ public record Limits(
     }
 
     /**
-     * Returns the pause after the last trigger, ms. Members report their warm-ups one after the other, so the second
-     * and third batch of a move get short pauses, and further batches longer ones.
+     * Returns the pause after the last trigger, ms; 0 if no action was recent. Members report their warm-ups one after
+     * the other, so the second and third batch of a move get short pauses, and further batches longer ones.
      *
      * @param actedAtMs the times of triggers and restorations, in order
      */

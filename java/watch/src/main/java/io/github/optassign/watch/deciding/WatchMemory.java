@@ -17,10 +17,10 @@ import java.util.Set;
  * @param readySinceMs the time since which there is evidence for a trigger, ms; -1 if there is none
  * @param shape the processes and tasks of the group
  * @param progress the members' epochs and tasks at the last look
- * @param progressAtMs the time of the last change of {@code progress}, ms
- * @param nearerAtMs the time at which the group last changed or a warm-up last came nearer, ms
- * @param least the fewest offsets that warm-ups have had left since then
- * @param tries the number of triggers without new evidence since then
+ * @param progressAtMs the time at which the group or {@code progress} last changed, or of the last action, ms
+ * @param nearerAtMs the time at which the group last changed or {@code least} last fell, or of the last action, ms
+ * @param least the fewest offsets that warm-ups have had left since the group last changed
+ * @param tries the number of triggers since new evidence or a change of processes or tasks
  * @param actedAtMs the times of triggers and restorations in the last hour, ms
  * @param jumps the active tasks that restore in place
  * @param configChangedAtMs the time since which the config has the mark, ms; -1 if it has none
@@ -115,7 +115,7 @@ public record WatchMemory(
                 actedAtEpoch);
     }
 
-    /** Returns the memory with or without evidence for a trigger. */
+    /** Returns the memory with the time since which there is evidence for a trigger, or with none. */
     WatchMemory withEvidence(boolean hasEvidence, long nowMs) {
         return with(!hasEvidence ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs, jumps);
     }

@@ -160,7 +160,7 @@ public final class GroupReader {
         return lags;
     }
 
-    /** Returns the active tasks of members, with the offsets that each member reports for its own. */
+    /** Returns the members' active tasks with a changelog, with the offset that the member itself reports. */
     private static Map<Copy, RestoringActive> readRestoring(StreamsGroupDescription group, Map<TaskId, Boolean> tasks) {
         Map<TaskId, Long> ends = new HashMap<>();
         group.members()

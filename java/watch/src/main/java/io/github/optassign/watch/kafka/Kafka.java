@@ -46,12 +46,12 @@ public final class Kafka implements AutoCloseable {
                 .toList();
     }
 
-    /** Returns the coordinator's description of each group. */
+    /** Returns the coordinator's description of each group, without groups that cannot be described. */
     public Map<String, StreamsGroupDescription> describeGroups(Collection<String> groups) throws InterruptedException {
         return collect("group", admin.describeStreamsGroups(groups).describedGroups());
     }
 
-    /** Returns the configs of each group, including the broker's defaults. */
+    /** Returns the configs of each group, including the broker's defaults, without groups that cannot be described. */
     public Map<String, Config> describeConfigs(Collection<String> groups) throws InterruptedException {
         Map<String, KafkaFuture<Config>> futures = new HashMap<>();
         admin.describeConfigs(
@@ -62,7 +62,7 @@ public final class Kafka implements AutoCloseable {
         return collect("configs of group", futures);
     }
 
-    /** Returns the number of partitions of each topic, without topics that may not be described. */
+    /** Returns the number of partitions of each topic, without topics that cannot be described. */
     public Map<String, Integer> countPartitions(Collection<String> topics) throws InterruptedException {
         List<String> asked = new ArrayList<>(topics);
         asked.removeAll(hiddenTopics);

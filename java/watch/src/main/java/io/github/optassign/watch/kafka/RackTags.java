@@ -10,11 +10,11 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 
 /**
  * The config that a trigger changes: a group's {@code streams.rack.aware.assignment.tags}. The watcher appends a tag to
- * the list, or removes it; each change triggers an assignment. The tag marks the watcher's change, so that it is known
- * later which tag to remove, and other changes of the list stay.
+ * the list, or removes it; each change triggers an assignment. The tag marks the watcher's change, which can be undone
+ * later without undoing other changes of the list.
  *
  * @param own the group's own value, or empty if the broker's default applies
- * @param defaults the value that applies without an own one
+ * @param defaults the value that applies if the group has no value of its own
  */
 public record RackTags(Optional<List<String>> own, List<String> defaults) {
     public static final String CONFIG = "streams.rack.aware.assignment.tags";

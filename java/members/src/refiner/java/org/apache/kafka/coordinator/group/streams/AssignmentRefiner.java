@@ -11,7 +11,7 @@ import org.apache.kafka.coordinator.group.streams.topics.ConfiguredTopology;
 
 /**
  * A model of warm-ups in a later Kafka (KAFKA-20665). Tests put this class on the class path of a real broker, before
- * the class of the same name in Kafka 4.4.0, which returns the target unchanged.
+ * Kafka 4.4.0's class of the same name, which returns the target unchanged.
  *
  * <p>A task with state stays on its owner until a report shows that its new process has caught up. Until then the new
  * process has a warm-up task, within the limit on warm-ups.
