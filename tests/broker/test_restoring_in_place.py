@@ -53,11 +53,11 @@ def test_a_task_whose_state_is_wiped_runs_on_its_standby_until_the_state_is_back
             found=lambda: (watcher.said, group.read_statuses()),
             logs=group.logs,
         )
-        assert watcher.said.count("trigger: reason=jump") == 1, watcher.said
+        assert watcher.said.count("trigger: reason=in_place_restore") == 1, watcher.said
         assert f"1 restore in place though another process has the state, the first of them {task} on" in watcher.said
 
         after = group.await_settled()
         assert after.active["b"] | {task} == before.active["b"] | {task}, "no other task has left it"
-        assert watcher.said.count("trigger: reason=jump") == 1, "once is enough"
+        assert watcher.said.count("trigger: reason=in_place_restore") == 1, "once is enough"
         group.load.await_accounted()
         group.assert_nothing_died()

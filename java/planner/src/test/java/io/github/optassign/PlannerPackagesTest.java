@@ -27,6 +27,6 @@ class PlannerPackagesTest {
 
     @Test
     void noCircles() {
-        assertEquals(Set.of(), PackageUses.findCircles(USES));
+        assertEquals(Set.of(), PackageUses.findCycles(USES));
     }
 }

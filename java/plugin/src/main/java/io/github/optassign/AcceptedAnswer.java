@@ -12,7 +12,11 @@ import org.apache.kafka.streams.processor.assignment.TaskAssignor.TaskAssignment
  * @param plan the placement that the group moves towards; null if unknown
  * @param toRemember the record to remember once Kafka has accepted the answer
  * @param converted the copies in Kafka's types, accepted by Kafka's own validation
- * @param isFinal whether Kafka gets {@code converted} unchanged; otherwise follow-ups are added to it
+ * @param hasOwnFollowups whether Kafka gets {@code converted} unchanged; otherwise follow-ups are added to it
  */
 record AcceptedAnswer(
-        CheckedAnswer answer, Placement plan, AppliedAnswer toRemember, TaskAssignment converted, boolean isFinal) {}
+        CheckedAnswer answer,
+        Placement plan,
+        AppliedAnswer toRemember,
+        TaskAssignment converted,
+        boolean hasOwnFollowups) {}

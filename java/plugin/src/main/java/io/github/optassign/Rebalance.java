@@ -104,7 +104,7 @@ final class Rebalance {
                 ? new PlannerAnswerer(input, isFailure).answer()
                 : new PlannerAnswerer.Planned(asked.decision, -1, null);
         AcceptedAnswer decision = planned.decision();
-        BackedOff backedOff = decision.isFinal() ? new BackedOff(decision.answer(), null) : backOff(decision);
+        BackedOff backedOff = decision.hasOwnFollowups() ? new BackedOff(decision.answer(), null) : backOff(decision);
         CheckedAnswer answer = backedOff.answer;
         AppliedAnswer toRemember = decision.toRemember();
         String trigger = Trigger.describe(input.snapshot(), input.last(), System.nanoTime());
@@ -119,7 +119,7 @@ final class Rebalance {
                 planned.targetMs());
         boolean isReported = input.hasService() && (input.isShadow() || asked.decision == null);
         AppliedReport report = isReported ? createReport(toRemember, asked.failure) : null;
-        TaskAssignment assignment = decision.isFinal()
+        TaskAssignment assignment = decision.hasOwnFollowups()
                 ? decision.converted()
                 : AnswerConverter.withFollowups(
                         decision.converted(), chooseDeadlines(answer, findSource(asked), trigger));

@@ -57,7 +57,7 @@ record ServiceAnswerer(RebalanceInput input, String id) {
     private AcceptedAnswer ask(long deadline) throws IOException, ServiceFailure {
         SentSnapshot sent = input.sent();
         ServiceClient service = new ServiceClient(input.config());
-        int limit = AnswerSize.findGreatest(input.snapshot());
+        int limit = AnswerSize.limitBytes(input.snapshot());
         long start = System.nanoTime();
         ServiceClient.Reply reply;
         try {

@@ -16,7 +16,7 @@ class PackagesTest {
     @Test
     void noCycles() {
         assertTrue(USES.size() > 5, USES.toString());
-        assertEquals(Set.of(), PackageUses.findCircles(USES));
+        assertEquals(Set.of(), PackageUses.findCycles(USES));
     }
 
     @Test

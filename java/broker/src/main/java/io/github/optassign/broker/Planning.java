@@ -140,7 +140,7 @@ final class Planning {
         Snapshot withoutLeaving = leaving.isEmpty() ? snapshot : toSnapshot(group.without(leaving), mode);
         RebalancePlanner.Result planned = planner.plan(withoutLeaving, basis);
         RebalancePlanner.Result result =
-                mode == Mode.WARMING_UP ? ActivesFirst.apply(withoutLeaving, planned) : takePlan(planned);
+                mode == Mode.WARMING_UP ? ActivesFirst.apply(withoutLeaving, planned) : applyAtOnce(planned);
         if (!leaving.isEmpty()) {
             planned = LeavingProcesses.keepOthers(group, snapshot, remembered, withoutLeaving, result);
             result = planned;
@@ -185,15 +185,15 @@ final class Planning {
     }
 
     private Snapshot toSnapshot(BrokerGroup part, Mode mode) {
-        Set<String> presumed = mode == Mode.NO_OFFSETS ? listUnchanged() : Set.of();
-        return config.weigh(part.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumed, restoring));
+        Set<String> presumedCaughtUp = mode == Mode.NO_OFFSETS ? listWithoutNewThreads() : Set.of();
+        return config.weigh(part.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumedCaughtUp, restoring));
     }
 
     /**
      * Returns the processes without a new thread. The threads of a starting process join one by one, and have restored
      * nothing yet.
      */
-    private Set<String> listUnchanged() {
+    private Set<String> listWithoutNewThreads() {
         Set<String> unchanged = new HashSet<>();
         group.processes().forEach((process, threads) -> {
             if (remembered != null
@@ -235,7 +235,7 @@ final class Planning {
     }
 
     /** Returns a result that applies the plan at once. */
-    private static RebalancePlanner.Result takePlan(RebalancePlanner.Result result) {
+    private static RebalancePlanner.Result applyAtOnce(RebalancePlanner.Result result) {
         Placement plan = result.plan() == null ? result.placement() : result.plan();
         Placement copies = new Placement(
                 plan.active(),

@@ -16,7 +16,7 @@ public final class AnswerSize {
      * Returns the limit for answers to a snapshot, bytes, up to {@link ClientPolicy#GREATEST_ANSWER}. An answer may
      * name each copy as assigned, in the plan, and in the progress of warm-ups.
      */
-    public static int findGreatest(Snapshot snapshot) {
+    public static int limitBytes(Snapshot snapshot) {
         long bytes = ClientPolicy.LEAST_ANSWER;
         long clientName = 0;
         for (int c = 0; c < snapshot.clientCount(); c++) {

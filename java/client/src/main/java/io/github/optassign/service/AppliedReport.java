@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  *
  * @param rebalance the id of the rebalance, under which the service may have been asked
  * @param appliedAt the time of the decision, milliseconds since 1970 by this JVM's clock
- * @param takenNanos the time of the decision, as of System.nanoTime
+ * @param decidedNanos the time of the decision, as of System.nanoTime
  * @param rememberedAt the time of the snapshot's remembered answer, milliseconds since 1970; -1 if the snapshot has
  *     none
  * @param why the reason why the service's answer was not applied, in one line
@@ -25,14 +25,14 @@ public record AppliedReport(
         Mode mode,
         String rebalance,
         long appliedAt,
-        long takenNanos,
+        long decidedNanos,
         long rememberedAt,
         String why,
         String applied,
         byte[] snapshot) {
     /** Returns the milliseconds since the decision, by the monotonic clock. */
     public long ageMs() {
-        return Math.max(0, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - takenNanos));
+        return Math.max(0, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - decidedNanos));
     }
 
     /** Returns the approximate size in memory, bytes. */

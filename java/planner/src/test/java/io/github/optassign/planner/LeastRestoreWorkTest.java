@@ -49,7 +49,7 @@ class LeastRestoreWorkTest {
     }
 
     /** Returns three clients with random state of two subtopologies; the first has {@code first} tasks. */
-    private static Snapshot strew(int standbys, int tasks, int first, Random random) {
+    private static Snapshot scatterState(int standbys, int tasks, int first, Random random) {
         SnapshotBuilder builder = builder(standbys);
         List<SnapshotBuilder.Client> clients = new ArrayList<>();
         for (String name : List.of("a", "b", "c")) {
@@ -72,7 +72,7 @@ class LeastRestoreWorkTest {
     @Test
     void noBalancedPlanWithoutStandbysRestoresLess() {
         for (int seed = 0; seed < 200; seed++) {
-            Snapshot snapshot = strew(0, 6, 4, new Random(seed));
+            Snapshot snapshot = scatterState(0, 6, 4, new Random(seed));
             Ranks ranks = new Ranks(snapshot);
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 729; code++) {
@@ -97,7 +97,7 @@ class LeastRestoreWorkTest {
         long restored = 0;
         long leastOfAll = 0;
         for (int seed = 0; seed < 100; seed++) {
-            Snapshot snapshot = strew(1, 5, 3, new Random(seed));
+            Snapshot snapshot = scatterState(1, 5, 3, new Random(seed));
             Ranks ranks = new Ranks(snapshot);
             long leastImbalance = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;

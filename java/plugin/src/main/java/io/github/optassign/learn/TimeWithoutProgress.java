@@ -40,7 +40,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
         if (left.size() > (long) MemoryPolicy.MOST_TARGETS * snapshot.taskCount() * (2 + snapshot.standbysPerTask())) {
             left.clear();
         }
-        boolean isNearer = takeDown(snapshot, plan, left);
+        boolean isNearer = lowerAll(snapshot, plan, left);
         return new TimeWithoutProgress(
                 group, snapshot.taskCount(), left, isSameGroup && !isNearer ? before.sinceNanos : now);
     }
@@ -51,22 +51,22 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
     }
 
     /** Lowers the least values of a plan's copies. Returns whether any known value has fallen. */
-    private static boolean takeDown(Snapshot snapshot, Placement plan, Map<Long, Long> left) {
+    private static boolean lowerAll(Snapshot snapshot, Placement plan, Map<Long, Long> left) {
         Ranks ranks = new Ranks(snapshot);
         boolean isNearer = false;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int active = plan.active()[t];
             long number = (long) t * snapshot.clientCount();
             isNearer |= lower(left, -1 - number - active, snapshot.wasActive(t, active) ? 0 : 1);
-            isNearer |= takeDown(snapshot, ranks, t, active, left);
+            isNearer |= lowerAll(snapshot, ranks, t, active, left);
             for (int c : plan.standby()[t]) {
-                isNearer |= takeDown(snapshot, ranks, t, c, left);
+                isNearer |= lowerAll(snapshot, ranks, t, c, left);
             }
         }
         return isNearer;
     }
 
-    private static boolean takeDown(Snapshot snapshot, Ranks ranks, int t, int c, Map<Long, Long> left) {
+    private static boolean lowerAll(Snapshot snapshot, Ranks ranks, int t, int c, Map<Long, Long> left) {
         boolean isKnown = snapshot.isLogged(t) && snapshot.lag(t, c) != Snapshot.UNKNOWN;
         return isKnown && lower(left, (long) t * snapshot.clientCount() + c, ranks.cost(t, c));
     }

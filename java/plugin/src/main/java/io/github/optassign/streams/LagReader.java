@@ -37,10 +37,10 @@ final class LagReader {
     /**
      * The lags of a group.
      *
-     * @param ofTasks the lags by task and client
+     * @param lags the lags by task and client
      * @param logged per task whether it has lags
      */
-    record Lags(TaskLags ofTasks, boolean[] logged) {}
+    record Lags(TaskLags lags, boolean[] logged) {}
 
     Lags read() {
         boolean isLarge = (long) tasks.length * states.length > MeasuringPolicy.LAGS_READ_WHOLE;

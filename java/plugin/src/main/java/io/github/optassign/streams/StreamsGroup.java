@@ -92,7 +92,7 @@ public final class StreamsGroup {
         LagReader.Lags lags = new LagReader(tasks, states, listed).read();
         boolean[] logged = lags.logged();
         Snapshot.Clients clientArrays =
-                new Snapshot.Clients(clientNames, threads, previousActive, previousStandby, lags.ofTasks());
+                new Snapshot.Clients(clientNames, threads, previousActive, previousStandby, lags.lags());
         boolean[] stateful = logged.clone();
         for (int t = 0; t < tasks.length; t++) {
             stateful[t] |= infos[t].isStateful();

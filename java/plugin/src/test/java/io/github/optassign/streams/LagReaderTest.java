@@ -54,7 +54,7 @@ class LagReaderTest {
             assertArrayEquals(whole.logged(), listed.logged(), where);
             for (int t = 0; t < whole.logged().length; t++) {
                 for (int c = 0; c < group.clients.size(); c++) {
-                    assertEquals(whole.ofTasks().of(t, c), listed.ofTasks().of(t, c), where);
+                    assertEquals(whole.lags().of(t, c), listed.lags().of(t, c), where);
                 }
             }
         }
@@ -68,7 +68,7 @@ class LagReaderTest {
         assertNotNull(readerOf(group).readListed());
         group.ends.keySet().forEach(task -> group.client(1).lags.put(task, 7L));
         assertNull(readerOf(group).readListed());
-        assertEquals(7, readerOf(group).readAll().ofTasks().of(0, 1));
+        assertEquals(7, readerOf(group).readAll().lags().of(0, 1));
     }
 
     /** The group has more pairs than the limit up to which every lag is read. */

@@ -42,7 +42,7 @@ public final class PackageUses {
     /**
      * Returns the packages that are in a cycle or depend on one, by repeatedly removing packages without dependencies.
      */
-    public static Set<String> findCircles(Map<String, Set<String>> uses) {
+    public static Set<String> findCycles(Map<String, Set<String>> uses) {
         Set<String> left = new TreeSet<>(uses.keySet());
         while (left.removeIf(name -> uses.get(name).stream().noneMatch(left::contains))) {
             continue;

@@ -3,8 +3,8 @@ package io.github.optassign.watch;
 import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Decision;
 import io.github.optassign.watch.deciding.Decision.Action;
+import io.github.optassign.watch.deciding.GroupAssessment;
 import io.github.optassign.watch.deciding.GroupView;
-import io.github.optassign.watch.deciding.Judgement;
 import io.github.optassign.watch.deciding.Limits;
 import io.github.optassign.watch.deciding.TaskId;
 import io.github.optassign.watch.deciding.TriggerRules;
@@ -81,10 +81,10 @@ final class WatchedGroup {
     }
 
     private void report(GroupView view) {
-        Judgement judgement = new Judgement(view, acceptable);
+        GroupAssessment assessment = new GroupAssessment(view, acceptable);
         metrics.set("optassign_watch_config_changed", view.isConfigChanged() ? 1 : 0, "group", name);
-        metrics.set("optassign_watch_done", judgement.isDone() ? 1 : 0, "group", name);
-        metrics.set("optassign_watch_warming_up", judgement.tasksWithWarmups().size(), "group", name);
+        metrics.set("optassign_watch_done", assessment.isDone() ? 1 : 0, "group", name);
+        metrics.set("optassign_watch_warming_up", assessment.tasksWithWarmups().size(), "group", name);
         if (memory.isEmpty() && view.isConfigChanged()) {
             LOG.info("group={} still has the mark of an old trigger, which is removed later", name);
         }
@@ -97,7 +97,7 @@ final class WatchedGroup {
                     "group={} assigned: active_moved={} warming_up={}",
                     name,
                     moved,
-                    judgement.tasksWithWarmups().size());
+                    assessment.tasksWithWarmups().size());
             activeBefore = null;
         }
     }

@@ -20,7 +20,7 @@ public final class Sticky43 implements Baseline {
     @Override
     public Rebalance prepare(BaselineApplication application) {
         Subtopologies subtopologies = new Subtopologies(application);
-        Placed placed = new Placed(application, subtopologies);
+        ClientTaskCollector placed = new ClientTaskCollector(application, subtopologies);
         Map<String, AssignmentMemberSpec> members = new HashMap<>();
         application.clients().values().forEach(client -> {
             for (BaselineMember member : BaselineMember.split(application, client)) {

@@ -29,7 +29,7 @@ public final class Sticky44 implements Baseline {
     @Override
     public Rebalance prepare(BaselineApplication application) {
         Subtopologies subtopologies = new Subtopologies(application);
-        Placed placed = new Placed(application, subtopologies);
+        ClientTaskCollector placed = new ClientTaskCollector(application, subtopologies);
         Map<String, Metadata> metadata = new HashMap<>();
         Map<String, State> states = new HashMap<>();
         application.clients().values().forEach(client -> {

@@ -84,7 +84,7 @@ public final class Threads {
                 (plan.active()[t] == c ? nextActive : standby).get(c).add(t);
             }
             int next = plan.active()[t];
-            if (next != placement.active()[t] && isMostlyUnrestored(snapshot, t, next)) {
+            if (next != placement.active()[t] && hasMuchToRestore(snapshot, t, next)) {
                 unrestored.get(next).add(t);
             }
         }
@@ -102,7 +102,7 @@ public final class Threads {
     }
 
     /** Returns whether {@link BrokerPolicy#MUCH} of a task's changelog, or an unknown share, is left to restore. */
-    private static boolean isMostlyUnrestored(Snapshot snapshot, int t, int c) {
+    private static boolean hasMuchToRestore(Snapshot snapshot, int t, int c) {
         long lag = snapshot.lag(t, c);
         boolean isKnown = lag >= 0 && snapshot.endOffset(t) >= 0;
         return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * BrokerPolicy.MUCH);

@@ -143,11 +143,12 @@ public final class BrokerGroup {
      *
      * @param acceptableLag the lag up to which a copy counts as caught up, offsets
      * @param maxWarmups the maximum number of warm-ups at a time
-     * @param presumed the processes whose standbys count as caught up if they report no lag; on other processes, such
-     *     lags are unknown
+     * @param presumedCaughtUp the processes whose standbys count as caught up if they report no lag; on other
+     *     processes, such lags are unknown
      * @param restoring the active tasks that restore in place
      */
-    public Snapshot toSnapshot(long acceptableLag, int maxWarmups, Set<String> presumed, RestoringActives restoring) {
+    public Snapshot toSnapshot(
+            long acceptableLag, int maxWarmups, Set<String> presumedCaughtUp, RestoringActives restoring) {
         int count = tasks.size();
         String[] names = new String[count];
         int[] subtopologies = new int[count];
@@ -168,7 +169,7 @@ public final class BrokerGroup {
         return new Snapshot(
                 configs,
                 new Snapshot.Tasks(names, subtopologies, logged.clone(), logged),
-                toClients(whole, acceptableLag, presumed, restoring),
+                toClients(whole, acceptableLag, presumedCaughtUp, restoring),
                 toTraits(),
                 ends);
     }
@@ -184,7 +185,7 @@ public final class BrokerGroup {
     }
 
     private Snapshot.Clients toClients(
-            long[] whole, long acceptable, Set<String> presumed, RestoringActives restoring) {
+            long[] whole, long acceptable, Set<String> presumedCaughtUp, RestoringActives restoring) {
         int count = processes.size();
         int[] threads = new int[count];
         BitSet[] active = new BitSet[count];
@@ -196,7 +197,7 @@ public final class BrokerGroup {
             active[c] = new BitSet(tasks.size());
             held[c] = new BitSet(tasks.size());
             Map<Integer, Long> known = lags.of(process.getKey());
-            long withoutReport = presumed.contains(process.getKey()) ? 0 : Lags.UNKNOWN;
+            long withoutReport = presumedCaughtUp.contains(process.getKey()) ? 0 : Lags.UNKNOWN;
             for (Map.Entry<Integer, Long> lag : known.entrySet()) {
                 held[c].set(lag.getKey());
                 setLag(offsets, lag.getKey(), c, lag.getValue());

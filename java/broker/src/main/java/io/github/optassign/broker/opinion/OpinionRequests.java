@@ -166,7 +166,7 @@ public final class OpinionRequests {
         }
         ServiceClient client = new ServiceClient(where);
         String id = UUID.randomUUID().toString();
-        int limit = AnswerSize.findGreatest(snapshot);
+        int limit = AnswerSize.limitBytes(snapshot);
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(where.timeoutMs());
         ServiceClient.Reply reply;
         try {

@@ -10,9 +10,9 @@ import java.util.Set;
  * @param next the memory after the action
  */
 public record Decision(Action action, String why, String text, WatchMemory next) {
-    /** Returns this decision with these jumps marked as acted on. */
-    Decision onlyOnceFor(Set<Copy> jumps) {
-        return new Decision(action, why, text, next.actOn(jumps));
+    /** Returns this decision with these restores marked as acted on. */
+    Decision onlyOnceFor(Set<Copy> restores) {
+        return new Decision(action, why, text, next.actOn(restores));
     }
 
     /** The possible actions. */

@@ -13,8 +13,8 @@ import java.util.Set;
  * <ul>
  *   <li>{@code caught_up}: a copy has caught up since the last assignment, and its task has a warm-up, or balance would
  *       improve if the copy became active. Each copy is evidence once.
- *   <li>{@code jump}: an active task restores in place, and another process has its state. Each such jump is a reason
- *       once.
+ *   <li>{@code in_place_restore}: an active task restores in place, and another process has its state. Each such
+ *       restore is a reason once.
  *   <li>{@code broken}: the target is wrong, or members do not reach it.
  *   <li>{@code no_progress}: the group could be better and makes no progress, for example because the assignor kept
  *       tasks on their owners after a failover of the coordinator.
@@ -31,11 +31,11 @@ public final class TriggerRules {
 
     /** Decides on the action after a look. */
     public Decision decide(GroupView view, WatchMemory before, long nowMs) {
-        Judgement judgement = new Judgement(view, limits.acceptableLag());
-        WatchMemory seen = before.observe(view, judgement, limits.acceptableLag(), nowMs);
-        Set<Copy> evidence = new HashSet<>(judgement.promotable());
+        GroupAssessment assessment = new GroupAssessment(view, limits.acceptableLag());
+        WatchMemory seen = before.observe(view, assessment, limits.acceptableLag(), nowMs);
+        Set<Copy> evidence = new HashSet<>(assessment.promotable());
         evidence.removeAll(seen.known());
-        evidence.removeAll(seen.gaveAway());
+        evidence.removeAll(seen.formerOwners());
         WatchMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.configChangedAtMs() >= 0
@@ -45,36 +45,36 @@ public final class TriggerRules {
         if (memory.isAwaiting(limits.stuckMs(), nowMs)) {
             return doNothing(memory);
         }
-        String broken = describeBroken(view, judgement, memory, nowMs);
+        String broken = describeBroken(view, assessment, memory, nowMs);
         if (!broken.isEmpty()) {
             return act(Action.TRIGGER, "broken", broken, memory, memory.tries() + 1, nowMs);
         }
         if (view.phase() == GroupView.Phase.CHANGING) {
             return doNothing(memory);
         }
-        Set<Copy> jumps = memory.jumps().due(judgement, nowMs);
-        if (!jumps.isEmpty()) {
-            String text = jumps.size() + " restore in place though another process has the state, the first of them "
-                    + jumps.iterator().next();
-            Decision decision = act(Action.TRIGGER, "jump", text, memory, 0, nowMs);
-            return decision.action() == Action.HOLD ? decision : decision.onlyOnceFor(jumps);
+        Set<Copy> restores = memory.restores().due(assessment, nowMs);
+        if (!restores.isEmpty()) {
+            String text = restores.size() + " restore in place though another process has the state, the first of them "
+                    + restores.iterator().next();
+            Decision decision = act(Action.TRIGGER, "in_place_restore", text, memory, 0, nowMs);
+            return decision.action() == Action.HOLD ? decision : decision.onlyOnceFor(restores);
         }
-        if (judgement.isDone()) {
+        if (assessment.isDone()) {
             return memory.configChangedAtMs() >= 0
                     ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
                     : doNothing(memory);
         }
         if (!evidence.isEmpty()) {
             String text = evidence.size() + " caught up, the first of them " + Collections.min(evidence);
-            if (!judgement.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.debounceMs()) {
+            if (!assessment.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.debounceMs()) {
                 return new Decision(Action.HOLD, "debounce", text, memory);
             }
             return act(Action.TRIGGER, "caught_up", text, memory, 0, nowMs);
         }
         if (isDue(memory.nearerAtMs(), limits.noProgressTimeoutMs(), memory, nowMs)) {
-            String text = judgement.tasksWithWarmups().isEmpty()
+            String text = assessment.tasksWithWarmups().isEmpty()
                     ? "the group could be better, and no task moves"
-                    : judgement.tasksWithWarmups().size() + " tasks warm up without progress";
+                    : assessment.tasksWithWarmups().size() + " tasks warm up without progress";
             return act(Action.TRIGGER, "no_progress", text, memory, memory.tries() + 1, nowMs);
         }
         boolean isConfigChangedForLong =
@@ -91,14 +91,14 @@ public final class TriggerRules {
      * @param memory the memory after the look
      */
     public boolean isUnderWay(GroupView view, WatchMemory memory, long nowMs) {
-        Judgement judgement = new Judgement(view, limits.acceptableLag());
+        GroupAssessment assessment = new GroupAssessment(view, limits.acceptableLag());
         return switch (view.phase()) {
             case NOT_RUNNING -> false;
             case CHANGING -> nowMs - memory.progressAtMs() < limits.stuckMs();
             case STABLE ->
                 memory.isAwaiting(limits.stuckMs(), nowMs)
-                        || !memory.jumps().helpable(judgement).isEmpty()
-                        || (judgement.isDone()
+                        || !memory.restores().actionable(assessment).isEmpty()
+                        || (assessment.isDone()
                                 ? memory.configChangedAtMs() >= 0
                                 : nowMs - memory.nearerAtMs() < limits.noProgressTimeoutMs());
         };
@@ -109,8 +109,8 @@ public final class TriggerRules {
      *
      * @return an empty text if it is not, or not for long enough
      */
-    private String describeBroken(GroupView view, Judgement judgement, WatchMemory memory, long nowMs) {
-        List<String> faults = judgement.faults();
+    private String describeBroken(GroupView view, GroupAssessment assessment, WatchMemory memory, long nowMs) {
+        List<String> faults = assessment.faults();
         if (!faults.isEmpty() && isDue(memory.progressAtMs(), limits.brokenMs(), memory, nowMs)) {
             return String.join(", ", faults);
         }

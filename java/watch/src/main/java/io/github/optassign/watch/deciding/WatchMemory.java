@@ -12,7 +12,8 @@ import java.util.Set;
  * @param epoch the epoch of the group, or -1 before the first look
  * @param caughtUp the copies that were caught up at the last look
  * @param known the copies whose catching up an assignment has already taken into account
- * @param gaveAway the copies of processes that had the task active in an earlier target, unless they were seen to lag
+ * @param formerOwners the copies of processes that had the task active in an earlier target, unless they were seen to
+ *     lag
  * @param owners the processes of each active task in the target at the last look
  * @param readySinceMs the time since which there is evidence for a trigger, ms; -1 if there is none
  * @param shape the processes and tasks of the group
@@ -22,7 +23,7 @@ import java.util.Set;
  * @param least the fewest offsets that warm-ups have had left since the group last changed
  * @param tries the number of triggers since new evidence or a change of processes or tasks
  * @param actedAtMs the times of triggers and restorations in the last hour, ms
- * @param jumps the active tasks that restore in place
+ * @param restores the active tasks that restore in place
  * @param configChangedAtMs the time since which the config has the mark, ms; -1 if it has none
  * @param actedAtEpoch the group's epoch at the last trigger or restoration, or -1
  */
@@ -30,7 +31,7 @@ public record WatchMemory(
         int epoch,
         Set<Copy> caughtUp,
         Set<Copy> known,
-        Set<Copy> gaveAway,
+        Set<Copy> formerOwners,
         Map<TaskId, List<String>> owners,
         long readySinceMs,
         Object shape,
@@ -40,7 +41,7 @@ public record WatchMemory(
         long least,
         int tries,
         List<Long> actedAtMs,
-        Jumps jumps,
+        InPlaceRestores restores,
         long configChangedAtMs,
         int actedAtEpoch) {
     private static final long HOUR_MS = 3_600_000;
@@ -61,7 +62,7 @@ public record WatchMemory(
                 Long.MAX_VALUE,
                 0,
                 List.of(),
-                Jumps.none(),
+                InPlaceRestores.none(),
                 -1,
                 -1);
     }
@@ -72,9 +73,9 @@ public record WatchMemory(
     }
 
     /** Returns the memory after another look. */
-    WatchMemory observe(GroupView view, Judgement judgement, long acceptable, long nowMs) {
+    WatchMemory observe(GroupView view, GroupAssessment assessment, long acceptable, long nowMs) {
         Set<Copy> nowKnown = new HashSet<>(known);
-        Set<Copy> nowGiven = new HashSet<>(gaveAway);
+        Set<Copy> nowGiven = new HashSet<>(formerOwners);
         // The assignor may have known of copies that had caught up at the last look.
         if (view.epoch() != epoch) {
             nowKnown.addAll(caughtUp);
@@ -83,22 +84,22 @@ public record WatchMemory(
             owners.forEach((task, processes) -> processes.forEach(process -> nowGiven.add(new Copy(task, process))));
         }
         if (isEmpty()) {
-            nowKnown.addAll(judgement.plannedStandbys());
+            nowKnown.addAll(assessment.plannedStandbys());
         }
-        nowKnown.retainAll(judgement.standbys());
-        nowGiven.retainAll(judgement.standbys());
-        nowGiven.removeAll(judgement.lagging()); // such a process had the task in a target, but not yet its state
+        nowKnown.retainAll(assessment.standbys());
+        nowGiven.retainAll(assessment.standbys());
+        nowGiven.removeAll(assessment.lagging()); // such a process had the task in a target, but not yet its state
         Object shapeNow = List.of(view.units(), view.tasks(), view.standbys());
         boolean isReshaped = !shapeNow.equals(shape);
         boolean hasMoved =
                 isReshaped || view.epoch() != epoch || !view.progress().equals(progress);
-        long remaining = judgement.remaining();
+        long remaining = assessment.remaining();
         boolean isNearer = isReshaped || view.epoch() != epoch || remaining < least;
         List<Long> acted = new ArrayList<>(actedAtMs);
         acted.removeIf(at -> nowMs - at >= HOUR_MS);
         return new WatchMemory(
                 view.epoch(),
-                judgement.caughtUp(),
+                assessment.caughtUp(),
                 nowKnown,
                 nowGiven,
                 view.active(),
@@ -110,27 +111,27 @@ public record WatchMemory(
                 isNearer ? remaining : least,
                 isReshaped ? 0 : tries,
                 acted,
-                jumps.observe(view, acceptable, nowMs),
+                restores.observe(view, acceptable, nowMs),
                 view.isConfigChanged() ? (configChangedAtMs < 0 ? nowMs : configChangedAtMs) : -1,
                 actedAtEpoch);
     }
 
     /** Returns the memory with the time since which there is evidence for a trigger, or with none. */
     WatchMemory withEvidence(boolean hasEvidence, long nowMs) {
-        return with(!hasEvidence ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs, jumps);
+        return with(!hasEvidence ? -1 : readySinceMs >= 0 ? readySinceMs : nowMs, restores);
     }
 
-    /** Returns the memory with these jumps marked as acted on. */
+    /** Returns the memory with these restores marked as acted on. */
     WatchMemory actOn(Set<Copy> done) {
-        return with(readySinceMs, jumps.act(done));
+        return with(readySinceMs, restores.act(done));
     }
 
-    private WatchMemory with(long readyNowMs, Jumps jumpsNow) {
+    private WatchMemory with(long readyNowMs, InPlaceRestores jumpsNow) {
         return new WatchMemory(
                 epoch,
                 caughtUp,
                 known,
-                gaveAway,
+                formerOwners,
                 owners,
                 readyNowMs,
                 shape,
@@ -164,7 +165,7 @@ public record WatchMemory(
                 epoch,
                 caughtUp,
                 nowKnown,
-                gaveAway,
+                formerOwners,
                 owners,
                 -1,
                 shape,
@@ -174,7 +175,7 @@ public record WatchMemory(
                 least,
                 triesNow,
                 acted,
-                jumps,
+                restores,
                 configChangedAtMs,
                 epoch);
     }

@@ -112,7 +112,7 @@ class TriggerRulesPropertiesTest {
             Random random = new Random(seed);
             WatchedTestGroup group = draw(random);
             int triggers = 0;
-            int warming = new Judgement(group.view(), WatchedTestGroup.ACCEPTABLE)
+            int warming = new GroupAssessment(group.view(), WatchedTestGroup.ACCEPTABLE)
                     .tasksWithWarmups()
                     .size();
             for (long nowMs = 0; nowMs < HOUR_MS / 4; nowMs += 10_000) {
@@ -122,7 +122,7 @@ class TriggerRulesPropertiesTest {
                     group.assign();
                 }
             }
-            Judgement end = new Judgement(group.view(), WatchedTestGroup.ACCEPTABLE);
+            GroupAssessment end = new GroupAssessment(group.view(), WatchedTestGroup.ACCEPTABLE);
             boolean anyReady = end.caughtUp().stream()
                     .anyMatch(copy -> end.tasksWithWarmups().contains(copy.task()));
             assertEquals(false, anyReady, "seed " + seed);

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /**
  * A task of a group at rest loses its state and restores in place, while its standby in another process is caught up.
  */
-class JumpsTest {
+class InPlaceRestoresTest {
     private static final TaskId TASK = WatchedTestGroup.task(0);
     private static final Copy OWNER = new Copy(TASK, "a");
 
@@ -51,7 +51,7 @@ class JumpsTest {
         return count;
     }
 
-    private void jump() {
+    private void restoreInPlace() {
         look(0);
         report(0);
         assertEquals(Action.NOTHING, look(10_000).action(), "it may run since");
@@ -65,7 +65,7 @@ class JumpsTest {
         look(10_000);
         assertTrue(rules.isUnderWay(group.view(), group.memory, nowMs));
         report(20_000);
-        assertEquals("jump", look(5_000).why());
+        assertEquals("in_place_restore", look(5_000).why());
         assertEquals("done", look(5_000).why());
         look(10_000);
         assertFalse(rules.isUnderWay(group.view(), group.memory, nowMs));
@@ -73,10 +73,10 @@ class JumpsTest {
 
     @Test
     void aJumpTriggersOnce() {
-        jump();
+        restoreInPlace();
         Decision decision = look(5_000);
         assertEquals(Action.TRIGGER, decision.action());
-        assertEquals("jump", decision.why());
+        assertEquals("in_place_restore", decision.why());
         assertEquals(
                 "1 restore in place though another process has the state, the first of them 0_0 on a", decision.text());
         int triggers = 0;
@@ -84,37 +84,37 @@ class JumpsTest {
             report(20_000L * i);
             triggers += look(10_000).action() == Action.TRIGGER ? 1 : 0;
         }
-        assertEquals(0, triggers, "once for each jump, whether or not the assignor moves the task");
+        assertEquals(0, triggers, "once for each restore, whether or not the assignor moves the task");
         assertFalse(group.isConfigChanged, "the config is put back");
     }
 
     @Test
     void theNextJumpOfTheSameTaskIsANewReason() {
-        jump();
+        restoreInPlace();
         assertEquals(Action.TRIGGER, look(5_000).action());
         report(-1);
         assertEquals(0, countTriggers(100));
-        jump();
-        assertEquals("jump", look(5_000).why());
+        restoreInPlace();
+        assertEquals("in_place_restore", look(5_000).why());
     }
 
     @Test
     void aJumpThatHasToWaitIsNotForgotten() {
-        jump();
+        restoreInPlace();
         group.memory = group.memory.act(nowMs + 4_500, 0);
         group.epoch++;
         assertEquals(Action.HOLD, look(5_000).action());
-        assertEquals("jump", look(10_000).why());
+        assertEquals("in_place_restore", look(10_000).why());
     }
 
     @Test
     void aJumpWithoutACaughtUpCopyDoesNotTrigger() {
         group.standby(TASK, "b", limits.acceptableLag() + 1);
-        jump();
+        restoreInPlace();
         assertEquals(Action.NOTHING, look(5_000).action());
         assertFalse(rules.isUnderWay(group.view(), group.memory, nowMs));
         group.standby(TASK, "b", limits.acceptableLag());
-        assertEquals("jump", look(5_000).why());
+        assertEquals("in_place_restore", look(5_000).why());
     }
 
     /** A running task reports no offset, even if the standbys fall behind and catch up. */
@@ -145,17 +145,17 @@ class JumpsTest {
         report(20_000);
         look(0);
         assertEquals(Action.NOTHING, look(60_000).action());
-        assertEquals("jump", look(30_000).why());
+        assertEquals("in_place_restore", look(30_000).why());
     }
 
     @Test
     void anotherThreadsOffsetIsNotFresh() {
-        jump();
+        restoreInPlace();
         group.restoring.put(OWNER, new RestoringActive("thread-of-its-successor", 40_000, 960_000));
         assertEquals(Action.NOTHING, look(5_000).action());
         group.restoring.put(OWNER, new RestoringActive("thread-of-its-successor", 60_000, 940_000));
         assertEquals(Action.NOTHING, look(5_000).action());
         group.restoring.put(OWNER, new RestoringActive("thread-of-its-successor", 80_000, 920_000));
-        assertEquals("jump", look(5_000).why());
+        assertEquals("in_place_restore", look(5_000).why());
     }
 }

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.apache.kafka.streams.processor.TaskId;
 
 /** A collector of each client's tasks from the tasks of its members. */
-final class Placed {
+final class ClientTaskCollector {
     private final BaselineApplication application;
     private final Subtopologies subtopologies;
     private final Map<String, SnapshotJson.Client> clientOfMember = new HashMap<>();
@@ -18,7 +18,7 @@ final class Placed {
     private final Map<SnapshotJson.Client, Set<TaskId>> standby = new HashMap<>();
     private final Map<SnapshotJson.Client, Set<TaskId>> warmup = new HashMap<>();
 
-    Placed(BaselineApplication application, Subtopologies subtopologies) {
+    ClientTaskCollector(BaselineApplication application, Subtopologies subtopologies) {
         this.application = application;
         this.subtopologies = subtopologies;
     }

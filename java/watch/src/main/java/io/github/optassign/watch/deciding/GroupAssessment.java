@@ -11,8 +11,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The judgement on a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
-public final class Judgement {
+/** The assessment on a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
+public final class GroupAssessment {
     /**
      * The lag assumed for a copy whose lag is unknown: more than any changelog has, and small enough to be summed a
      * million times.
@@ -26,7 +26,7 @@ public final class Judgement {
     private final ActiveBalance statefulBalance;
     private final Set<Copy> standbys = new HashSet<>();
 
-    public Judgement(GroupView view, long acceptable) {
+    public GroupAssessment(GroupView view, long acceptable) {
         this.view = view;
         this.acceptable = acceptable;
         standbysPossible = Math.max(0, Math.min(view.standbys(), view.units().size() - 1));
