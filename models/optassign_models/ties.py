@@ -179,11 +179,11 @@ class _StandbyTrades:
         C = problem.C
         self.task, self.client = placed.standby_task, placed.standby_client.copy()
         self.active = placed.active[self.task]
-        self.closed: BoolArray = np.zeros((problem.T, C), dtype=np.bool_)
+        self.is_barred: BoolArray = np.zeros((problem.T, C), dtype=np.bool_)
         """(T, C) whether the client has a copy of the task, or is outside its pool."""
-        self.closed[problem.col_task, problem.col_client] = True
-        self.closed[np.arange(problem.T), placed.active] = True
-        self.closed[self.task, self.client] = True
+        self.is_barred[problem.col_task, problem.col_client] = True
+        self.is_barred[np.arange(problem.T), placed.active] = True
+        self.is_barred[self.task, self.client] = True
         self.count = np.zeros((C, C), dtype=np.int64)
         """(C, C) number of tasks active on the first client with a standby on the second."""
         np.add.at(self.count, (self.active, self.client), 1)
@@ -210,7 +210,7 @@ class _StandbyTrades:
         """Swap a standby with the one of `others` that gains most. Return whether a swap was made."""
         a, b, t = self.active[slot], self.client[slot], self.task[slot]
         other_a, other_b = self.active[others], self.client[others]
-        allowed = ~self.closed[t, other_b] & ~self.closed[self.task[others], b] & (other_a != a)
+        allowed = ~self.is_barred[t, other_b] & ~self.is_barred[self.task[others], b] & (other_a != a)
         rise = self._measure_rise(a, b, other_b) + self._measure_rise(other_a, other_b, b)
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
         if not allowed[best] or rise[best] > -FAILOVER_LEAST_GAIN:
@@ -222,9 +222,9 @@ class _StandbyTrades:
         """Rotate a standby and two of `others` along the cycle that gains most. Return whether a rotation was made."""
         a, b, t = self.active[slot], self.client[slot], self.task[slot]
         task, other_a, other_b = self.task[others], self.active[others], self.client[others]
-        first = ~self.closed[t, other_b] & (other_a != a)
-        last = ~self.closed[task, b] & (other_a != a) & (other_b != b)
-        between = ~self.closed[task[:, None], other_b[None, :]] & (other_a[:, None] != other_a[None, :])
+        first = ~self.is_barred[t, other_b] & (other_a != a)
+        last = ~self.is_barred[task, b] & (other_a != a) & (other_b != b)
+        between = ~self.is_barred[task[:, None], other_b[None, :]] & (other_a[:, None] != other_a[None, :])
         allowed = first[:, None] & last[None, :] & between
         rise = (
             self._measure_rise(a, b, other_b)[:, None]
@@ -252,6 +252,6 @@ class _StandbyTrades:
             active, old = self.active[slot], self.client[slot]
             self.count[active, old] -= 1
             self.count[active, new] += 1
-            self.closed[self.task[slot], old] = False
+            self.is_barred[self.task[slot], old] = False
             self.client[slot] = new
-        self.closed[self.task[list(slots)], list(clients)] = True
+        self.is_barred[self.task[list(slots)], list(clients)] = True

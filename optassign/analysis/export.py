@@ -86,7 +86,7 @@ def export_model(
         raise ExportError("goal", f"{names[at]}, which comes after {open_}", f"{open_}, or more than {time_limit:g} s")
     matrix, fixed = program.matrix, dict(zip(names[:at], proven, strict=False))
     for form, value in zip(forms[:at], fixed.values(), strict=False):
-        matrix = matrix.with_row(form.each, (value - form.paid) // form.unit)
+        matrix = matrix.with_row(form.coefficients, (value - form.constant) // form.unit)
     variables = name_variables(program.v, len(matrix.low), situation.inventory.tasks)
     write_program(path, matrix, forms[at], variables, names[at])
     return ExportedModel(

@@ -63,12 +63,16 @@ def _list_mps(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str
     yield from ("COLUMNS", " MARKER 'MARKER' 'INTORG'")
     order = np.lexsort((matrix.row, matrix.variable))
     starts = np.searchsorted(matrix.variable[order], np.arange(len(names) + 1)).tolist()
-    row, coefficient, cost = matrix.row[order].tolist(), matrix.coefficient[order].tolist(), (form.unit * form.each).tolist()
+    row, coefficient, cost = (
+        matrix.row[order].tolist(),
+        matrix.coefficient[order].tolist(),
+        (form.unit * form.coefficients).tolist(),
+    )
     for variable, name in enumerate(names):
         entries = [("objective", cost[variable])]
         entries += [(f"r_{row[at]}", coefficient[at]) for at in range(*starts[variable : variable + 2])]
         yield from (f" {name} {of} {each}" for of, each in entries if each or len(entries) == 1)
-    yield from (" MARKER 'MARKER' 'INTEND'", "RHS", f" rhs objective {-form.paid}")
+    yield from (" MARKER 'MARKER' 'INTEND'", "RHS", f" rhs objective {-form.constant}")
     yield from (f" rhs r_{at} {most if most < FAR else least}" for at, (least, most) in enumerate(zip(low, high, strict=True)))
     yield "RANGES"
     yield from (f" range r_{at} {high[at] - low[at]}" for at, has in enumerate(has_range) if has)
@@ -80,11 +84,11 @@ def _list_mps(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str
 
 def _list_lp(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:
     """Yield the lines of LP. A row with two bounds is written twice, because few readers support ranges."""
-    cost = form.unit * form.each
+    cost = form.unit * form.coefficients
     used = np.flatnonzero(cost)
     yield from (f"\\ {title}", "Minimize", " objective:")
     yield from _list_terms(used, cost[used], names)
-    yield from (f" + {form.paid}", "Subject To")
+    yield from (f" + {form.constant}", "Subject To")
     starts = np.searchsorted(matrix.row, np.arange(len(matrix.row_low) + 1)).tolist()
     for row, (low, high) in enumerate(zip(matrix.row_low.tolist(), matrix.row_high.tolist(), strict=True)):
         entries = slice(starts[row], starts[row + 1])
@@ -108,9 +112,9 @@ def _list_terms(variables: IntArray, coefficients: IntArray, names: Sequence[str
 
 def _list_cp_sat(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:
     """Yield the text of CP-SAT's message."""
-    proto = write_model(matrix, form.unit * form.each, None).proto
+    proto = write_model(matrix, form.unit * form.coefficients, None).proto
     proto.name = title
-    proto.objective.offset = form.paid
+    proto.objective.offset = form.constant
     proto.objective.scaling_factor = 1
     for variable, name in zip(proto.variables, names, strict=True):
         variable.name = name

@@ -41,7 +41,7 @@ class Carried:
     """(C,) bin of each client, 0 to B − 1; None if each client is a bin."""
     find_floor: Callable[[], int] = int
     """Returns a lower bound of the goal, in grains."""
-    alone: Callable[[IntArray, IntArray], IntArray] | None = None
+    least_sum: Callable[[IntArray, IntArray], IntArray] | None = None
     """Returns (n,) the least sum of a bin in which task (n,) is active on client (n,), whatever other copies weigh."""
 
     def find_greatest(self, plan: Placement, clients: int) -> int:
@@ -53,8 +53,8 @@ class Carried:
         sums = sums + np.bincount(
             bin_of[plan.standby_client], self.by_standby(plan.standby_task, plan.standby_client), len(grain)
         )
-        if self.alone is not None:
-            np.maximum.at(sums, bin_of[client], self.alone(task, client))
+        if self.least_sum is not None:
+            np.maximum.at(sums, bin_of[client], self.least_sum(task, client))
         return int((-(-sums // grain)).max())
 
 

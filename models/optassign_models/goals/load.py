@@ -43,7 +43,7 @@ def _carry(p: Problem) -> Carried | None:
         """Return a bound of the greatest load in thousandths, rounded down."""
         return int(1000 * bound_greatest_load(loads) * (1 - 1e-9))
 
-    return Carried(weights.of_task, weigh_active, weigh_standby, grain=1000, find_floor=find_floor, alone=weigh_alone)
+    return Carried(weights.of_task, weigh_active, weigh_standby, grain=1000, find_floor=find_floor, least_sum=weigh_alone)
 
 
 LOAD = GoalModel(LOAD_NAME, carries=_carry)

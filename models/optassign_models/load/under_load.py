@@ -108,14 +108,14 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     scope = Scope.of(question)
     program = state_target(replace(scope, apart=np.ones_like(scope.apart)))
     form = price(program, question.objectives[0])
-    spare = (int(form.each.max(initial=0)) // _MOST_COST).bit_length()
-    relaxed = relax(program.matrix, form.each >> spare, effort.deadline)
+    spare = (int(form.coefficients.max(initial=0)) // _MOST_COST).bit_length()
+    relaxed = relax(program.matrix, form.coefficients >> spare, effort.deadline)
     if relaxed is None:
         return None
-    bound = form.total(prove_best_bound(program.matrix, form.each >> spare, relaxed[1]).bound << spare)
+    bound = form.total(prove_best_bound(program.matrix, form.coefficients >> spare, relaxed[1]).bound << spare)
     proved_by, values = FoundBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
-    spare = (exact_sum(np.abs(form.each), program.matrix.high) // MOST).bit_length()
-    decided = decide(program.matrix, form.each >> spare, None, POOLED_WORK, effort.deadline, presolves=True)
+    spare = (exact_sum(np.abs(form.coefficients), program.matrix.high) // MOST).bit_length()
+    decided = decide(program.matrix, form.coefficients >> spare, None, POOLED_WORK, effort.deadline, presolves=True)
     values = values if decided.values is None else decided.values
     if decided.bound is not None and form.total(decided.bound << spare) > bound:
         bound, proved_by = form.total(decided.bound << spare), FoundBy.CP_SAT

@@ -3,7 +3,7 @@
 Counts beyond their shares may be a cost, e (e + 1) / 2 at distance e, as a sum of steps of rising price. The k-th copy beyond a
 share is a variable between 0 and 1 of price k, and the last one of a row has no upper bound. Prices rise, so an optimum fills
 the steps in their order and the cost is exact, unless the last step has more than one copy. Then the sum is too small, which
-keeps it a bound, and the program is built again with more steps (`TargetProgram.find_longer_steps`).
+keeps it a bound, and the program is built again with more steps (`TargetProgram.find_needed_steps`).
 
 Merged places have no rows of their own. A pool's copies on them beyond the sum of their shares cost the price of a first step
 each, the least for any place. So the program is a relaxation, and copies on merged places have no hard upper bound then.
@@ -188,9 +188,9 @@ def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> In
     rows = program.add_rows(-FAR, np.zeros(bins, dtype=np.int64))
     add_weights(program, v, rows[bin_of], carried)
     program.add_entries(rows, np.repeat(greatest, bins), -grain)
-    if carried.alone is not None:
+    if carried.least_sum is not None:
         task, client = v.scope.problem.col_task[v.a_column], v.scope.problem.col_client[v.a_column]
-        grains, weight = grain[bin_of[client]], carried.alone(task, client)
+        grains, weight = grain[bin_of[client]], carried.least_sum(task, client)
         counts = weight > floor * grains
         rows = program.add_rows(-FAR, np.zeros(int(counts.sum()), dtype=np.int64))
         program.add_entries(rows, v.a[counts], weight[counts])
@@ -313,7 +313,7 @@ class TargetProgram:
     gained: Mapping[str, int] = field(default_factory=dict)
     """Goal → its constant gain, if rows require as many values as possible (`require_most_values`)."""
 
-    def find_longer_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
+    def find_needed_steps(self, values: FloatArray, cost: IntArray) -> StepNumbers | None:
         """Return more steps if a last step that costs has more than one copy in `values` (variables,). None if costs are exact.
 
         Steps without `cost` (variables,) may have any number of copies. Copies beyond one client's share often go to another

@@ -52,9 +52,9 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
     """Return the best placement found by the deadline, with bounds of the objectives."""
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
         return _look_at_all_pairs(question, effort)
-    answer = _look(question, effort, has_most_values=question.begins_with_values)
+    answer = _solve_in_rounds(question, effort, has_most_values=question.begins_with_values)
     if question.begins_with_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
-        answer = _look(question, effort)
+        answer = _solve_in_rounds(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
     if is_done or problem.T * problem.C > ALL_PAIRS or not problem.pool_size.any():
@@ -81,7 +81,7 @@ def _look_at_all_pairs(question: Question, effort: Effort) -> TargetAnswer:
     """Return the answer of the exact program, in which every pair of task and client is a candidate."""
     if effort.solver is Solver.AUTO:  # the relaxation of sums says little; that of counts is nearly always whole
         effort = replace(effort, solver=Solver.CP_SAT) if question.has_sums else replace(effort, is_first_try=False)
-    return _look(question.write_out(), effort)
+    return _solve_in_rounds(question.write_out(), effort)
 
 
 def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
@@ -93,7 +93,7 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
     return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=is_impossible)
 
 
-def _look(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
+def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
     """Return the best answer of rounds of programs, until a placement is proven or no further places can be told apart."""
     scope = replace(Scope.of(question), has_most_values=has_most_values)
     best, start = TargetAnswer(None, ()), question.start
@@ -143,7 +143,7 @@ def _solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, Targe
             return scope, None, Optimum(None)
         hint = None if start is None else hint_copies(program.v, start, number)
         optimum = minimise_in_order(program, objectives, effort, hint)
-        if optimum.longer is None or not effort.deadline.left:
+        if optimum.steps_needed is None or not effort.deadline.left:
             break
-        scope = replace(scope, steps=optimum.longer)
+        scope = replace(scope, steps=optimum.steps_needed)
     return scope, program, optimum

@@ -44,16 +44,16 @@ _EXACT_COST = 1 << 45
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """An objective in numbers: unit × (each · x) + paid."""
+    """An objective in numbers: unit × (coefficients · x) + constant."""
 
-    each: IntArray
+    coefficients: IntArray
     """(variables,) coefficients, divided by their greatest common divisor `unit`."""
     unit: int
-    paid: int
+    constant: int
 
     def total(self, reduced: int) -> int:
-        """Return the objective's value for a value `reduced` of each · x."""
-        return self.unit * reduced + self.paid
+        """Return the objective's value for a value `reduced` of coefficients · x."""
+        return self.unit * reduced + self.constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Optimum:
     """(variables,) whole values, or None if none were found."""
     bounds: tuple[int, ...] = ()
     """A lower bound of each objective, given the values of the objectives before it; shorter if a limit came first."""
-    longer: StepNumbers | None = None
+    steps_needed: StepNumbers | None = None
     """The steps that the program needs; None if it has enough of them."""
     is_impossible: bool = False
     """Whether the solver found that no values keep the rows."""
@@ -74,22 +74,22 @@ class Optimum:
 
     def list_proven(self, forms: Sequence[LinearForm]) -> list[int]:
         """Return the values of the leading forms that are at their bounds, and so proven optimal."""
-        reached = [] if self.values is None else [form.total(exact_sum(form.each, self.values)) for form in forms]
+        reached = [] if self.values is None else [form.total(exact_sum(form.coefficients, self.values)) for form in forms]
         pairs = zip(reached, self.bounds, strict=False)
         return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 
 
 def price(program: TargetProgram, objective: Objective) -> LinearForm:
     """Return the linear form of an objective."""
-    total, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
+    total, constant = np.zeros(len(program.matrix.low), dtype=np.int64), 0
     for step in program.steps:
         total[step.variables] = step.number * objective.imbalance[step.family]
     for goal, weight in objective.goals:
         each, anyway = _price_goal(program, goal)
         total += weight * each
-        paid += weight * anyway
+        constant += weight * anyway
     unit = max(1, int(np.gcd.reduce(total))) if len(total) else 1
-    return LinearForm(total // unit, unit, paid)
+    return LinearForm(total // unit, unit, constant)
 
 
 def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
@@ -150,7 +150,7 @@ def minimise_in_order(
 ) -> Optimum:
     """Return whole values that minimise the objectives in their order, with bounds.
 
-    There are no values if the program needs more steps (`Optimum.longer`). `hint`: as for `backends.decide`.
+    There are no values if the program needs more steps (`Optimum.steps_needed`). `hint`: as for `backends.decide`.
     """
     if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=FoundBy.RULES)
@@ -175,7 +175,7 @@ def _decide_in_order(
     """
     matrix, values, bounds = program.matrix, None, list[int]()
     work = CP_SAT_WORK if is_thorough else CP_SAT_FIRST_WORK
-    left = [_coarsen(form, _measure(matrix, form.each), MOST) for form in forms]
+    left = [_coarsen(form, _measure(matrix, form.coefficients), MOST) for form in forms]
     is_open = False
     while left or values is None:
         weights = _weigh_in_order(matrix, left, _EXACT)
@@ -187,9 +187,9 @@ def _decide_in_order(
             optimum = Optimum(values, tuple(bounds), is_impossible=found.is_impossible, proved_by=FoundBy.CP_SAT)
             return replace(optimum, is_undecided=not found.is_impossible)
         values = found.values
-        longer = program.find_longer_steps(values.astype(np.float64), cost)
-        if longer is not None:
-            return Optimum(None, tuple(bounds), longer, proved_by=FoundBy.CP_SAT)
+        steps_needed = program.find_needed_steps(values.astype(np.float64), cost)
+        if steps_needed is not None:
+            return Optimum(None, tuple(bounds), steps_needed, proved_by=FoundBy.CP_SAT)
         if not found.is_optimal(cost):
             if found.bound is not None and len(together) == 1 and not is_open:
                 bounds.append(together[0].total(found.bound))
@@ -197,8 +197,8 @@ def _decide_in_order(
             if not is_thorough:
                 break
         for form in together:
-            reached = exact_sum(form.each, values)
-            matrix = matrix.with_row(form.each, reached)
+            reached = exact_sum(form.coefficients, values)
+            matrix = matrix.with_row(form.coefficients, reached)
             if not is_open:
                 bounds.append(form.total(reached))
     if is_open:
@@ -214,7 +214,7 @@ def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequen
     """Return (variables,) the weighted sum of forms."""
     cost = np.zeros(len(program.matrix.low), dtype=np.int64)
     for weight, form in zip(weights, forms, strict=True):
-        cost += weight * form.each
+        cost += weight * form.coefficients
     return cost
 
 
@@ -224,7 +224,7 @@ def _coarsen(form: LinearForm, size: int, most: int) -> LinearForm:
     if not times:
         return form
     unit = 1 << times.bit_length()
-    return LinearForm(form.each // unit, form.unit * unit, form.paid)
+    return LinearForm(form.coefficients // unit, form.unit * unit, form.constant)
 
 
 def _measure(matrix: Matrix, cost: IntArray) -> int:
@@ -238,9 +238,9 @@ def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> l
     for number in range(len(forms), 1, -1):
         weights, most_after = [1], 0
         for form, before in zip(reversed(forms[1:number]), reversed(forms[: number - 1]), strict=True):
-            most_after += weights[0] * exact_sum(np.abs(form.each), room)
+            most_after += weights[0] * exact_sum(np.abs(form.coefficients), room)
             weights.insert(0, most_after + 1)
-            greatest = _measure(matrix, before.each) if most == _EXACT else int(np.abs(before.each).max())
+            greatest = _measure(matrix, before.coefficients) if most == _EXACT else int(np.abs(before.coefficients).max())
             if weights[0] * greatest + most_after > most:
                 break
         else:
@@ -252,24 +252,24 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
     """Return the optimum by relaxations, each on the optimal face of the previous one."""
     matrix, bounds = program.matrix, list[int]()
     solved: FloatArray | None = None
-    left = [_coarsen(form, int(np.abs(form.each).max(initial=0)), _EXACT_COST) for form in forms]
+    left = [_coarsen(form, int(np.abs(form.coefficients).max(initial=0)), _EXACT_COST) for form in forms]
     while left:
         form = left[0]
-        if not form.each[matrix.is_free].any():  # nothing is left to choose
-            bounds.append(form.total(exact_sum(form.each, matrix.low)))
+        if not form.coefficients[matrix.is_free].any():  # nothing is left to choose
+            bounds.append(form.total(exact_sum(form.coefficients, matrix.low)))
             left.pop(0)
             continue
         step = _relax_together(program, matrix, left, effort.deadline)
         if step is None:
-            relaxed = relax(matrix, form.each, effort.deadline)
+            relaxed = relax(matrix, form.coefficients, effort.deadline)
             if relaxed is None:
                 is_impossible = solved is None and is_infeasible(matrix, effort.deadline)
                 return Optimum(None, tuple(bounds), is_impossible=is_impossible)
-            proof = prove_best_bound(matrix, form.each, relaxed[1])
-            longer = program.find_longer_steps(relaxed[0], form.each)
-            if longer is not None:  # no use in whole values: the program will be built with more steps
-                return Optimum(None, (*bounds, form.total(proof.bound)), longer)
-            step = _keep_bound(program, matrix, form.each, relaxed[0], proof, effort, is_last=len(left) == 1)
+            proof = prove_best_bound(matrix, form.coefficients, relaxed[1])
+            steps_needed = program.find_needed_steps(relaxed[0], form.coefficients)
+            if steps_needed is not None:  # no use in whole values: the program will be built with more steps
+                return Optimum(None, (*bounds, form.total(proof.bound)), steps_needed)
+            step = _keep_bound(program, matrix, form.coefficients, relaxed[0], proof, effort, is_last=len(left) == 1)
         matrix, solved, reached = step
         bounds += [each.total(bound) for each, bound in zip(left, reached, strict=False)]
         left = left[len(reached) :]
@@ -305,13 +305,13 @@ def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[Line
     values, duals = relaxed
     whole = np.rint(values).astype(np.int64)
     proof = prove_best_bound(matrix, cost, duals)
-    if int(cost @ whole) != proof.bound or program.find_longer_steps(values, cost) is not None:
+    if int(cost @ whole) != proof.bound or program.find_needed_steps(values, cost) is not None:
         return None
-    reached = tuple(int(form.each @ whole) for form in together)
+    reached = tuple(int(form.coefficients @ whole) for form in together)
     if proof.is_tight:
         return fix_to_optima(matrix, proof), values, reached
     for form, value in zip(together, reached, strict=True):
-        matrix = matrix.with_row(form.each, value)
+        matrix = matrix.with_row(form.coefficients, value)
     return matrix, values, reached
 
 

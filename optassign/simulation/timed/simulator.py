@@ -102,7 +102,7 @@ class _Simulator:
             if agenda.next_at <= until < end:
                 agenda.take()()
                 application.change_done()
-            self._look()
+            self._record_point()
             steps += 1
             if on_time is not None and steps % PROGRESS_STEPS == 0:
                 on_time(agenda.now)
@@ -134,7 +134,7 @@ class _Simulator:
             self._rebalancer.trigger("start")
         for event in scenario.events:
             self._agenda.plan(event.at, partial(self._apply_event, event))
-        self._look()
+        self._record_point()
 
     def _find_start(self) -> TaskAssignment:
         """Return the stable assignment at the start: balanced, all copies in sync.
@@ -172,7 +172,7 @@ class _Simulator:
         self._application.change_noise()
         self._agenda.plan_in(self._scenario.faults.noise_s, self._change_noise)
 
-    def _look(self) -> None:
+    def _record_point(self) -> None:
         """Add the present state to the measures."""
         application = self._application
         if self._felt.needs_imbalance(application):

@@ -65,7 +65,7 @@ def test_a_point_of_the_program_is_an_allowed_placement(
                 dealt += 1
                 for goal, value in zip(DEFAULT_ORDER, evaluate(problem, forced, placed).values(), strict=True):
                     form = price(program, *list_in_order((goal,)))
-                    assert form.total(int(form.each @ found.values)) >= value, f"seed {seed}: {goal.name}"
+                    assert form.total(int(form.coefficients @ found.values)) >= value, f"seed {seed}: {goal.name}"
     assert dealt >= 16
 
 
@@ -77,7 +77,7 @@ def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
         program = state(problem, forced, ())
         for goal in DEFAULT_ORDER if kept else ():
             form = price(program, *list_in_order((goal,)))
-            found = search(program.matrix, form.each, NO_DEADLINE)
+            found = search(program.matrix, form.coefficients, NO_DEADLINE)
             assert found.values is not None
             least = min(evaluate(problem, forced, placed, (goal,))[goal.name] for placed in kept)
-            assert form.total(int(form.each @ found.values)) == least, f"seed {seed}: {goal.name}"
+            assert form.total(int(form.coefficients @ found.values)) == least, f"seed {seed}: {goal.name}"
