@@ -1,7 +1,7 @@
 """Active copies as a min-cost flow: task → (subtopology, client) → stateful tasks → all tasks of a client → sink.
 
 The shares of the actives are laminar: all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology. So the flow is exact,
-and its optimum proven. Without standbys it is a relaxation of the whole problem, and its optimum a bound.
+and its optimum proven. It leaves standbys out, so it is a relaxation of the whole problem, and its optimum a bound.
 
 OR-Tools' SimpleMinCostFlow takes one int64 cost per arc, so `Network` optimises one goal after the other. The optimum of a goal
 yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary slackness: Ahuja,

@@ -65,7 +65,7 @@ class Reason(StrEnum):
     CONFIRMED = "confirmed"
     """The remembered answer comes back while its moves are under way (R10)."""
     HELD = "held"
-    """The group is paused or in quiet hours: the previous assignment, changed only as far as R1 to R5 force it."""
+    """The group is paused or in quiet hours: the previous assignment, with only the changes that R1 to R5 force."""
     LIMIT = "limit"
     """There was no time for the solver."""
     FALLBACK = "fallback"

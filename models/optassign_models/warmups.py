@@ -53,7 +53,7 @@ class Queue(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Restoring:
-    """The copies that the plan waits for, and the rates at which clients restore, as far as they are known."""
+    """The copies that the plan waits for, and the rates at which clients restore if known."""
 
     under_way: IntArray
     """(n,) task × C + client of the warm-ups of the remembered answer, sorted."""

@@ -140,7 +140,7 @@ def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:
 def _require_load(
     program: Program, v: TargetVariables, *, loads: LoadArrays, most: float, start: Placement | None, parts: int
 ) -> None:
-    """Require loads up to `most`, and a task for each thread. Where `start` breaks this, its copies are allowed."""
+    """Require loads up to `most`, and a task for each thread. Copies of `start` that break this are allowed."""
     p = v.scope.problem
     most_of_task = np.where(loads.is_oversized, np.maximum(loads.weight, loads.capacity.max()), loads.weight)
     every = float(most_of_task.sum()) + p.standbys * float(loads.standby.sum())

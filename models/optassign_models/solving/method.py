@@ -60,7 +60,7 @@ class Case:
         return self._search_once("plan", find_plan)
 
     def search_least_imbalance(self) -> Found:
-        """Return the method's placement with little imbalance, which keeps the limits as far as the method can."""
+        """Return the method's placement with little imbalance, which keeps the limits if the method can."""
         return self._search_once("least imbalance", self.method.find_least_imbalance)
 
     def search_free_placement(self) -> Found:
@@ -236,7 +236,7 @@ class Method:
     search_limited_plan: Callable[[Case, Found], Found] = mend_plan
     """Returns a plan that also keeps the limits, given a plan that breaks some."""
     find_least_imbalance: Callable[[Case], Found] = mend_least_imbalance
-    """Returns a plan with little imbalance that keeps the limits as far as the method can."""
+    """Returns a plan with little imbalance that keeps the limits if the method can."""
     can_hold: Callable[[Problem, Sequence[PlacementLimit]], bool | None] = lambda problem, limits: None
     """Returns whether some placement keeps these limits; None if unknown. Called only if single moves find no placement."""
     choose_actives: ChooseActives = choose_greedy_actives

@@ -142,7 +142,7 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
 
 
 def hold_still(situation: Situation, case: Case) -> Step:
-    """Return the step of a paused group: the previous assignment, changed only as far as R1 to R5 force it.
+    """Return the step of a paused group: the previous assignment, with only the changes that R1 to R5 force.
 
     The answer is its own plan, so no move is pending when the pause ends.
     """
@@ -272,8 +272,8 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
 def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found, bool]:
     """Return the answer on the way to the plan, and whether owners were held back from it.
 
-    Without memory this may be the second pass of an unknown answer. If other tasks moved now, a third and a fourth pass would
-    follow. So owners keep the tasks that R3 lets them keep, and the next rebalance goes on.
+    If no answer is remembered, this may be the second pass of an unknown answer. If other tasks moved now, a third and a fourth
+    pass would follow. So owners keep the tasks that R3 lets them keep, and the next rebalance goes on.
     """
     free = _rebalance_with_few_moves(case, plan, hold=False)
     if not situation.unconfirmed:
