@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -215,7 +214,7 @@ class Holds:
                 continue
             if path != self._path:
                 with suppress(OSError):
-                    shutil.copyfile(path, self._path)
+                    path.replace(self._path)
             self._applications, self._history = dict(contents.applications), dict(contents.history)
             log_event("holds_restored", applications=len(self._applications), file=path.name)
             return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from command_line import run_here, write_snapshot
 
+from optassign.analysis import front as front_module
 from optassign.analysis.front import trace_pareto_front
 from optassign.assignor import assign
 from optassign.formats.configs import Options, Weights
@@ -27,6 +29,17 @@ def test_the_front_ends_at_the_target_of_the_default_order() -> None:
     for one, other in pairwise(front.points):
         assert one.imbalance > other.imbalance
         assert one.restore_work < other.restore_work
+
+
+def test_a_front_with_an_unproven_search_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    find, searches = front_module._find, iter(range(1000))
+
+    def find_without_one_proof(*given: object) -> object:
+        point = find(*given)  # type: ignore[arg-type]
+        return point if point is None or next(searches) != 2 else replace(point, proven=False)
+
+    monkeypatch.setattr(front_module, "_find", find_without_one_proof)
+    assert not trace_pareto_front(STATE, 50, 60.0).complete
 
 
 def test_no_weights_find_a_target_beyond_the_front() -> None:
