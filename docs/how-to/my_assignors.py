@@ -12,6 +12,10 @@ class FirstModel(TaskAssignor):
     name = "first-model"
     TRAITS = Traits(keeps_rules=False)  # R3 demands warm-ups on the way
 
+    def __init__(self, time_limit: float = 10.0) -> None:
+        """Take the seconds of `--time-limit`."""
+        self._time_limit = time_limit
+
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Return the target."""
         model, tasks, clients = cp_model.CpModel(), state.tasks, [client.process_id for client in state.clients]
@@ -40,7 +44,8 @@ class FirstModel(TaskAssignor):
                     restored.append(lag * (active[pair] + standby[pair]))
         model.minimize(sum(restored))  # the next goal is `copies_not_caught_up`
         solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = 10.0
+        solver.parameters.max_time_in_seconds = self._time_limit
+        solver.parameters.num_workers = 1  # several workers find another optimum each time
         if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             raise RuntimeError("no target found")
         rows = []

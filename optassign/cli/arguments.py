@@ -9,6 +9,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 from optassign.cli.output import UsageError
@@ -235,6 +236,8 @@ def _parse(text: str, elsewhere: bool) -> tuple[str, str]:
     module, _, attribute = target.partition(":")
     if not module or not attribute or ":" in attribute or ":" in name or (equals and not name):
         raise UsageError(f"--register: found {text!r}; allowed: {_ALLOWED}")
+    if module.endswith(".py"):
+        raise UsageError(f"--register: found the file {module!r}; allowed: its module, as {Path(module).stem}:{attribute}")
     if name and elsewhere:
         return name, target
     if os.getcwd() not in sys.path and "" not in sys.path:

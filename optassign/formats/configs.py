@@ -108,7 +108,7 @@ _Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), Af
 class Limit(Frozen):
     """An operator's limit (docs/reference/rules.md, "Limits"). It concerns all tasks and all clients unless it selects some."""
 
-    kind: LimitKind = Field(description="what is limited")
+    kind: LimitKind = Field(description="what is limited; pin concerns active copies, forbid all copies")
     name: NotEmpty | None = Field(default=None, description="name in reports; null: kind and number in the list")
     most: Count | None = Field(
         default=None,

@@ -161,6 +161,7 @@ def test_the_name_is_given_or_taken_from_the_attribute(place: str, name: str, ru
     [
         ("mine", "--register: found 'mine'; allowed: [NAME=]MODULE:CLASS"),
         (":Piles", "--register: found ':Piles'; allowed: [NAME=]MODULE:CLASS"),
+        ("mine.py:Piles", "--register: found the file 'mine.py'; allowed: its module, as mine:Piles"),
         ("nowhere:Piles", "nowhere:Piles cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"),
         ("mine:Pile", "mine:Pile cannot be loaded: AttributeError: module 'mine' has no attribute 'Pile'"),
         ("mine:Nothing", "mine:Nothing is no assignor; allowed: a class with the methods of TaskAssignor"),

@@ -133,7 +133,8 @@ def _score_answers(folder: Path, chosen: "Sequence[Instance]", known: "dict[str,
     found = [(instance, folder / f"{instance.name}.json") for instance in chosen]
     there = [(instance, path) for instance, path in found if path.exists()]
     if not there:
-        raise UsageError(f"--answers: found {folder}, which has none of these answers; allowed: a folder with NAME.json")
+        wanted = f"{found[0][1].name} or any other of the {len(found):,} chosen instances"
+        raise UsageError(f"--answers: found no file of an instance in {folder}; allowed: {wanted}")
     if len(there) < len(found):
         print(f"{len(found) - len(there):,} instances without an answer are left out", file=sys.stderr)
     for instance, path in there:
@@ -175,30 +176,36 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
         width,
     )
     summary = make_table("assignor")
-    for name in ("best known", "refused", "better", "more work", "gap, median", "s, median"):
+    for name in ("best known", "refused", "better", "more work", "by", "s"):
         summary.add_column(name, justify="right", no_wrap=True)
     for assignor, number, out, best, better, work, median, seconds, _ in summarise(scores):
         cells = (f"{best} of {number}", *map(str, (out, better, work, median, seconds)))
         summary.add_row(str(assignor), *cells)
-    summary.caption = "more work: balanced, with a gap in restore_work; next to it their median gap"
+    summary.caption = "more work: balanced, with a gap in restore_work; by: the median of these gaps; s: median"
     yield summary
-    yield from wrap_lines(_describe_imbalance(scores), width)
+    yield from wrap_lines(_describe_gaps(scores), width)
     best_ones = [score for score in scores if score.gap is not None and score.gap.is_better]
     if best_ones:
         which = ", ".join(f"{score.assignor} on {score.instance}" for score in best_ones[:3])
         yield from wrap_lines([f"Better than the table: {which}. Please report it with its assignment."], width)
 
 
-def _describe_imbalance(scores: "Sequence[Score]") -> "Iterator[str]":
-    """Yield a line for each assignor with a gap in imbalance: the sum over its targets for each family of shares."""
+def _describe_gaps(scores: "Sequence[Score]") -> "Iterator[str]":
+    """Yield a line for each assignor with gaps: targets by goal, and their imbalance by family of shares, summed."""
     from optassign_benchmarks.instances.scoring import IMBALANCE
 
+    goals: dict[str, Counter[str]] = {}
     families: dict[str, Counter[str]] = {}
     for score in scores:
-        if score.gap is not None and score.gap.goal == IMBALANCE:
-            families.setdefault(score.assignor, Counter()).update({k: v for k, v in score.imbalance.items() if v})
-    for assignor, counted in families.items():
-        yield f"Imbalance of {assignor}: {', '.join(f'{name} {value:,}' for name, value in counted.most_common())}"
+        if score.gap is not None and score.gap.goal:
+            goals.setdefault(score.assignor, Counter())[score.gap.goal] += 1
+            parts = score.imbalance if score.gap.goal == IMBALANCE else {}
+            families.setdefault(score.assignor, Counter()).update({name: value for name, value in parts.items() if value})
+    for assignor, counted in goals.items():
+        told = {goal: f"{goal} {number:,}" for goal, number in counted.most_common()}
+        if families[assignor]:
+            told[IMBALANCE] += f" ({', '.join(f'{name} {value:,}' for name, value in families[assignor].most_common())} in all)"
+        yield f"Targets of {assignor} that differ: {', '.join(told.values())}"
 
 
 def _describe_gap(gap: "Gap") -> str:
@@ -220,4 +227,6 @@ def _render_known(rows: "Sequence[BestKnown]") -> "Iterable[RenderableType]":
             bound = "none" if value.bound is None else f"{value.bound:,.10g}"
             shown = f"{value.value:,.10g}", bound, "yes" if value.proven else "no", "yes" if value.checked else "no"
             table.add_row("" if number else row.instance, value.name, *shown)
+    if any(value.name == "load" for row in rows for value in row.values):
+        table.caption = "load: proven within 5% of its bound"
     yield table
