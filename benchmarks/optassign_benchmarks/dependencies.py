@@ -21,14 +21,13 @@ _STUDY, _PLANNER = "the study", "the planner in Java"
 _RUNS_PLANNER = frozenset(
     {
         *("adopting", "broker-faults", "cold-starts", "failover", "in-time", "jvm-planner", "leader-death", "lost-tasks"),
-        *("operating", "own-arrangement", "planner-load", "rolling-restarts", "soak", "streams-groups", "time-to-balance"),
+        *("own-arrangement", "planner-load", "rolling-restarts", "soak", "streams-groups", "time-to-balance"),
         *("uneven-load", "worst-time"),
     }
 )
 """Studies in which the planner of the jars answers."""
 _COMMANDS = {
     "instances": "instances.leaderboard",
-    "machine-reassignment": "machine_reassignment",
     "soak": "soak.__main__",
 }
 """Studies with their own commands → their module."""

@@ -1,5 +1,6 @@
 """Tests of the records of convergences: how a case is played, and which rows count as wrong."""
 
+from math import inf
 from typing import Any
 
 import pytest
@@ -9,9 +10,8 @@ from optassign.formats.state import ApplicationState
 from optassign.generating.dealing import NotBalancedError
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.grid import Spec
-from optassign_benchmarks.results import to_markdown
 from optassign_benchmarks.runner import StudyCase, StudyRow, run
-from optassign_benchmarks.studies import convergences as study
+from optassign_benchmarks.studies.convergences import CONVERGENCE, find_ninth_decile
 
 SPEC = Spec("scale-out", 24, 4, seed=3, memory=True)
 
@@ -49,46 +49,33 @@ def test_no_case_is_played_without_a_group(monkeypatch: pytest.MonkeyPatch) -> N
     assert list(run([StudyCase(SPEC)], ["greedy"], ["convergence"])) == []
 
 
-GOOD = StudyRow(
-    case="c", is_small=False, size="40 × 5", stateless="0%", memory="yes", changelogs="still", snapshot="s", minimum=7,
-    converged_planned_moves=100, converged_least_moves=100, converged_moved_active=104, converged_moved_logged=104,
-    converged_moved_more_than_once=2, converged_moves_repeated=2, converged_restored_offsets=7, converged_rebalances=9,
-    converged_answers=10, converged_imbalance=5, converged_violations={}, converged_settled=True, converged_rests=True,
-    converged_stable=True,
-)  # fmt: skip
-
-
 def make_row(assignor: str = "cp-sat", shape: str = "scale-out", **changed: Any) -> StudyRow:
-    return StudyRow({**GOOD, "assignor": assignor, "shape": shape, **{f"converged_{name}": v for name, v in changed.items()}})
+    """Return a good row of the study `convergence`, with changes."""
+    good = {"restored_offsets": 7, "rebalances": 9, "violations": {}, "stable": True}
+    measured = {f"converged_{name}": value for name, value in (good | changed).items()}
+    return StudyRow({"case": "c", "shape": shape, "assignor": assignor, "minimum": 7, "allowed": 9, **measured})
 
 
 @pytest.mark.parametrize(
     ("assignor", "shape", "changed", "said"),
     [
         ("cp-sat", "scale-out", {}, ""),
-        ("cp-sat", "scale-out", {"moved_active": 106}, "106 moves, where the first plan needs 100 at least"),
-        ("cp-sat", "scale-out", {"moved_active": 106, "least_moves": None}, ""),
-        ("cp-sat", "scale-out", {"moved_more_than_once": 3, "moves_repeated": 3}, "3 of 101 tasks moved more than once"),
-        ("cp-sat", "partial", {"moved_active": 150, "moved_more_than_once": 40}, ""),
-        ("greedy", "scale-out", {"moved_active": 150, "moved_more_than_once": 40}, ""),
-        ("greedy", "partial", {"violations": {"R3": 1}}, "{'R3': 1}"),
-        ("cp-sat", "partial", {"settled": False, "stable": False}, "settled: False"),
-        ("cp-sat", "partial", {"rests": False, "stable": False}, "rests: False"),
-        ("sticky", "scale-out", {"violations": {"R3": 1}, "rests": False}, ""),
+        ("cp-sat", "scale-out", {"rebalances": 10}, "c: cp-sat 1.000 in 10 of 9, greedy"),
+        ("cp-sat", "scale-out", {"restored_offsets": 8}, "cp-sat 1.143"),
+        ("cp-sat", "partial", {"restored_offsets": 8, "rebalances": 10}, ""),
+        ("cp-sat", "partial", {"stable": False}, "stable: False, True"),
+        ("greedy", "scale-out", {"restored_offsets": 9, "rebalances": 10}, ""),
+        ("greedy", "scale-out", {"restored_offsets": 14}, "greedy 2.000"),
+        ("greedy", "partial", {"violations": {"R3": 1}}, "stable: True, True"),
     ],
 )
 def test_a_wrong_row_is_reported(assignor: str, shape: str, changed: dict[str, Any], said: str) -> None:
-    lines = list(study.MOVES.demands([make_row(assignor, shape, **changed)]))
+    rows = [make_row(name, shape, **(changed if name == assignor else {})) for name in ("cp-sat", "greedy")]
+    lines = list(CONVERGENCE.demands(rows))
     assert len(lines) == bool(said)
     assert said in "".join(lines)
 
 
-def test_both_tables_have_a_cell_for_every_column() -> None:
-    rows = [make_row(), make_row("sticky", planned_moves=None, restored_offsets=21, settled=False)]
-    for layout, is_small in zip(study.MOVES.layouts, (False, True), strict=True):
-        table = layout.fill(StudyRow({**row, "is_small": is_small}) for row in rows)
-        head, _, *lines = to_markdown(table.columns, table.rows).splitlines()
-        assert len(lines) == 2
-        assert {line.count("|") for line in lines} == {head.count("|")}
-        assert "| 1.00 |" in lines[0]
-        assert "| 3.00 |" in lines[1]
+@pytest.mark.parametrize(("pairs", "ratio"), [([], 1.0), ([(3, 3)] * 9 + [(9, 3)], 1.0), ([(3, 2)] * 9, 1.5), ([(1, 0)], inf)])
+def test_one_of_ten_pairs_may_exceed_the_ninth_decile(pairs: list[tuple[int, int]], ratio: float) -> None:
+    assert find_ninth_decile(pairs) == ratio

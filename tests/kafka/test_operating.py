@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -15,16 +17,93 @@ from command_line import run_process
 from optassign_benchmarks.kafka.group import StreamsApplication
 from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import OperatorCommands, ServiceProcess
-from optassign_benchmarks.studies.processes.operating import (
-    STATIC,
-    Walk,
-    drain_at_rest,
-    pause_restart_resume,
-    restart_static_leader,
-)
 
+STATIC: dict[str, object] = {"max_warmup_replicas": 1, "main_consumer_session_timeout_ms": 45_000}
+"""Properties for `restart_static_leader`: warm-ups take long, and the group does not notice the leader's restart."""
 _IDLE_S = 15.0
 """Seconds at rest until a rebalance; the plug-in delays intervals below a minute by a third of the time at rest."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The outcome of a request."""
+
+    seconds: float
+    since: str
+    """The event at second 0."""
+    rebalances: int
+    moved: int
+    """Active tasks that moved."""
+    said: str
+    """The output of the last command."""
+
+
+def drain_at_rest(group: StreamsApplication, operator: OperatorCommands) -> Walk:
+    """Drain `c` of three instances of a stable group by `drain --wait`, which ends when `c` may stop."""
+    _await_rest(group, operator)
+    return _measure(group, operator, "drain", lambda: operator.run("drain", "c", "--wait"))
+
+
+def pause_restart_resume(
+    group: StreamsApplication, operator: OperatorCommands, look: Callable[[], object] = lambda: None
+) -> Walk:
+    """Pause a stable group and restart `c` of three instances, which then has no active task; resume, and wait for balance.
+
+    look: called before the application is resumed. AssertionError if the restarted instance gets tasks during the pause, since
+    a resume then has nothing to change.
+    """
+    _await_rest(group, operator)
+    operator.run("pause")
+    group.kill("c")
+    operator.await_newest("the others have its tasks", group, clients=2, hold="paused")
+    group.start("c")
+    group.await_complete()
+    operator.await_newest("c is back, and held at what it has", group, clients=3, hold="paused")
+    held = operator.read_newest()
+    assert not held.assignment.by_process_id[group.instances["c"].process_id].active
+    assert not held.summary.balanced
+    look()
+
+    def resume() -> str:
+        said = operator.run("resume")
+        operator.await_newest("balanced after the pause", group, clients=3, rests=True)
+        return said
+
+    return _measure(group, operator, "resume", resume)
+
+
+def restart_static_leader(group: StreamsApplication, operator: OperatorCommands) -> Walk:
+    """Let `c` join two static members, and kill and restart the leader during a warm-up; wait for balance."""
+    _start_static(group, "a", "b")
+    operator.await_newest("two at rest", group, clients=2, rests=True)
+    _start_static(group, "c")
+    await_condition("a warm-up is under way", lambda: operator.read_newest().summary.warmups, logs=group.logs)
+
+    def restart() -> str:
+        leader = group.leader
+        group.kill(leader)
+        _start_static(group, leader)
+        operator.await_newest("balanced after the restart", group, clients=3, rests=True)
+        return leader
+
+    return _measure(group, operator, "restart", restart)
+
+
+def _await_rest(group: StreamsApplication, operator: OperatorCommands) -> None:
+    operator.await_newest("at rest, balanced", group, clients=len(group.instances), rests=True)
+
+
+def _start_static(group: StreamsApplication, *names: str) -> None:
+    for name in names:
+        group.configure(group_instance_id=f"S{name}")
+        group.start(name)
+
+
+def _measure(group: StreamsApplication, operator: OperatorCommands, since: str, ask: Callable[[], str]) -> Walk:
+    before, newest, start = len(group.rebalances), operator.read_newest().recorded_at, time.monotonic()
+    said = ask()
+    seconds = time.monotonic() - start
+    return Walk(seconds, since, len(group.rebalances) - before, operator.count_moves(newest), said)
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _NO_FIGURE = re.compile(
     r"```.*?```|`[^`]*`|<[^>]*>|\]\([^)]*\)|^#[^\n]*$"
     r"|[\d,–]+ × [\d,]+(?: × \d)?|(?<![\w.,])\d(?![\w%]|[.,]\d| ?(?:s|ms|h|%|MiB|minutes?|hours?|times|×)(?!\w))"
-    r"|(?:Kafka|Streams|Java|Python|JDK|broker|KIP|[Dd]ecision|ROADEF/EURO challenge)[ -]\d[\d.]*(?: to \d[\d.]*)?"
+    r"|(?:Kafka|Streams|Java|Python|JDK|broker|KIP|[Dd]ecision)[ -]\d[\d.]*(?: to \d[\d.]*)?"
     r"|\bR\d+|4\.[0-4]\.\d",
     re.DOTALL | re.MULTILINE,
 )

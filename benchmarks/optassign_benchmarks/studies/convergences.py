@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
 from optassign.assignor import assign, create, list_names
@@ -26,7 +26,6 @@ from optassign_benchmarks.runner import (
     count,
     count_violations,
     describe_rebalances,
-    first,
     format_ratio,
     median,
     of,
@@ -34,18 +33,14 @@ from optassign_benchmarks.runner import (
     total,
 )
 
-OURS, THEIRS = ("cp-sat", "greedy"), ("high-availability", "sticky")
-"""Assignors of optassign, and baselines. Baselines remember nothing, so only the cases with memory include them."""
+OURS = ("cp-sat", "greedy")
+"""Assignors of optassign."""
 SIZES = ((100, 10, 2), (1_000, 100, 20))
 """Tasks, clients, warm-ups."""
 SETTLED: tuple[Shape, ...] = ("cold", "steady", "scale-out", "scale-in", "restart")
 """Shapes whose group was stable before the event; the limits on restored offsets and moves hold for these only."""
-PLAYED: tuple[Shape, ...] = ("scale-out", "scale-in", "restart", "partial")
-GROWTH = 0.02
 SMALL = 2_000
 """Least number of specs of small snapshots, all shapes together; specs without a stable group give no rows."""
-_MOST_ABOVE_PLAN, _MOST_TWICE = 1.05, 0.02
-"""Limits: moves ÷ the fewest moves to the first plan; tasks moved more than once ÷ tasks moved."""
 
 
 def _is_broken(row: StudyRow) -> bool:
@@ -159,93 +154,6 @@ CONVERGENCE = Study(
     jobs=1,
 )
 
-
-def _vary(spec: Spec, facts: Mapping[str, object]) -> Iterator[StudyCase]:
-    for memory, growth in product((True, False), (0.0, GROWTH)):
-        how = {"memory": "yes" if memory else "no", "changelogs": f"growing by {growth:.0%}" if growth else "still"}
-        played = {"memory": memory, "growth": growth, "seed": spec.seed}
-        yield StudyCase(spec, {**facts, **how}, played, (*OURS, *(THEIRS if memory else ())))
-
-
-def _list_moves(quick: bool) -> Iterator[StudyCase]:
-    for (tasks, clients, warmups), shape, stateless in product(SIZES[: 1 if quick else None], PLAYED, (0.0, 0.2)):
-        facts = {"is_small": False, "size": f"{tasks:,} × {clients}", "shape": shape, "stateless": f"{stateless:.0%}"}
-        yield from _vary(Spec(shape, tasks, clients, warmups=warmups, seed=1, stateless=stateless), facts)
-    for spec in list_small(quick):
-        yield from _vary(spec, {"is_small": True, "snapshot": spec.name})
-
-
-def _format_planned(rows: list[StudyRow]) -> str:
-    planned, least = rows[0].converged_planned_moves, rows[0].converged_least_moves
-    return "–" if planned is None else f"{planned:,} ({'none known' if least is None else f'{least:,}'})"
-
-
-def _add_planned(rows: list[StudyRow]) -> object:
-    planned = [row.converged_planned_moves for row in rows if row.converged_planned_moves is not None]
-    return sum(planned) if planned else "–"
-
-
-def _add_ratios(rows: list[StudyRow]) -> str:
-    bounded = [(row.converged_restored_offsets, row.minimum) for row in rows if row.minimum is not None]
-    return format_ratio(sum(restored for restored, _ in bounded), sum(minimum for _, minimum in bounded))
-
-
-def _find_moving(rows: list[StudyRow]) -> Iterator[str]:
-    """Yield convergences of optassign that move too much, break a rule, or do not become stable."""
-    for row in rows:
-        if row.assignor in OURS and _is_broken(row):
-            yield f"{row}: {row.converged_violations}, settled: {row.converged_settled}, rests: {row.converged_rests}"
-        if row.assignor != "cp-sat" or row.is_small or row.shape not in SETTLED:
-            continue
-        moves, twice, least = row.converged_moved_active, row.converged_moved_more_than_once, row.converged_least_moves
-        tasks = moves - row.converged_moves_repeated
-        if twice > _MOST_TWICE * tasks:
-            yield f"{row}: {twice:,} of {tasks:,} tasks moved more than once"
-        if least is not None and moves > _MOST_ABOVE_PLAN * least:
-            yield f"{row}: {moves:,} moves, where the first plan needs {least:,} at least"
-
-
-_HOW = {"memory": "memory", "changelogs": "changelogs"}
-MOVES = Study(
-    cases=_list_moves,
-    assignors=OURS,
-    parts=("convergence",),
-    layouts=(
-        Layout(
-            {"tasks × clients": "size", "shape": "shape", "stateless": "stateless", **_HOW, "assignor": "assignor"},
-            {
-                "moves of the first target (bound)": _format_planned,
-                "moves": first("converged_moved_active"),
-                "of them logged": first("converged_moved_logged"),
-                "tasks moved more than once": first("converged_moved_more_than_once"),
-                "restored ÷ bound": lambda rows: format_ratio(rows[0].converged_restored_offsets, rows[0].minimum),
-                "rebalances": lambda rows: describe_rebalances(rows[0]),
-                "imbalance, summed": first("converged_imbalance"),
-            },
-            keep=lambda row: not row.is_small,
-        ),
-        Layout(
-            {"assignor": "assignor", **_HOW},
-            {
-                "answers": total("converged_answers"),
-                "rules broken": count_violations,
-                "not settled": count(lambda row: not row.converged_settled),
-                "not at rest": count(lambda row: row.converged_settled and not row.converged_rests),
-                "moves of the first targets": _add_planned,
-                "moves": total("converged_moved_active"),
-                "of them logged": total("converged_moved_logged"),
-                "tasks moved more than once": total("converged_moved_more_than_once"),
-                "restored offsets": total("converged_restored_offsets"),
-                "÷ bounds": _add_ratios,
-                "imbalance, summed": total("converged_imbalance"),
-            },
-            caption=lambda rows: f"{len({row.snapshot for row in rows}):,} small snapshots",
-            keep=lambda row: row.is_small,
-        ),
-    ),
-    demands=_find_moving,
-)
-"""Moves of whole convergences, with and without memory, for still and for growing changelogs."""
 
 _OTHERS = sorted({*list_names(), "gap-sticky:previous-tasks"} - set(OURS), key=lambda name: (name.startswith("kafka-"), name))
 """The baselines, Kafka's own classes last."""
