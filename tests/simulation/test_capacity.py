@@ -49,6 +49,22 @@ def test_load_needs_as_many_instances_as_arithmetic_says() -> None:
     assert "4 instances" in html
 
 
+def test_a_plan_that_depends_on_chance_says_so() -> None:
+    """A larger capacity that breaks the target, or a single seed, leaves the plan in doubt."""
+    plan = optassign.plan_capacity(make_scenario(), optassign.CapacityTarget(load=0.7))
+
+    def print_plan(shown: optassign.CapacityPlan) -> str:
+        console = Console(width=80, record=True, file=StringIO())
+        console.print(*render_plan(shown, 80))
+        return " ".join(console.export_text().split())
+
+    assert "played with one seed: --replications 6 plays six" in print_plan(plan)
+    more = replace(plan.prices["1 instance more"], load=0.72, broken=("load",))
+    doubtful = replace(plan, prices={**plan.prices, "1 instance more": more})
+    assert "One instance more breaks load, so the plan depends on chance" in print_plan(doubtful)
+    assert "seed" not in print_plan(replace(plan, replications=6))
+
+
 def test_fewer_warmups_are_tried_where_the_most_break_the_target() -> None:
     """Warm-ups share the disks of 24 instances: four at once take twice as long as one after the other."""
     scenario = make_scenario(
@@ -91,7 +107,7 @@ def test_lasting_imbalance_has_no_end() -> None:
     assert plan.chosen is not None
     console = Console(width=80, file=StringIO(), record=True)
     console.print(*render_plan(replace(plan, prices={"as planned": replace(plan.chosen, balance_s=None)}), 80))
-    assert re.search(r"as planned +no end +60%", console.export_text())
+    assert re.search(r"as planned +no end +60\.0%", console.export_text())
 
 
 def test_the_loss_of_a_zone_needs_a_standby() -> None:

@@ -66,7 +66,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--events", metavar="FILE", help="write every event and decision, or every graded history, as JSON lines"
     )
     parser.add_argument(
-        "--picture", metavar="FILE", help="draw the clients of tasks over time, and the curves, as PNG, SVG or PDF"
+        "--picture",
+        metavar="FILE",
+        help="draw the clients of tasks over time, and the curves, of a single run, as PNG, SVG or PDF",
     )
     add_output(parser, "markdown")
     add_spark(parser, is_optional=True)

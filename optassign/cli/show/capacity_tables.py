@@ -18,24 +18,38 @@ def render_plan(plan: CapacityPlan, width: int) -> Iterator[RenderableType]:
     yield make_headline(f"{plan.scenario} under {plan.assignor}", (describe_choice(plan), plan.chosen is not None))
     yield from wrap_lines([f"target: {'; '.join(_describe_target(plan.target))}"], width)
     table = make_table("")
-    for name in ("unbalanced", "load", "disk, offsets", "downtime"):
+    for name in ("unbalanced", "load", "disk, offsets", "longest stop", *(("no copy",) if plan.target.zone_loss else ())):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("breaks", overflow="fold")
     for label, option in plan.prices.items():
-        table.add_row(mark_wrong(label, bool(option.broken)), *_list_figures(option), ", ".join(option.broken))
+        figures = _list_figures(option, has_zones=plan.target.zone_loss)
+        table.add_row(mark_wrong(label, bool(option.broken)), *figures, ", ".join(option.broken))
     table.caption = f"the worst of all runs; unbalanced: after one event; {NO_END}: still so at the next one"
+    if plan.target.zone_loss:
+        table.caption += "; no copy: task-seconds without a caught-up copy"
     yield table
     if plan.target.load is None and plan.chosen is not None and plan.chosen.load > 1:
         yield from wrap_lines(["The load is above 100%, so records pile up: limit it by --load"], width)
+    yield from wrap_lines(_list_doubts(plan), width)
     if plan.chosen is None:
         yield from wrap_lines((f"{label}: {option.capacity}" for label, option in plan.prices.items()), width)
     yield from wrap_lines(map(_describe_search, plan.searches), width)
     yield from wrap_lines([f"{plan.runs:,} simulation{'' if plan.runs == 1 else 's'}"], width)
 
 
-def _list_figures(option: CapacityOption) -> tuple[str, ...]:
+def _list_doubts(plan: CapacityPlan) -> Iterator[str]:
+    """Yield what speaks against relying on the plan: chance in one seed, or a larger capacity that breaks the target."""
+    more = plan.prices.get("1 instance more")
+    if plan.chosen is not None and more is not None and more.broken:
+        yield f"One instance more breaks {', '.join(more.broken)}, so the plan depends on chance: try more --replications"
+    elif plan.replications == 1:
+        yield "Each capacity was played with one seed: --replications 6 plays six"
+
+
+def _list_figures(option: CapacityOption, *, has_zones: bool) -> tuple[str, ...]:
     unbalanced = NO_END if option.balance_s is None else format_duration(option.balance_s)
-    return unbalanced, f"{option.load:.0%}", f"{option.state:,.0f}", format_duration(option.down_s)
+    figures = unbalanced, f"{option.load:.1%}", f"{option.state:,.0f}", format_duration(option.down_s)
+    return (*figures, f"{option.uncopied_task_s:,.0f}") if has_zones else figures
 
 
 def _describe_target(target: CapacityTarget) -> Iterator[str]:

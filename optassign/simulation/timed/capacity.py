@@ -91,6 +91,8 @@ class CapacityPlan:
     searches: tuple[Search, ...]
     runs: int
     """Number of simulations."""
+    replications: int
+    """Number of seeds with which each capacity was played."""
 
     def to_frame(self) -> DataFrame:
         """Return `prices` as a pandas data frame, a row for each.
@@ -214,7 +216,7 @@ class _Judge:
         on_run: Callable[[str], None],
     ) -> None:
         self.scenario, self.target, self.assignor = scenario, target, assignor
-        self._replications, self._on_run = replications, on_run
+        self.replications, self._on_run = replications, on_run
         self._known: dict[Capacity, CapacityOption] = {}
         self.runs = 0
 
@@ -243,7 +245,7 @@ class _Judge:
         return replace(option, broken=tuple(_list_broken(option, self.target)))
 
     def _replicate(self, scenario: Scenario) -> Iterator[Scenario]:
-        return (scenario.model_copy(update={"seed": scenario.seed + number}) for number in range(self._replications))
+        return (scenario.model_copy(update={"seed": scenario.seed + number}) for number in range(self.replications))
 
     def _simulate(self, scenario: Scenario, capacity: Capacity) -> SimulatedRun:
         self._on_run(f"{scenario.name} with {capacity}")
@@ -286,6 +288,7 @@ class _Planner:
             prices=prices,
             searches=tuple(self._searches),
             runs=self._judge.runs,
+            replications=self._judge.replications,
         )
 
     def _find(self, most: Capacity) -> Capacity | None:

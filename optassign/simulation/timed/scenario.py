@@ -141,7 +141,9 @@ class Subtopologies(Frozen):
     factors: Literal["lognormal", "uniform"] = "lognormal"
     input_per_s: Rate = Field(default=0.0, description="records per second and task, in the mean")
     writes: Annotated[float, Field(ge=0, le=1e6)] = Field(default=1.0, description="changelog offsets per record")
-    profile: Literal["constant", "daily", "bursts"] = "constant"
+    profile: Literal["constant", "daily", "bursts"] = Field(
+        default="constant", description="daily: from 0.4 of the mean at the start to 1.6 after 12 h; bursts: 5 min of each hour"
+    )
     joins: bool = Field(default=False, description="not there at the start: an event adds them")
 
 
@@ -326,7 +328,7 @@ def check_events(scenario: Scenario) -> None:
             if event.clients or event.zone is not None:
                 raise cross_check_error(f"clients or a zone with {event.do}", "neither", place)
         elif bool(event.clients) == (event.zone is not None):
-            raise cross_check_error("both or none", "either clients or a zone", place)
+            raise cross_check_error("both" if event.clients else "neither", "either clients or a zone", place)
         for name, deeds in _USERS_OF_FIELD.items():
             if getattr(event, name) and event.do not in deeds:
                 raise cross_check_error(f"{name} with {event.do}", f"{name} with {' or '.join(deeds)}", place)

@@ -29,7 +29,7 @@ def test_the_library_can_be_read_by_name() -> None:
     [
         ('[[events]]\nat = 5\ndo = "explode"\nclients = ["c1"]', "events[0].do", "explode"),
         ('[[events]]\nat = 5\ndo = "crash"\nclients = ["c7"]', "events[0].clients", "c7"),
-        ('[[events]]\nat = 5\ndo = "crash"', "events[0]", "none"),
+        ('[[events]]\nat = 5\ndo = "crash"', "events[0]", "neither"),
         ('[[events]]\nat = -5\ndo = "crash"\nclients = ["c1"]', "events[0].at", "-5"),
         ("[[clients]]\ncount = 3", "clients", "a second time"),
         ("[group]\nprotocol = 7", "group.protocol", "7"),
@@ -37,7 +37,7 @@ def test_the_library_can_be_read_by_name() -> None:
         ("[group]\nemulated_warmups = true", "group.emulated_warmups", "true; allowed: false with protocol probing"),
         ('[group]\nprotocol = "streams"\nwatch_s = 10', "group.watch_s", "10.0; allowed: null without emulated_warmups"),
         ('[[events]]\nat = 5\ndo = "remove-threads"\nclients = ["c1"]', "events[0].threads", '1 of "c1", which has 1'),
-        ('[[events]]\nat = 5\ndo = "add-threads"', "events[0]", "none"),
+        ('[[events]]\nat = 5\ndo = "add-threads"', "events[0]", "neither"),
         ('[[events]]\nat = 5\ndo = "crash"\nclients = ["c1"]\nthreads = 2', "events[0]", "threads with crash"),
         ('[[events]]\nat = 5\ndo = "add-subtopologies"', "events[0].subtopologies", "none"),
         ('[[events]]\nat = 5\ndo = "add-subtopologies"\nsubtopologies = [0]', "events[0].subtopologies", "0; allowed: numbers"),
