@@ -10,6 +10,7 @@ import java.util.Set;
  * @param phase the state of the group
  * @param epoch the epoch of the group; it rises when the assignor is called
  * @param units the capacity of each process: threads × capacity of a thread in millionths; 0 if it drains
+ * @param members the ids of each process's members; they are new after a restart
  * @param standbys the configured number of standbys of each task with a changelog
  * @param tasks all tasks, and whether they have a changelog
  * @param active the processes on which each task is active in the target; one, unless the target is broken
@@ -24,6 +25,7 @@ public record GroupView(
         Phase phase,
         int epoch,
         Map<String, Long> units,
+        Map<String, Set<String>> members,
         int standbys,
         Map<TaskId, Boolean> tasks,
         Map<TaskId, List<String>> active,

@@ -1,6 +1,7 @@
 package io.github.optassign.watch.deciding;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,7 @@ import java.util.Set;
  * @param known the copies whose catching up an assignment has already taken into account
  * @param formerOwners the copies of processes that had the task active in an earlier target, unless they were seen to
  *     lag
+ * @param members the ids of each process's members at the last look
  * @param owners the processes of each active task in the target at the last look
  * @param readySinceMs the time since which there is evidence for a trigger, ms; -1 if there is none
  * @param shape the processes and tasks of the group
@@ -32,6 +34,7 @@ public record WatchMemory(
         Set<Copy> caughtUp,
         Set<Copy> known,
         Set<Copy> formerOwners,
+        Map<String, Set<String>> members,
         Map<TaskId, List<String>> owners,
         long readySinceMs,
         Object shape,
@@ -53,6 +56,7 @@ public record WatchMemory(
                 Set.of(),
                 Set.of(),
                 Set.of(),
+                Map.of(),
                 Map.of(),
                 -1,
                 null,
@@ -83,6 +87,9 @@ public record WatchMemory(
             // task.
             owners.forEach((task, processes) -> processes.forEach(process -> nowGiven.add(new Copy(task, process))));
         }
+        // The assignor is called before a process that has just started reports the lags on its disk.
+        nowKnown.removeIf(copy -> isNew(copy.process(), view));
+        nowGiven.removeIf(copy -> isNew(copy.process(), view));
         if (isEmpty()) {
             nowKnown.addAll(assessment.plannedStandbys());
         }
@@ -102,6 +109,7 @@ public record WatchMemory(
                 assessment.caughtUp(),
                 nowKnown,
                 nowGiven,
+                view.members(),
                 view.active(),
                 readySinceMs,
                 shapeNow,
@@ -114,6 +122,12 @@ public record WatchMemory(
                 restores.observe(view, acceptable, nowMs),
                 view.isConfigChanged() ? (configChangedAtMs < 0 ? nowMs : configChangedAtMs) : -1,
                 actedAtEpoch);
+    }
+
+    /** Returns whether a process has none of the members that it had at the last look. */
+    private boolean isNew(String process, GroupView view) {
+        return Collections.disjoint(
+                members.getOrDefault(process, Set.of()), view.members().getOrDefault(process, Set.of()));
     }
 
     /** Returns the memory with the time since which there is evidence for a trigger, or with none. */
@@ -132,6 +146,7 @@ public record WatchMemory(
                 caughtUp,
                 known,
                 formerOwners,
+                members,
                 owners,
                 readyNowMs,
                 shape,
@@ -166,6 +181,7 @@ public record WatchMemory(
                 caughtUp,
                 nowKnown,
                 formerOwners,
+                members,
                 owners,
                 -1,
                 shape,

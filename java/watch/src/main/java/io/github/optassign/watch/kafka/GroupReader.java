@@ -44,9 +44,11 @@ public final class GroupReader {
         Map<TaskId, List<String>> active = new TreeMap<>();
         Map<TaskId, Set<String>> standby = new TreeMap<>();
         Map<String, Long> units = new TreeMap<>();
+        Map<String, Set<String>> members = new TreeMap<>();
         List<Object> progress = new ArrayList<>();
         for (StreamsGroupMemberDescription member : group.members()) {
             units.merge(member.processId(), toUnits(member.clientTags()), Long::sum);
+            members.computeIfAbsent(member.processId(), none -> new TreeSet<>()).add(member.memberId());
             forEach(
                     member.targetAssignment().activeTasks(),
                     task -> active.computeIfAbsent(task, none -> new ArrayList<>())
@@ -66,6 +68,7 @@ public final class GroupReader {
                 toPhase(group),
                 group.groupEpoch(),
                 units,
+                members,
                 standbys,
                 tasks,
                 active,

@@ -249,6 +249,27 @@ class TriggerRulesTest {
 
     /** The former owner had not restored the task when another process took it over. */
     @Test
+    void aFormerOwnerThatHasRestartedIsEvidence() {
+        WatchedTestGroup whole = new WatchedTestGroup().processes("a", "b", "c");
+        whole.standbys = 1;
+        for (int p = 0; p < 6; p++) {
+            whole.task(WatchedTestGroup.task(p), List.of("a", "b", "c").get(p / 2));
+            whole.standby(WatchedTestGroup.task(p), List.of("b", "c", "a").get(p / 2), 0);
+        }
+        expect(Action.NOTHING, "", whole.look(rules, nowMs));
+        // c ends and returns between two looks. The assignor did not know the lags on its disk yet.
+        whole.restart("c");
+        for (int p = 4; p < 6; p++) {
+            whole.task(WatchedTestGroup.task(p), "a");
+            whole.standby.remove(WatchedTestGroup.task(p));
+            whole.standby(WatchedTestGroup.task(p), "c", 0);
+        }
+        whole.epoch++;
+        Decision decision = whole.look(rules, nowMs + 10_000);
+        expect(Action.TRIGGER, "caught_up", decision);
+    }
+
+    @Test
     void aFormerOwnerWithoutStateIsEvidenceOnceItHasCaughtUp() {
         group.standby.clear();
         look(0);

@@ -14,6 +14,7 @@ final class WatchedTestGroup {
     static final long ACCEPTABLE = 1000;
 
     final Map<String, Long> units = new TreeMap<>();
+    final Map<String, Set<String>> members = new TreeMap<>();
     final Map<TaskId, Boolean> tasks = new TreeMap<>();
     final Map<TaskId, List<String>> active = new TreeMap<>();
     final Map<TaskId, Set<String>> standby = new TreeMap<>();
@@ -42,8 +43,14 @@ final class WatchedTestGroup {
     WatchedTestGroup processes(String... names) {
         for (String name : names) {
             units.put(name, 2L);
+            members.put(name, Set.of(name + "-1", name + "-2"));
         }
         return this;
+    }
+
+    /** Restarts a process: it comes back with its id, its disk and new members. */
+    void restart(String process) {
+        members.put(process, Set.of(process + "-3", process + "-4"));
     }
 
     WatchedTestGroup task(TaskId task, String owner) {
@@ -102,6 +109,7 @@ final class WatchedTestGroup {
                 phase,
                 epoch,
                 Map.copyOf(units),
+                Map.copyOf(members),
                 standbys,
                 Map.copyOf(tasks),
                 owners,
