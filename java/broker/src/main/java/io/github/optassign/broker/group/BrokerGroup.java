@@ -5,6 +5,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TaskLags;
 import io.github.optassign.model.Traits;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -162,8 +163,12 @@ public final class BrokerGroup {
             subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
             logged[t] = tasks.isLogged(t);
             ends[t] = logged[t] ? lags.endOffset(t) : -1;
-            // A process that reports no lag has the whole changelog to replay, if its length is known.
-            whole[t] = ends[t] >= 0 ? ends[t] : Snapshot.NONE;
+        }
+        // A process that reports no lag has the whole changelog to replay. Members do not report the lengths of their
+        // own actives' changelogs. If such a task were cheaper than one whose warm-up restores, the plan would change.
+        long longest = Arrays.stream(ends).max().orElse(-1);
+        for (int t = 0; t < count; t++) {
+            whole[t] = ends[t] >= 0 ? ends[t] : logged[t] && longest >= 0 ? longest : Snapshot.NONE;
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
         return new Snapshot(
