@@ -137,7 +137,7 @@ def _describe(
     optimum, is_found = exported or (None, False)
     if bound is None and optimum is not None and name in _OFFSETS_AND_COUNTS and not balances_load(state) and optimum <= value:
         bound, proven = optimum, optimum == value
-    if value == 0 and name in _OFFSETS_AND_COUNTS:
+    if value == 0 and name in _OFFSETS_AND_COUNTS:  # sums of terms that are at least 0
         bound, proven = 0, True
     return KnownValue(name=name, value=value, bound=bound, proven=proven, checked=proven and is_found)
 

@@ -140,7 +140,7 @@ public record WatchMemory(
         return with(readySinceMs, restores.act(done));
     }
 
-    private WatchMemory with(long readyNowMs, InPlaceRestores jumpsNow) {
+    private WatchMemory with(long readyNowMs, InPlaceRestores restoresNow) {
         return new WatchMemory(
                 epoch,
                 caughtUp,
@@ -156,7 +156,7 @@ public record WatchMemory(
                 least,
                 tries,
                 actedAtMs,
-                jumpsNow,
+                restoresNow,
                 configChangedAtMs,
                 actedAtEpoch);
     }

@@ -247,7 +247,6 @@ class TriggerRulesTest {
         assertEquals("1 caught up, the first of them 0_0 on c", decision.text());
     }
 
-    /** The former owner had not restored the task when another process took it over. */
     @Test
     void aFormerOwnerThatHasRestartedIsEvidence() {
         WatchedTestGroup whole = new WatchedTestGroup().processes("a", "b", "c");
@@ -269,6 +268,7 @@ class TriggerRulesTest {
         expect(Action.TRIGGER, "caught_up", decision);
     }
 
+    /** The former owner had not restored the task when another process took it over. */
     @Test
     void aFormerOwnerWithoutStateIsEvidenceOnceItHasCaughtUp() {
         group.standby.clear();
