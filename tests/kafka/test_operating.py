@@ -128,7 +128,7 @@ def read_page(service: ServiceProcess, path: str) -> str:
 def find_shown_status(page: str) -> tuple[str, str]:
     """Return the status on the page, and its explanation."""
     ((word, about),) = re.findall(
-        r'<dt>Status</dt><dd><strong><span class="status [\w-]+">([^<]*)</span></strong><br>(.*?)<br>', page
+        r'<dt>Status</dt><dd><strong><span class="status [\w-]+">([^<]*)</span></strong>.*?<br>(.*?)<br>', page
     )
     return word, about
 
