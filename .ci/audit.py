@@ -41,8 +41,8 @@ def main() -> int:
     tool = Path(sys.executable).with_name("pip-audit")
     requirements = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "constraints.txt")
     command = [str(tool), "--requirement", requirements, "--no-deps", "--disable-pip", "--format", "json"]
-    code, said = judge(subprocess.run([*command, "--progress-spinner", "off"], capture_output=True, text=True, check=False))
-    print(f"audit: {said}")
+    code, message = judge(subprocess.run([*command, "--progress-spinner", "off"], capture_output=True, text=True, check=False))
+    print(f"audit: {message}")
     return code
 
 

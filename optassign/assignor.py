@@ -164,10 +164,10 @@ def find_traits(assignor: str | TaskAssignor) -> Traits:
     if entry.traits is not None:
         return entry.traits
     try:
-        said = getattr(load_factory(entry.factory), "TRAITS", None)
+        traits = getattr(load_factory(entry.factory), "TRAITS", None)
     except AssignorError:  # raised again when the assignor is created
-        said = None
-    return said if isinstance(said, Traits) else Traits()
+        traits = None
+    return traits if isinstance(traits, Traits) else Traits()
 
 
 def is_own(name: str) -> bool:

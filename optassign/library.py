@@ -100,7 +100,7 @@ def compare(
         converge: whether to repeat the rebalance under each assignor until the group is stable, or the settings for this.
         weights: each adds a column for cp-sat under preset `weighted`.
         on_step: called before each step with its description.
-        given: the answers of a recording, by the names `recorded` and `beside`.
+        given: the answers of a recording, by the names `recorded` and `not_applied`.
 
     Raises:
         TypeError: for a snapshot of another type, or one name in place of a list.
@@ -143,7 +143,7 @@ def compare(
         ask,
         play=play if play_on else None,
         recorded=(given or {}).get("recorded"),
-        beside=(given or {}).get("beside"),
+        not_applied=(given or {}).get("not_applied"),
     )
     return compare_weights(compared, state, list(weights), ask, play if play_on else None)
 

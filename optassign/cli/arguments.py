@@ -68,9 +68,11 @@ def add_recordings(parser: ArgumentParser) -> None:
     )
 
 
-def add_beside(group: "argparse._MutuallyExclusiveGroup") -> None:
-    """Add `--beside` to the options that name the answer."""
-    group.add_argument("--beside", action="store_true", help="use the service's own assignment, where another one was applied")
+def add_not_applied(group: "argparse._MutuallyExclusiveGroup") -> None:
+    """Add `--not-applied` to the options that name the answer."""
+    group.add_argument(
+        "--not-applied", action="store_true", help="use the service's own assignment, where another one was applied"
+    )
 
 
 def add_assignor(parser: ArgumentParser) -> None:

@@ -91,14 +91,14 @@ def _find_latest(folder: Path, application: str) -> Path | None:
     return None if latest is None else latest.path
 
 
-def choose_answer(recording: "Recording | None", beside: bool) -> "TaskAssignment":
-    """Return the recorded answer, or with `beside` the service's own. UsageError if there is no such answer."""
-    if not beside and recording is not None:
+def choose_answer(recording: "Recording | None", not_applied: bool) -> "TaskAssignment":
+    """Return the recorded answer, or with `not_applied` the service's own. UsageError if there is no such answer."""
+    if not not_applied and recording is not None:
         return recording.assignment
-    if recording is None or recording.beside_assignment is None:
+    if recording is None or recording.not_applied_assignment is None:
         found = "a snapshot without an answer" if recording is None else "a recording with one answer"
-        raise UsageError(f"--beside: found {found}; allowed: where another answer than the service's was applied")
-    return recording.beside_assignment
+        raise UsageError(f"--not-applied: found {found}; allowed: where another answer than the service's was applied")
+    return recording.not_applied_assignment
 
 
 def _get_stated_folder(arguments: Namespace) -> str | None:

@@ -13,7 +13,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, Report, TaskAss
 from optassign.formats.base import format_ms, to_ms
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState
 from optassign.measuring.balance import is_balanced
-from optassign.recordings.recording import Beside, Recording, RecordingHead, encode_recording, make_overview, summarise
+from optassign.recordings.recording import NotApplied, Recording, RecordingHead, encode_recording, make_overview, summarise
 
 Protocol = Literal["classic", "streams"]
 """The values of `group.protocol`."""
@@ -50,7 +50,7 @@ def make_recording(inspected: Inspected, time_limit: float) -> Recording:
     state, applied = inspected.snapshot, inspected.applied
     own = assign(state, _OPTASSIGN, time_limit)
     at = state.taken_at or format_ms(0)
-    beside = Beside(assignor=_OPTASSIGN, time_limit=time_limit, after_the_fact=True, summary=summarise(state, own))
+    not_applied = NotApplied(assignor=_OPTASSIGN, time_limit=time_limit, after_the_fact=True, summary=summarise(state, own))
     return Recording(
         format=1,
         application=state.application,
@@ -60,11 +60,11 @@ def make_recording(inspected: Inspected, time_limit: float) -> Recording:
         assignor=applied.assignor,
         time_limit=0.0,
         reported=True,
-        beside=beside,
+        not_applied=not_applied,
         summary=summarise(state, applied),
         overview=make_overview(state, applied),
         assignment=applied,
-        beside_assignment=own,
+        not_applied_assignment=own,
         snapshot=state,
     )
 
@@ -76,7 +76,7 @@ def encode(recording: Recording) -> bytes:
         head,
         _to_json(recording.assignment),
         recording.snapshot.model_dump_json().encode(),
-        _to_json(recording.beside_assignment),
+        _to_json(recording.not_applied_assignment),
     )
 
 

@@ -217,7 +217,7 @@ class GroupReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON that `optassign inspect` prints."""
-        rebalance, beside = self.recording.summary, self.recording.beside
+        rebalance, not_applied = self.recording.summary, self.recording.not_applied
         found: dict[str, Any] = {
             "application": self.inspected.snapshot.application,
             "protocol": self.inspected.protocol,
@@ -232,7 +232,7 @@ class GroupReport:
             "bytes_per_offset": self.bytes_per_offset,
             "rebalance": rebalance.model_dump(),
             "handed_over": list(self.inspected.handed_over),
-            "optassign": None if beside is None else beside.summary.model_dump(),
+            "optassign": None if not_applied is None else not_applied.summary.model_dump(),
             "remarks": list(self.inspected.remarks),
             "outlook": None,
         }

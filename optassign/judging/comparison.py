@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RECORDED = "recorded"
 """The name of a recorded answer; it is not judged by the present promises of its assignor."""
-BESIDE = "beside"
+NOT_APPLIED = "not_applied"
 """The name of the service's own answer to a recorded rebalance in which another answer was applied."""
 PREVIOUS = "previous"
 """The name of the previous assignment in a comparison; it is not judged."""
@@ -88,7 +88,7 @@ class Comparison:
     @property
     def broken(self) -> bool:
         """Whether an assignor broke a rule that it promised to keep, gave no answer, or did not converge."""
-        judged = [column for column in self.columns if column.name not in (PREVIOUS, RECORDED, BESIDE)]
+        judged = [column for column in self.columns if column.name not in (PREVIOUS, RECORDED, NOT_APPLIED)]
         unsettled = any(column.played and not column.played.settled and not column.is_baseline for column in judged)
         return bool(self.failures) or unsettled or any(column.broken for column in judged)
 
@@ -138,17 +138,17 @@ def compare(
     play: Callable[[str], Convergence] | None = None,
     left_out: Mapping[str, str] | None = None,
     recorded: TaskAssignment | None = None,
-    beside: TaskAssignment | None = None,
+    not_applied: TaskAssignment | None = None,
 ) -> Comparison:
     """Ask each assignor, and return the judged answers side by side; assignors that raise are in `failures`.
 
     `ask`: assignor → (answer, seconds). `play`: assignor → convergence; None: not simulated. `left_out`: assignor → why it
-    cannot be asked. `recorded`, `beside`: the answers of a recording, as columns of their own.
+    cannot be asked. `recorded`, `not_applied`: the answers of a recording, as columns of their own.
     """
     handed_over = _count_handed_over(state)
     before = _make_column(state, PREVIOUS, _previous_as_answer(state), None, None, False)
     columns = [replace(before, measures=replace(before.measures, violations={})) if handed_over else before]
-    for name, given in ((RECORDED, recorded), (BESIDE, beside)):
+    for name, given in ((RECORDED, recorded), (NOT_APPLIED, not_applied)):
         if given is not None:
             columns.append(_make_column(state, name, given, None, None, True))
     failures: dict[str, str] = {}

@@ -230,9 +230,9 @@ def _limits(case: _Case) -> Iterator[Violation]:
     if not limits:
         return
     plan = planned_placement(case.state, case.answer)
-    said = {row.name for row in case.answer.report.limits if not row.kept}
+    reported = {row.name for row in case.answer.report.limits if not row.kept}
     for name, limit in limits.items():
-        if name in said:
+        if name in reported:
             continue
         for is_plan, placement in ((False, case.placement), (True, plan)):
             for found, process_id in find_breaches(case.state, limit, placement, is_plan=is_plan):

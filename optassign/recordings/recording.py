@@ -189,7 +189,7 @@ class Summary(Frozen):
         return _WHY_GREEDY.get(self.reason, "")
 
 
-class Beside(Frozen):
+class NotApplied(Frozen):
     """The service's answer to the same rebalance, if another answer was applied."""
 
     assignor: NotEmpty = Field(description="assignor of the answer")
@@ -235,7 +235,7 @@ class RecordingHead(Frozen):
         description="true: the plug-in reported that Kafka took `assignment`; false: it is the service's own answer",
     )
     why: str = Field(default="", description="why the service's answer was not applied, as the plug-in reports")
-    beside: Beside | None = Field(
+    not_applied: NotApplied | None = Field(
         default=None, description="the service's answer, if it was not applied; null: `assignment` is the only answer"
     )
     seconds: Annotated[float, Field(ge=0)] | None = Field(
@@ -262,13 +262,13 @@ class Recording(RecordingHead):
     """One rebalance."""
 
     assignment: TaskAssignment
-    beside_assignment: TaskAssignment | None = Field(default=None, description="the answer that `beside` summarises")
+    not_applied_assignment: TaskAssignment | None = Field(default=None, description="the answer that `not_applied` summarises")
     snapshot: ApplicationState
 
     @property
     def service_answer(self) -> TaskAssignment | None:
         """The service's own answer, applied or not; None if it had none."""
-        return self.beside_assignment if self.reported else self.assignment
+        return self.not_applied_assignment if self.reported else self.assignment
 
 
 def summarise(state: ApplicationState, answer: TaskAssignment) -> Summary:
@@ -311,17 +311,17 @@ def replay_recording(recording: Recording) -> TaskAssignment | None:
 
     If no limit was hit, the answer equals the service's, except for seconds (R9).
     """
-    asked = recording.beside if recording.reported else recording
+    asked = recording.not_applied if recording.reported else recording
     if asked is None:
         return None
     return assign(recording.snapshot, asked.assignor, asked.time_limit)
 
 
-def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> bytes:
+def encode_recording(head: RecordingHead, assignment: bytes, snapshot: bytes, not_applied: bytes | None = None) -> bytes:
     """Return the content of a recording's file; equal recordings give equal bytes. Both answers and `snapshot` are JSON."""
     parts = [head.model_dump_json()[:-1].encode(), b',"assignment":', assignment]
-    if beside is not None:
-        parts += [b',"beside_assignment":', beside]
+    if not_applied is not None:
+        parts += [b',"not_applied_assignment":', not_applied]
     return gzip.compress(b"".join([*parts, b',"snapshot":', snapshot, b"}\n"]), compresslevel=6, mtime=0)
 
 
@@ -366,20 +366,23 @@ def read_rebalance(source: Source) -> tuple[ApplicationState, Recording | None]:
 def join_report(path: Path, head: RecordingHead, assignment: bytes) -> bytes | None:
     """Return the recording at `path` joined with a reported answer of the same rebalance.
 
-    The reported answer replaces the service's answer, which moves to `beside`; the snapshot remains the one that the service
-    used. None if the recording has a report already, or `head` is not reported. InputError if the recording cannot be read.
+    The reported answer replaces the service's answer, which moves to `not_applied`; the snapshot remains the one that the
+    service used. None if the recording has a report already, or `head` is not reported. InputError if the recording cannot be
+    read.
     """
     name, data = read_json(path)
     recording, _ = to_model(data, Recording, name)
     if recording.reported or not head.reported:
         return None
-    beside = Beside(
+    not_applied = NotApplied(
         assignor=recording.assignor,
         time_limit=recording.time_limit,
         in_time=recording.in_time,
         summary=recording.summary,
     )
-    joined = head.model_copy(update={"recorded_at": recording.recorded_at, "memory": recording.memory, "beside": beside})
+    joined = head.model_copy(
+        update={"recorded_at": recording.recorded_at, "memory": recording.memory, "not_applied": not_applied}
+    )
     return encode_recording(joined, assignment, _to_json(data["snapshot"]), _to_json(data["assignment"]))
 
 

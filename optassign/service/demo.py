@@ -13,7 +13,7 @@ from optassign.formats.base import parse_time
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.recordings.files import make_relative_path
-from optassign.recordings.recording import Beside, RecordingHead, encode_recording, make_overview, summarise
+from optassign.recordings.recording import NotApplied, RecordingHead, encode_recording, make_overview, summarise
 from optassign.service.clock import format_utc
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import read_scenario
@@ -90,10 +90,12 @@ def _encode(
             continue
         state = state.model_copy(update={"taken_at": format_utc((parse_time(state.taken_at) + shift).timestamp())})
         at = parse_time(state.taken_at or "")
-        beside, beside_answer = None, None
+        not_applied, not_applied_answer = None, None
         if played.shadow:
-            beside_answer = assign(state, "cp-sat", _DEMO_S)
-            beside = Beside(assignor="cp-sat", time_limit=_DEMO_S, after_the_fact=True, summary=summarise(state, beside_answer))
+            not_applied_answer = assign(state, "cp-sat", _DEMO_S)
+            not_applied = NotApplied(
+                assignor="cp-sat", time_limit=_DEMO_S, after_the_fact=True, summary=summarise(state, not_applied_answer)
+            )
         has_fallen_back = bool(played.why) and place == len(kept) - 1
         head = RecordingHead(
             format=1,
@@ -108,7 +110,7 @@ def _encode(
             rebalance=f"{played.name}-{place}",
             reported=played.shadow or has_fallen_back,
             why=played.why if has_fallen_back else "",
-            beside=beside,
+            not_applied=not_applied,
             seconds=None if played.shadow else round(model_seconds(len(state.tasks), len(state.clients)), 4),
             summary=summarise(state, answer),
             overview=make_overview(state, answer),
@@ -117,6 +119,6 @@ def _encode(
             head,
             answer.model_dump_json().encode(),
             state.model_dump_json().encode(),
-            None if beside_answer is None else beside_answer.model_dump_json().encode(),
+            None if not_applied_answer is None else not_applied_answer.model_dump_json().encode(),
         )
         yield make_relative_path(played.name, at, 0), content

@@ -201,7 +201,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield name and text of each field; nested names are joined by dots, such as `beside.tasks`.
+    """Yield name and text of each field; nested names are joined by dots, such as `not_applied.tasks`.
 
     Commas join the elements of a list. None and empty lists are left out.
     """
@@ -277,17 +277,17 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "connection_ended": "The service closed a connection that kept a slot without a request under way ({why})",
     "connection_refused": "A connection from {peer} was refused (limit: {limit}); raise --max-connections if it is legitimate",
     "demo": "{recordings} simulated rebalances of a day are in {folder}, which is deleted at the end",
+    "drain_not_saved": "The state of a drain of {application} could not be saved: {why}; the next rebalance tries again",
     "hold": _describe_request,
-    "holds_kept": "The state of a drain of {application} could not be saved: {why}; the next rebalance tries again",
-    "holds_lost": "Pauses and drains could not be read ({why}); check those in force, request the others again, then "
-    "delete {file}",
-    "holds_restored": "Pauses and drains of {applications} applications are in force again, read from {file}",
     "listening": "The service listens on {url}",
     "log_limited": "Lines of the log were dropped: too many came at once, or standard error did not take them",
     "login_failed": "A request from {peer} to {path} had no valid token; check the token file and the caller's token",
     "memory_forgotten": "The last assignment of {application} is dated too far ahead and is forgotten; check the clocks",
     "memory_lost": "The recordings in {folder} could not be read: {why}; the next rebalances start without memory",
     "memory_restored": "The last assignments of {applications} applications are remembered again",
+    "operator_requests_lost": "Pauses and drains could not be read ({why}); check those in force, request the others again, "
+    "then delete {file}",
+    "operator_requests_restored": "Pauses and drains of {applications} applications are in force again, read from {file}",
     "pages_ready": "The process of pages has made its first page",
     "rebalance": _describe_rebalance,
     "recording": "Rebalances are recorded in {folder}",

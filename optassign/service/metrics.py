@@ -15,8 +15,8 @@ from prometheus_client.registry import Collector
 
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import Clocks, RecordingHead, Summary
-from optassign.service.held import NOTHING, HoldingOutcome
 from optassign.service.http.refusals import RefusalReason
+from optassign.service.requested_options import NO_REQUESTS, RequestsOutcome
 from optassign.service.settings import find_expiry
 from optassign.service.views.lists import describe_status
 from optassign.service.views.types import Status
@@ -51,7 +51,7 @@ class Metrics:
         describe_held: Callable[[str], Mapping[str, Any]] = lambda application: {},
     ) -> None:
         """Register all metrics. read_seconds: returns seconds since 1970. describe_held: returns an application's requests, as
-        `Holds.describe`."""
+        `OperatorRequests.describe`."""
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         Info("optassign", "Version of the service", registry=registry).info({"version": version})
@@ -98,7 +98,9 @@ class Metrics:
         """Count an answer. summary: None if its worker died before it sent the details."""
         self.rebalances.labels(mode, summary.reason if summary is not None and summary.why_greedy else "answered").inc()
 
-    def show_last_answer(self, application: str | None, summary: Summary, holding: HoldingOutcome = NOTHING) -> None:
+    def show_last_answer(
+        self, application: str | None, summary: Summary, requests_outcome: RequestsOutcome = NO_REQUESTS
+    ) -> None:
         """Show the last answer of an application. Beyond `most_applications`, the application with the oldest answer is
         removed."""
         if application is None:
@@ -120,10 +122,10 @@ class Metrics:
             "stalled": summary.stalled,
             "balanced": summary.balanced,
             "measuring_input": summary.rates_count_from is not None,
-            "paused": holding.hold != "none",
-            "draining_clients": holding.draining,
-            "may_stop_clients": holding.may_stop,
-            "limits_not_kept": holding.limits_not_kept,
+            "paused": requests_outcome.hold != "none",
+            "draining_clients": requests_outcome.draining,
+            "may_stop_clients": requests_outcome.may_stop,
+            "limits_not_kept": requests_outcome.limits_not_kept,
         }
         self._of_last.show(application, values)
 

@@ -12,13 +12,13 @@ from optassign import __version__
 from optassign.recordings.recording import RecordingHead
 from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.clock import format_utc
-from optassign.service.holds import Holds, make_last_rebalance
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_unavailable
 from optassign.service.http.request import RequestHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
 from optassign.service.newest import Newest
+from optassign.service.operator_requests import OperatorRequests, make_last_rebalance
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Answer, AssignJob, Details, Failure
@@ -118,7 +118,7 @@ class Shared:
     metrics: Metrics
     recorder: Recorder | None
     """None: rebalances are not recorded."""
-    holds: Holds
+    operator_requests: OperatorRequests
     clocks: ApplicationClocks
     read_seconds: Callable[[], float]
     """Returns seconds since 1970."""
@@ -154,7 +154,7 @@ class Rebalances:
     memory of the next."""
 
     def __init__(self, settings: Settings, shared: Shared) -> None:
-        self._holds, self._read_seconds = shared.holds, shared.read_seconds
+        self._requests, self._read_seconds = shared.operator_requests, shared.read_seconds
         self._assignor, self._limits, self._default_deadline = settings.assignor, settings.limits, settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
         self._metrics, self._recorder, self._clocks = shared.metrics, shared.recorder, shared.clocks
@@ -189,7 +189,7 @@ class Rebalances:
                 remembered=None if last is None else last.answer,
                 remembered_newer=last is not None and head.remembered_at is not None and last.at > head.remembered_at,
                 keep_snapshot=self._recorder is not None,
-                held=self._holds.get_held(find_application(body), is_applied=head.runs_followups),
+                options=self._requests.get_options(find_application(body), is_applied=head.runs_followups),
             )
             found = await self._finder.find(job, times)
             now = round(self._read_seconds() * 1000)
@@ -226,10 +226,10 @@ class Rebalances:
         details = await found.job.details
         self._count(found, request, details)
         if details is not None and request.head.mode == "active" and found.answer.application is not None:
-            await self._holds.note_rebalance(found.answer.application)
-            done = request.in_time and details.holding.forgot_plan
-            self._holds.clients.note(found.answer.application, details.holding.clients)
-            await self._holds.note_outcome(found.answer.application, details.holding.drains, has_forgotten=done)
+            await self._requests.note_rebalance(found.answer.application)
+            done = request.in_time and details.requests_outcome.forgot_plan
+            self._requests.clients.note(found.answer.application, details.requests_outcome.clients)
+            await self._requests.note_outcome(found.answer.application, details.requests_outcome.drains, has_forgotten=done)
         _log_answer(found, request, details)
         if details is None or details.summary is None:
             self._metrics.unrecorded.inc(self._recorder is not None)
@@ -255,7 +255,7 @@ class Rebalances:
         if head.applied:
             self._metrics.show_applied(head)
             if head.application is not None:
-                self._holds.note_last_rebalance(head.application, make_last_rebalance(head))
+                self._requests.note_last_rebalance(head.application, make_last_rebalance(head))
         if self._recorder is not None and details.snapshot is None:
             self._metrics.unrecorded.inc()
         elif self._recorder is not None and details.snapshot is not None:
@@ -267,7 +267,7 @@ class Rebalances:
         self._metrics.solve_seconds.observe(found.answer.solve_seconds)
         self._metrics.late.inc(not request.in_time)
         if details is not None and summary is not None:
-            self._metrics.show_last_answer(found.answer.application, summary, details.holding)
+            self._metrics.show_last_answer(found.answer.application, summary, details.requests_outcome)
 
 
 def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details | None) -> None:
@@ -280,7 +280,7 @@ def _log_answer(found: FoundAnswer, request: _AnsweredRequest, details: Details 
         mode=request.head.mode,
         assignor=answer.assignor,
         fallback=why or None,
-        **({} if details is None or details.summary is None else {**details.summary.model_dump(), **details.said}),
+        **({} if details is None or details.summary is None else {**details.summary.model_dump(), **details.log_fields}),
         memory=answer.memory,
         in_time=request.in_time,
         seconds_queue=round(found.job.begun - request.arrived, 4),

@@ -61,7 +61,7 @@ class _Rebalance:
     head: RecordingHead
     assignment: bytes
     snapshot: bytes
-    beside: bytes | None
+    not_applied: bytes | None
 
 
 class Recorder:
@@ -92,13 +92,13 @@ class Recorder:
         """Start the thread, which counts recordings, deletes old ones and then waits for rebalances."""
         self._thread.start()
 
-    def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, beside: bytes | None = None) -> None:
+    def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, not_applied: bytes | None = None) -> None:
         """Queue a rebalance for recording. Never waits: if the disk does not keep up, the rebalance is lost.
 
         Two rebalances with the same `head.rebalance` make one recording (`join_report`).
         """
         try:
-            self._queue.put_nowait(_Rebalance(head, assignment, snapshot, beside))
+            self._queue.put_nowait(_Rebalance(head, assignment, snapshot, not_applied))
         except queue.Full:
             self._metrics.unrecorded.inc()
             self._note_failure("the disk does not keep up")
@@ -184,7 +184,7 @@ class Recorder:
         number = 0
         while (path := self._folder / make_relative_path(rebalance.head.application, at, number)).exists():
             number += 1
-        content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot, rebalance.beside)
+        content = encode_recording(rebalance.head, rebalance.assignment, rebalance.snapshot, rebalance.not_applied)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._write_file(path, content)
         file = RecordingFile(at, number, name_folder(rebalance.head.application), path)

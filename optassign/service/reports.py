@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from optassign import __version__
-from optassign.recordings.recording import Beside, RecordingHead, Summary
+from optassign.recordings.recording import NotApplied, RecordingHead, Summary
 from optassign.service.clock import format_utc
-from optassign.service.held import HoldingOutcome
-from optassign.service.holds import make_last_rebalance
 from optassign.service.http.refusals import make_unavailable
 from optassign.service.http.request import ReportHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
+from optassign.service.operator_requests import make_last_rebalance
 from optassign.service.rebalances import FoundAnswer, NoAnswerError, Rebalances, Shared
+from optassign.service.requested_options import RequestsOutcome
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Applied, AssignJob, Details
 from optassign.service.workers.pool import Schedule, make_schedule
@@ -38,7 +38,7 @@ class Reports:
         self._assignor, self._limits, self._rebalances = settings.assignor, settings.limits, rebalances
         self._default_deadline = settings.default_deadline
         self._finder, self._memory, self._turns = shared.finder, shared.memory, shared.turns
-        self._metrics, self._recorder, self._holds = shared.metrics, shared.recorder, shared.holds
+        self._metrics, self._recorder, self._requests = shared.metrics, shared.recorder, shared.operator_requests
         self._clocks, self._read_seconds = shared.clocks, shared.read_seconds
         self._observed = Memory(settings.limits.applications)
         """The last answers applied in shadow mode, from which restore rates are learnt; they never become `remembered`."""
@@ -87,7 +87,7 @@ class Reports:
                 keep_snapshot=self._recorder is not None,
                 report=True,
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
-                held=self._holds.get_held(application, is_applied=head.runs_followups),
+                options=self._requests.get_options(application, is_applied=head.runs_followups),
                 application=application,
                 # In active mode no page shows the service's own answer unless it is recorded. If the service was asked and
                 # missed the deadline, solving again would take time from other requests.
@@ -105,18 +105,18 @@ class Reports:
                 self._memory.put(remembering, remembered)
         if remembering is None and application is not None:
             self._observed.put(application, Remembered(head.applied_at, details.applied.content, order, head.rebalance))
-        beside = _make_beside(found, details, in_time)
-        recorded = self._clocks.advance(_make_head(application, head, applied_at, found, details.applied, beside))
+        not_applied = _make_not_applied(found, details, in_time)
+        recorded = self._clocks.advance(_make_head(application, head, applied_at, found, details.applied, not_applied))
         self._metrics.show_applied(recorded)
         if application is not None:
-            await self._holds.note_rebalance(application)
+            await self._requests.note_rebalance(application)
         if remembering is not None:
-            self._holds.note_last_rebalance(remembering, make_last_rebalance(recorded))
+            self._requests.note_last_rebalance(remembering, make_last_rebalance(recorded))
         if self._recorder is not None and details.snapshot is not None:
             self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
-        self._count(head, found, beside, details.holding)
-        _log_report(application, head, details.applied, beside, answered)
-        return _encode_reply(self._recorder is not None, details.applied, beside)
+        self._count(head, found, not_applied, details.requests_outcome)
+        _log_report(application, head, details.applied, not_applied, answered)
+        return _encode_reply(self._recorder is not None, details.applied, not_applied)
 
     async def _find(self, job: AssignJob, times: Schedule, rebalance: str) -> FoundAnswer:
         """Return the service's answer as `AnswerFinder.find` does, but do not solve again after a failure."""
@@ -126,19 +126,21 @@ class Reports:
             self._unanswered.append(rebalance)
             raise
 
-    def _count(self, head: ReportHead, found: FoundAnswer, beside: Beside | None, holding: HoldingOutcome) -> None:
+    def _count(
+        self, head: ReportHead, found: FoundAnswer, not_applied: NotApplied | None, requests_outcome: RequestsOutcome
+    ) -> None:
         self._metrics.reports.labels(head.mode).inc()
-        if beside is not None and head.mode == "shadow":
-            self._metrics.count_rebalance("shadow", beside.summary)
+        if not_applied is not None and head.mode == "shadow":
+            self._metrics.count_rebalance("shadow", not_applied.summary)
             self._metrics.solve_seconds.observe(found.answer.solve_seconds)
-            self._metrics.show_last_answer(found.answer.application, beside.summary, holding)
+            self._metrics.show_last_answer(found.answer.application, not_applied.summary, requests_outcome)
 
 
-def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside | None:
+def _make_not_applied(found: FoundAnswer, details: Details, in_time: bool) -> NotApplied | None:
     """Return the service's answer for the recording, or None if nothing was solved."""
     if details.summary is None:
         return None
-    return Beside(
+    return NotApplied(
         assignor=found.answer.assignor,
         time_limit=found.answer.time_limit,
         in_time=in_time,
@@ -148,7 +150,12 @@ def _make_beside(found: FoundAnswer, details: Details, in_time: bool) -> Beside 
 
 
 def _make_head(
-    application: str | None, head: ReportHead, applied_at: float, found: FoundAnswer, applied: Applied, beside: Beside | None
+    application: str | None,
+    head: ReportHead,
+    applied_at: float,
+    found: FoundAnswer,
+    applied: Applied,
+    not_applied: NotApplied | None,
 ) -> RecordingHead:
     """Return the head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
     return RecordingHead(
@@ -165,13 +172,15 @@ def _make_head(
         rebalance=head.rebalance,
         reported=True,
         why=applied.why,
-        beside=beside,
+        not_applied=not_applied,
         summary=applied.summary,
         overview=applied.overview,
     )
 
 
-def _log_report(application: str | None, head: ReportHead, applied: Applied, beside: Beside | None, answered: bool) -> None:
+def _log_report(
+    application: str | None, head: ReportHead, applied: Applied, not_applied: NotApplied | None, answered: bool
+) -> None:
     log_event(
         "report",
         logging.INFO if head.mode == "shadow" else logging.WARNING,
@@ -181,20 +190,22 @@ def _log_report(application: str | None, head: ReportHead, applied: Applied, bes
         why=applied.why,
         age=round(head.age_ms / 1000, 1),
         **applied.summary.model_dump(),
-        beside=None if beside is None else {"assignor": beside.assignor, **beside.summary.model_dump()},
+        not_applied=None if not_applied is None else {"assignor": not_applied.assignor, **not_applied.summary.model_dump()},
         answered_before=answered,
         rebalance=head.rebalance,
         plugin=head.plugin,
     )
 
 
-def _encode_reply(recorded: bool, applied: Applied, beside: Beside | None) -> bytes:
+def _encode_reply(recorded: bool, applied: Applied, not_applied: NotApplied | None) -> bytes:
     def describe(assignor: str, summary: Summary, **more: Any) -> dict[str, Any]:
         return {"assignor": assignor, **more, **summary.model_dump()}
 
     told = {
         "recorded": recorded,
         "applied": describe(applied.assignor, applied.summary),
-        "beside": None if beside is None else describe(beside.assignor, beside.summary, in_time=beside.in_time),
+        "not_applied": None
+        if not_applied is None
+        else describe(not_applied.assignor, not_applied.summary, in_time=not_applied.in_time),
     }
     return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -26,8 +26,6 @@ from optassign.recordings.recording import Recording, RecordingHead
 from optassign.service.application_clocks import ApplicationClocks
 from optassign.service.applications_file import ApplicationsFile
 from optassign.service.clock import format_utc
-from optassign.service.held import keep_names
-from optassign.service.holds import Holds, make_last_rebalance
 from optassign.service.http.access import Sessions, Tokens
 from optassign.service.http.app import PAGES, make_app
 from optassign.service.http.connections import Connections, LimitedListener, check_address, open_listener
@@ -37,11 +35,13 @@ from optassign.service.http.request import PROTOCOL, BodyBudget
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
+from optassign.service.operator_requests import OperatorRequests, make_last_rebalance
 from optassign.service.pages.jobs import PageJob
 from optassign.service.pages.routes import add_pages
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
+from optassign.service.requested_options import keep_names
 from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls, find_expiry, list_readable_secrets
 from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.pool import WorkerPool
@@ -187,8 +187,8 @@ class Service:
         limits = settings.limits
         self._connections = Connections(limits, _KEEP_ALIVE_S)
         self._bodies = BodyBudget(limits.held_bytes)
-        self._holds = Holds(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
-        self._metrics = Metrics(__version__, limits.applications, read_seconds, self._holds.describe)
+        self._requests = OperatorRequests(settings.recordings, applications, read_seconds, settings.idle_followup_ms)
+        self._metrics = Metrics(__version__, limits.applications, read_seconds, self._requests.describe)
         self._clocks = ApplicationClocks(limits.applications)
         self._recorder: Recorder | None = None
         if settings.recordings is not None:
@@ -209,7 +209,9 @@ class Service:
             is_kept=False,
         )
         finder = AnswerFinder(self._solvers, self._metrics)
-        shared = Shared(finder, self._memory, Turns(), self._metrics, self._recorder, self._holds, self._clocks, read_seconds)
+        shared = Shared(
+            finder, self._memory, Turns(), self._metrics, self._recorder, self._requests, self._clocks, read_seconds
+        )
         self._rebalances = Rebalances(settings, shared)
         self._reports = reports = Reports(settings, self._rebalances, shared)
         progress = ProgressReports(read_seconds)
@@ -221,7 +223,7 @@ class Service:
             self._comparisons,
             self._metrics,
             self._bodies,
-            self._holds,
+            self._requests,
             self._find_why_not_ready,
         )
         sessions = Sessions(tokens, checks_host=not tokens and settings.tls_client_ca is None, read_seconds=read_seconds)
@@ -229,7 +231,7 @@ class Service:
             SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=_PAGE_S, most_jobs=64),
             SideProcess(*_PAGE_ERRORS, solver, make_worker, seconds=_TRIAL_S, most_jobs=4),
         )
-        add_pages(app, settings, sessions, self._holds, progress, *self._page_makers, read_seconds)
+        add_pages(app, settings, sessions, self._requests, progress, *self._page_makers, read_seconds)
         pages = PAGES | frozenset(route.path for route in app.routes if isinstance(route, APIRoute))
         self._gateway = Gateway(app, find_access=sessions.check, metrics=self._metrics, pages=pages)
         self._server: _Server | None = None
@@ -248,7 +250,7 @@ class Service:
         """Serve on the socket until a signal, and return the exit code."""
         settings = self._settings
         self._solvers.start()
-        await asyncio.to_thread(self._holds.load)
+        await asyncio.to_thread(self._requests.load)
         if self._recorder is not None:
             self._recorder.start()
         listener.connections = self._connections
@@ -292,7 +294,7 @@ class Service:
 
     async def _finish_requests(self) -> None:
         """Refuse new requests, and finish those under way."""
-        self._gateway.draining = self._holds.stopping = True
+        self._gateway.draining = self._requests.stopping = True
         self._comparisons.stop()
         for maker in self._page_makers:
             maker.stop()
@@ -328,8 +330,8 @@ class Service:
             if last.application not in heard:
                 self._metrics.show_applied(self._clocks.restore(last.head))
                 if last.head.mode == "active":
-                    self._holds.clients.note(last.application, last.clients)
-                    self._holds.note_last_rebalance(last.application, make_last_rebalance(last.head))
+                    self._requests.clients.note(last.application, last.clients)
+                    self._requests.note_last_rebalance(last.application, make_last_rebalance(last.head))
         self._has_read = True
         if folder is not None:
             log_event("memory_restored", applications=len(self._memory))
@@ -388,7 +390,11 @@ class Service:
         add("workers_able", "Solvers that are not stuck with a job past its deadline", lambda: self._solvers.able)
         add("workers_warm", "Workers that can take jobs or have one", lambda: self._solvers.warm)
         add("workers_busy", "Workers with a job", lambda: self._solvers.busy)
-        add("holds_lost", "1 while an unreadable file of pauses and drains exists, otherwise 0", lambda: self._holds.lost)
+        add(
+            "operator_requests_lost",
+            "1 while an unreadable file of pauses and drains exists, otherwise 0",
+            lambda: self._requests.lost,
+        )
         add("settings_refused", "Changed files that the service cannot use and ignores", lambda: len(self._refused))
         files = [("certificate", self._settings.tls_cert), ("client_ca", self._settings.tls_client_ca)]
         self._metrics.show_expiry({name: path for name, path in files if path is not None})

@@ -144,7 +144,7 @@ def test_variants_are_asked_for_behind_a_colon() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("forms:odd", "found variant 'odd' of 'forms'; allowed: plain, fancy"),
         ("forms:", "found variant '' of 'forms'; allowed: plain, fancy"),
@@ -152,11 +152,11 @@ def test_variants_are_asked_for_behind_a_colon() -> None:
         ("odd:forms", "found 'odd'; allowed: "),
     ],
 )
-def test_unknown_variants_are_named_with_what_is_allowed(name: str, said: str) -> None:
+def test_unknown_variants_are_named_with_what_is_allowed(name: str, message: str) -> None:
     register("forms", InTwoForms)
     with pytest.raises(ValueError) as error:
         create(name)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_name_has_no_colon() -> None:

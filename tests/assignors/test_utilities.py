@@ -77,7 +77,7 @@ class TestDefaultStandbyTaskAssignment:
         assert result["a"] == gets("a", active="0_0 0_1", standby="0_2 0_3")
         assert result["c"] == given["c"]
 
-    def test_never_beside_another_copy_and_fewer_where_clients_run_out(self) -> None:
+    def test_never_with_another_copy_and_fewer_where_clients_run_out(self) -> None:
         given = {"a": gets("a", active="0_0 0_1 0_2 0_3"), "b": gets("b", warmup="0_0")}
         result = default_standby_task_assignment(state({"a": 1, "b": 1}, standbys=5), given)
         assert result["a"].standby == ()

@@ -57,7 +57,7 @@ def make_row(assignor: str = "cp-sat", shape: str = "scale-out", **changed: Any)
 
 
 @pytest.mark.parametrize(
-    ("assignor", "shape", "changed", "said"),
+    ("assignor", "shape", "changed", "message"),
     [
         ("cp-sat", "scale-out", {}, ""),
         ("cp-sat", "scale-out", {"rebalances": 10}, "c: cp-sat 1.000 in 10 of 9, greedy"),
@@ -69,11 +69,11 @@ def make_row(assignor: str = "cp-sat", shape: str = "scale-out", **changed: Any)
         ("greedy", "partial", {"violations": {"R3": 1}}, "stable: True, True"),
     ],
 )
-def test_a_wrong_row_is_reported(assignor: str, shape: str, changed: dict[str, Any], said: str) -> None:
+def test_a_wrong_row_is_reported(assignor: str, shape: str, changed: dict[str, Any], message: str) -> None:
     rows = [make_row(name, shape, **(changed if name == assignor else {})) for name in ("cp-sat", "greedy")]
     lines = list(CONVERGENCE.demands(rows))
-    assert len(lines) == bool(said)
-    assert said in "".join(lines)
+    assert len(lines) == bool(message)
+    assert message in "".join(lines)
 
 
 @pytest.mark.parametrize(("pairs", "ratio"), [([], 1.0), ([(3, 3)] * 9 + [(9, 3)], 1.0), ([(3, 2)] * 9, 1.5), ([(1, 0)], inf)])

@@ -102,7 +102,7 @@ JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1)
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({}, ""),
         ({"settled_s": 1_360}, "1.36 of the limit"),
@@ -113,10 +113,10 @@ JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1)
         ({"down_s": 21}, "21 task-seconds"),
     ],
 )
-def test_a_wrong_result_is_reported(changed: dict[str, float], said: str) -> None:
+def test_a_wrong_result_is_reported(changed: dict[str, float], message: str) -> None:
     row = StudyRow({**study.make_case(JOB).facts, "outcome": replace(GOOD, **changed)})  # type: ignore[arg-type]
     lines = list(study.find_missed([row]))
-    assert bool(lines) == bool(said)
-    assert said in "".join(lines)
+    assert bool(lines) == bool(message)
+    assert message in "".join(lines)
     head, _, line = study.TIME_TO_BALANCE.layouts[0].fill([row]).to_markdown().splitlines()
     assert head.count("|") == line.count("|")

@@ -80,18 +80,18 @@ JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1, 0.3)
 
 
 @pytest.mark.parametrize(
-    ("times", "said"),
+    ("times", "messages"),
     [((110, 120, 130), []), ((110, 130, 140), ["1.30 of the limit in the median"]), ((100, 100, 201), ["2.01 of the limit"])],
 )
-def test_slow_runs_and_a_slow_median_are_told(times: tuple[float, ...], said: list[str]) -> None:
+def test_slow_runs_and_a_slow_median_are_told(times: tuple[float, ...], messages: list[str]) -> None:
     rows = [StudyRow({"assignor": "cp-sat", "job": JOB, "outcome": replace(GOOD, time_s=time_s)}) for time_s in times]
     lines = list(study.find_slow(rows))
-    assert len(lines) == len(said)
-    assert all(part in line for part, line in zip(said, lines, strict=True))
+    assert len(lines) == len(messages)
+    assert all(part in line for part, line in zip(messages, lines, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({}, ""),
         ({"time_s": 37}, "restored after 37 s in the median, at most 36"),
@@ -100,7 +100,7 @@ def test_slow_runs_and_a_slow_median_are_told(times: tuple[float, ...], said: li
         ({"kafka": 30}, "Kafka's default 30"),
     ],
 )
-def test_a_late_third_instance_and_long_waits_are_told(changed: dict[str, float], said: str) -> None:
+def test_a_late_third_instance_and_long_waits_are_told(changed: dict[str, float], message: str) -> None:
     kafka = {n: replace(GOOD, time_s=changed.get("kafka", 500)) for n in study.WARM_UPS}
     fields = {name: value for name, value in changed.items() if name != "kafka"}
     rows = [StudyRow({"assignor": KAFKA, "warm_ups": n, "outcome": outcome}) for n, outcome in kafka.items()]
@@ -108,5 +108,5 @@ def test_a_late_third_instance_and_long_waits_are_told(changed: dict[str, float]
         outcome = replace(GOOD, **{"time_s": 32, **(fields if n == 16 else {})})  # type: ignore[arg-type]
         rows.append(StudyRow({"assignor": "cp-sat", "warm_ups": n, "outcome": outcome}))
     lines = "\n".join(study.find_late(rows))
-    assert bool(lines) == bool(said)
-    assert said in lines
+    assert bool(lines) == bool(message)
+    assert message in lines

@@ -50,14 +50,14 @@ def test_a_task_whose_state_is_wiped_runs_on_its_standby_until_the_state_is_back
             f"{task} runs on {standby}",
             lambda: task in group.instances[standby].status().active,
             timeout=2 * TIMEOUT,
-            found=lambda: (watcher.said, group.read_statuses()),
+            found=lambda: (watcher.output, group.read_statuses()),
             logs=group.logs,
         )
-        assert watcher.said.count("trigger: reason=in_place_restore") == 1, watcher.said
-        assert f"1 restore in place though another process has the state, the first of them {task} on" in watcher.said
+        assert watcher.output.count("trigger: reason=in_place_restore") == 1, watcher.output
+        assert f"1 restore in place though another process has the state, the first of them {task} on" in watcher.output
 
         after = group.await_settled()
         assert after.active["b"] | {task} == before.active["b"] | {task}, "no other task has left it"
-        assert watcher.said.count("trigger: reason=in_place_restore") == 1, "once is enough"
+        assert watcher.output.count("trigger: reason=in_place_restore") == 1, "once is enough"
         group.load.await_accounted()
         group.assert_nothing_died()

@@ -49,14 +49,14 @@ def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, fo
     group.members.configure(streams_rack_aware_assignment_tags="cell")
     with WatchProcess(broker.address, "watched", folder) as watcher:
         figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
-        assert figures.settled_s is not None, watcher.said
+        assert figures.settled_s is not None, watcher.output
         assert len(figures.moved) == 4, "a third of twelve"
         assert not any(event.role == "active" and event.state == "restoring" for event in group.members.events())
-        await_condition("restored", lambda: tags_of(group) == "cell", found=lambda: (tags_of(group), watcher.said))
+        await_condition("restored", lambda: tags_of(group) == "cell", found=lambda: (tags_of(group), watcher.output))
         triggers, epoch = watcher.triggers, group.members.describe()["epoch"]
-        assert 0 < triggers <= 8, watcher.said
+        assert 0 < triggers <= 8, watcher.output
         await_looks(watcher, 20)
-        assert watcher.triggers == triggers, watcher.said
+        assert watcher.triggers == triggers, watcher.output
         assert group.members.describe()["epoch"] == epoch
         metrics = watcher.read()
         assert metrics['optassign_watch_done{group="watched"}'] == 1
@@ -73,16 +73,16 @@ def test_a_changed_config_is_restored_after_any_end(new_group: NewGroup, broker:
     warm_up(group)
     # With this pause the watcher can act only once: it changes the config.
     with WatchProcess(broker.address, name, folder, optassign_watch_pause_ms=3_600_000) as first:
-        await_condition("config changed", lambda: tags_of(group) == "optassign", found=lambda: first.said)
+        await_condition("config changed", lambda: tags_of(group) == "optassign", found=lambda: first.output)
         getattr(first.process, end)()
     if end == "stop":
-        assert first.process.exit_code == 0, first.said
+        assert first.process.exit_code == 0, first.output
         assert tags_of(group) is None
         return
     assert tags_of(group) == "optassign"
     with WatchProcess(broker.address, name, folder) as second:
-        await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: second.said)
-        await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: second.said)
+        await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: second.output)
+        await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: second.output)
 
 
 @pytest.mark.long
@@ -92,17 +92,17 @@ def test_once_acts_once_and_a_dry_run_never(new_group: NewGroup, broker: Broker,
     epoch = group.members.describe()["epoch"]
     dry = WatchProcess(broker.address, "once", folder, "--once", "--dry-run")
     assert dry.process.await_end() == 0
-    assert "group=once would trigger: reason=caught_up (" in dry.said
+    assert "group=once would trigger: reason=caught_up (" in dry.output
     assert (group.members.describe()["epoch"], tags_of(group)) == (epoch, None)
     wet = WatchProcess(broker.address, "once", folder, "--once")
     assert wet.process.await_end() == 0
-    assert "group=once trigger: reason=caught_up (" in wet.said
+    assert "group=once trigger: reason=caught_up (" in wet.output
     assert tags_of(group) is None
     assert group.members.describe()["epoch"] > epoch
     await_condition(
         "something moved",
         lambda: any(copy.process == "c" for copies in replay(group.members.events()).running().values() for copy in copies),
-        found=lambda: wet.said,
+        found=lambda: wet.output,
     )
 
 
@@ -114,8 +114,8 @@ def test_a_moving_group_is_observed_more_often(new_group: NewGroup, broker: Brok
     await_condition("the join is known", lambda: len(group.members.describe()["members"]) == 6)
     hour = {"optassign_watch_interval_ms": 3_600_000}
     with WatchProcess(broker.address, "on-its-way", folder, optassign_watch_quick_interval_ms=500, **hour) as watcher:
-        await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: watcher.said)
-        await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: watcher.said)
+        await_condition("settled", group.is_settled, timeout=_LONGEST, found=lambda: watcher.output)
+        await_condition("restored", lambda: tags_of(group) is None, timeout=_LONGEST, found=lambda: watcher.output)
         assert watcher.triggers > 0
         assert watcher.read()[_LOOKS] == 1
 
@@ -127,7 +127,7 @@ def test_a_group_of_another_assignor_is_left_alone(new_group: NewGroup, broker: 
     group.members.configure(streams_rack_aware_assignment_tags="optassign")
     once = WatchProcess(broker.address, "stickys", folder, "--once")
     assert once.process.await_end() == 0
-    assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.said
+    assert "group=stickys is not watched: its streams.assignor.name is sticky, not optassign" in once.output
     assert tags_of(group) is None, "left from when it was watched"
 
 
@@ -135,7 +135,7 @@ def test_a_group_of_another_assignor_is_left_alone(new_group: NewGroup, broker: 
 def test_the_watcher_waits_for_a_group_to_appear(broker: Broker, folder: Path) -> None:
     with WatchProcess(broker.address, "not-yet", folder) as watcher:
         await_looks(watcher, 5)
-        assert watcher.said.count("group=not-yet cannot be described") == 1, "said once, not at every look"
+        assert watcher.output.count("group=not-yet cannot be described") == 1, "said once, not at every look"
         assert watcher.read()["optassign_watch_groups"] == 0
 
 
@@ -143,7 +143,7 @@ _UNKNOWN = "configs of group=wrong cannot be described: org.apache.kafka.common.
 
 
 @pytest.mark.parametrize(
-    ("address", "properties", "code", "said"),
+    ("address", "properties", "code", "message"),
     [
         ("", {"security_protocol": "NO"}, 2, "Invalid value NO for configuration security.protocol"),
         ("", {"optassign_watch_pause_ms": "soon"}, 2, "optassign.watch.pause.ms: found soon; allowed: a whole number"),
@@ -152,9 +152,9 @@ _UNKNOWN = "configs of group=wrong cannot be described: org.apache.kafka.common.
     ],
 )
 def test_errors_are_reported(
-    broker: Broker, folder: Path, address: str, properties: dict[str, object], code: int, said: str
+    broker: Broker, folder: Path, address: str, properties: dict[str, object], code: int, message: str
 ) -> None:
     watcher = WatchProcess(address or broker.address, "wrong", folder, "--once", **properties)
     assert watcher.process.await_end() == code
-    assert said in watcher.said
-    assert "\tat " not in watcher.said, "one line, no stack trace"
+    assert message in watcher.output
+    assert "\tat " not in watcher.output, "one line, no stack trace"

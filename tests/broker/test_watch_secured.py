@@ -108,19 +108,19 @@ def test_a_join_ends_in_balance_with_the_documented_rights_alone(secured: Secure
     )
     with group.members, secured.watch("secured", tmp_path) as watcher:
         figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
-        assert figures.settled_s is not None, watcher.said
+        assert figures.settled_s is not None, watcher.output
         metrics = watcher.read()
         assert metrics['optassign_watch_triggers_total{group="secured",reason="caught_up"}'] > 0
-        assert "may not be described" not in watcher.said
-        assert "AuthorizationException" not in watcher.said
+        assert "may not be described" not in watcher.output
+        assert "AuthorizationException" not in watcher.output
 
 
 @pytest.mark.long
 def test_a_wrong_password_is_reported_and_ends_a_single_look(secured: Secured, tmp_path: Path) -> None:
     watcher = secured.watch("nobody", tmp_path, "--once", password="guessed")
     assert watcher.process.await_end() == 1
-    assert "SaslAuthenticationException: Authentication failed" in watcher.said
-    assert "guessed" not in watcher.said
+    assert "SaslAuthenticationException: Authentication failed" in watcher.output
+    assert "guessed" not in watcher.output
 
 
 @pytest.mark.long
@@ -128,4 +128,4 @@ def test_a_broker_of_another_authority_is_refused(secured: Secured, tmp_path: Pa
     stranger = write_certificate(trustme.CA(), tmp_path / "stranger.pem")
     watcher = secured.watch("nobody", tmp_path, "--once", authority=stranger)
     assert watcher.process.await_end() == 1
-    assert "SslAuthenticationException: SSL handshake failed" in watcher.said
+    assert "SslAuthenticationException: SSL handshake failed" in watcher.output

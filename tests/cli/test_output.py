@@ -76,13 +76,13 @@ def test_names_cannot_change_what_a_terminal_shows(capsys: pytest.CaptureFixture
     name = json.loads(text)["clients"][0]["process_id"]
     path = tmp_path / "named.json"
     path.write_text(text.replace(name, "a\\u2028b\\u202ec\\u0085d\\u001be"), encoding="utf-8")
-    said = {}
+    message = {}
     for command, more in {"assign": (), "compare": ("--assignors", "greedy"), "explain": (), "converge": ()}.items():
         code, out, err = run_here(capsys, command, str(path), "--format", "table", *more)
         assert code == 0, err
         assert all(line.isprintable() for line in f"{out}{err}".split("\n"))
-        said[command] = out
-    assert "a\\u2028b\\u202ec\\x85d\\x1be" in said["assign"]
+        message[command] = out
+    assert "a\\u2028b\\u202ec\\x85d\\x1be" in message["assign"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="as Linux has it")

@@ -59,16 +59,18 @@ def test_file_gzip_id_and_standard_input_give_the_same_result(
         "unpacked": [str(plain)],
         "id": [ID, "--recordings", str(folder)],
     }
-    said = {}
+    message = {}
     for way, named in ways.items():
         code, out, err = run_here(capsys, command, *named, *COMMANDS[command])
         assert (code, err) == (0, ""), way
-        said[way] = without_seconds(out)
+        message[way] = without_seconds(out)
     monkeypatch.setenv("OPTASSIGN_RECORDINGS", str(folder))
-    said["id, and the folder by the environment"] = without_seconds(run_here(capsys, command, ID, *COMMANDS[command])[1])
+    message["id, and the folder by the environment"] = without_seconds(run_here(capsys, command, ID, *COMMANDS[command])[1])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(RECORDED.read_bytes())))
-    said["standard input"] = without_seconds(run_here(capsys, command, "-", *COMMANDS[command])[1])
-    assert all(found == said["gzip"] for found in said.values()), [way for way in said if said[way] != said["gzip"]]
+    message["standard input"] = without_seconds(run_here(capsys, command, "-", *COMMANDS[command])[1])
+    assert all(found == message["gzip"] for found in message.values()), [
+        way for way in message if message[way] != message["gzip"]
+    ]
 
 
 def test_the_folder_of_this_directory_needs_no_option(
@@ -133,7 +135,7 @@ def test_assign_answers_the_recorded_snapshot_with_its_memory(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ["explain", "a/b", "--recordings", "F"],
@@ -149,7 +151,7 @@ def test_assign_answers_the_recorded_snapshot_with_its_memory(capsys: pytest.Cap
     ],
 )
 def test_bad_input(
-    arguments: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent)
     folder.rename("F")
@@ -161,7 +163,7 @@ def test_bad_input(
     Path("odd").write_text(json.dumps(data))
     code, out, err = run_here(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 

@@ -157,7 +157,7 @@ def test_the_name_is_given_or_taken_from_the_attribute(place: str, name: str, ru
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "message"),
     [
         ("mine", "--register: found 'mine'; allowed: [NAME=]MODULE:CLASS"),
         (":Piles", "--register: found ':Piles'; allowed: [NAME=]MODULE:CLASS"),
@@ -170,11 +170,11 @@ def test_the_name_is_given_or_taken_from_the_attribute(place: str, name: str, ru
         ("cp-sat=mine:Piles", "found 'cp-sat', which is taken; allowed: a new name"),
     ],
 )
-def test_a_failed_registration_is_one_line(place: str, said: str, run_in_folder: RunHere) -> None:
+def test_a_failed_registration_is_one_line(place: str, message: str, run_in_folder: RunHere) -> None:
     code, out, err = run_in_folder("compare", "--register", place)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("optassign compare: error: --register: found ")
-    assert said in err
+    assert message in err
 
 
 def test_a_module_that_fails_says_where(folder: Path) -> None:
@@ -205,8 +205,8 @@ def test_a_failing_assignor_has_one_line_in_its_column(folder: Path) -> None:
     assert code == 1
     assert any("greedy" in line and "fails" in line for line in out.splitlines()), "a column of its own"
     assert out.count("failed!") == len(FAILURES)
-    for name, said in FAILURES.items():
-        assert said in found["failures"][name], found["failures"][name]
+    for name, message in FAILURES.items():
+        assert message in found["failures"][name], found["failures"][name]
         assert sum(line.startswith(f"{name} has no assignment: ") for line in out.splitlines()) == 1
     _, out, _ = run(folder, "compare", *REGISTER, *chosen, "--converge", "--json")
     assert list(json.loads(out)["failures"]) == list(FAILURES)

@@ -35,7 +35,7 @@ def test_a_file_that_is_no_recording_is_reported(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("replay", "--simulate", str(FOLDER)), "joining, leaderless, rolled, shadow"),
         (("replay", "--simulate", str(FOLDER), "--application", "orders"), "found 'orders'"),
@@ -46,8 +46,8 @@ def test_a_file_that_is_no_recording_is_reported(capsys: pytest.CaptureFixture[s
         (("replay", "--simulate", str(FOLDER / "none")), "no recording"),
     ],
 )
-def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str) -> None:
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
     code, out, err = run_here(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert "Traceback" not in err

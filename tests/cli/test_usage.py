@@ -134,7 +134,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["frobnicate"], "found 'frobnicate'; allowed: demo, inspect, assign, "),
         (["assign"], "the following arguments are required: SNAPSHOT"),
@@ -183,8 +183,8 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["compare", "S", "--assignors", "greedy:odd"], "found 'greedy:odd'; allowed: greedy"),
         *((["converge", "S", f"--growth={share}"], "--growth") for share in ("-1", "inf", "nan", "much")),
         *(
-            (["inspect", "--bootstrap-server", "b:1", "--group", "g", *more], said)
-            for more, said in (
+            (["inspect", "--bootstrap-server", "b:1", "--group", "g", *more], message)
+            for more, message in (
                 (["--restore-rate", "0"], "--restore-rate: found 0; allowed: more than 0 offsets per second"),
                 (["--watch", "--html", "x"], "--html: found it with --watch, which writes recordings; allowed: one of them"),
                 (["--topology", "none"], "none: found that it cannot be read (No such file or directory); allowed: what"),
@@ -207,19 +207,19 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
 )
 def test_bad_usage(
     capsys: pytest.CaptureFixture[str], snapshot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str], said: str,
+    arguments: list[str], message: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     code, out, err = run_here(capsys, *(snapshot if argument == "S" else argument for argument in arguments))
     assert (code, out) == (2, "")
     assert err.count("\n") == 1, err
     assert err.startswith("optassign")
-    assert said in err
+    assert message in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["steady.json"]
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "found an empty text"),
         ("{", "found the end of a truncated text"),
@@ -228,7 +228,7 @@ def test_bad_usage(
         ('{"format": 1, "configs": {}, "tasks": [], "clients": []}', "clients: found an empty list"),
     ],
 )
-def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, said: str) -> None:
+def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(content, encoding="utf-8")
     for command in ("assign", "compare", "converge", "explain", "anonymise"):
@@ -236,7 +236,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: 
         assert (code, out) == (2, ""), command
         assert err.startswith(f"optassign {command}: error: {path}")
         assert err.count("\n") == 1
-        assert said in err
+        assert message in err
 
 
 def test_usage_errors_are_one_printable_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def test_finds_the_jar_of_a_checkout(fake_java: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ([], "the following arguments are required: --config"),
         (["--config", "x"], "--jar: found none, nor one built in a checkout; allowed: optassign-watch.jar, made by mvn"),
@@ -58,11 +58,13 @@ def test_finds_the_jar_of_a_checkout(fake_java: Path, tmp_path: Path) -> None:
         (["--config", "x", "--interval", "soon"], "found 'soon'; allowed: seconds, or a duration"),
     ],
 )
-def test_missing_parts_are_reported(fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
+def test_missing_parts_are_reported(
+    fake_java: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
     code, out, err = run_here(capsys, "watch", *options)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert said in err
+    assert message in err
 
 
 def test_a_java_that_is_too_old_is_refused(fake_java: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ def read(content: bytes, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"preset =", 'line 1: found "preset ="; allowed: TOML (invalid value)'),
         (b'\n\npreset = "lexicographic', 'line 3: found "preset = \\"lexicographic"; allowed: TOML ('),
@@ -47,9 +47,9 @@ def read(content: bytes, folder: Path) -> str:
         ),
     ],
 )
-def test_errors_name_their_place(content: bytes, said: str, tmp_path: Path) -> None:
+def test_errors_name_their_place(content: bytes, message: str, tmp_path: Path) -> None:
     found = read(content, tmp_path)
-    assert said in found
+    assert message in found
     assert "; allowed: " in found
 
 

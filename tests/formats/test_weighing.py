@@ -187,7 +187,7 @@ def test_a_rate_measured_eight_hours_ago_counts_half() -> None:
     state = follow(state, 100 * 8 * 3_600, "2026-11-20T20:00:00Z")
     assert rate_of(state) == 100.0
     state = follow(state, 100 * 8 * 3_600, "2026-11-21T04:00:00Z")
-    assert rate_of(state) == 33.3, "eight hours of 100 that count half beside eight hours of nothing"
+    assert rate_of(state) == 33.3, "eight hours of 100 that count half, and eight hours of nothing"
 
 
 def test_a_burst_between_two_passes_is_soon_forgotten() -> None:

@@ -200,7 +200,7 @@ def stateless(*weights: float) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("assignor", OURS)
-def test_other_tasks_are_balanced_beside_an_oversized_one(assignor: str) -> None:
+def test_other_tasks_are_balanced_around_an_oversized_one(assignor: str) -> None:
     state = make_snapshot(stateless(1000.0, *[1.0, 1.1] * 12), {"a": {}, "b": {}, "c": {}})
     given = assign(state, assignor)
     number = sorted(len(client.active) for client in given.clients)

@@ -172,7 +172,7 @@ def test_a_fresh_group_is_nearly_balanced(assignor: str, weights: Any) -> None:
 
 
 @pytest.mark.parametrize("assignor", OURS)
-def test_a_heavy_standby_is_beside_light_actives(assignor: str) -> None:
+def test_a_heavy_standby_is_with_light_actives(assignor: str) -> None:
     """Standbys weigh as much as actives, so each client has one copy of one heavy task."""
     tasks = {
         f"0_{i}": {"stateful": True, "logged": True, "weight": w, "changelog_end_offset": 100_000}

@@ -134,7 +134,7 @@ def test_the_recording_can_be_read(tmp_path: Path) -> None:
     file.write_bytes(encode(recording))
     again = read_recording(file)
     assert again == recording
-    assert again.beside is not None
+    assert again.not_applied is not None
     assert again.applied
 
 

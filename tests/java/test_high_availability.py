@@ -86,7 +86,7 @@ def test_an_absent_lag_is_more_than_any_other_and_never_caught_up(
     assert is_same(assign(state, KafkaHighAvailability()), expected)
 
 
-def test_an_absent_lag_beside_the_greatest_one_is_not_less() -> None:
+def test_an_absent_lag_next_to_the_greatest_one_is_not_less() -> None:
     state = make_snapshot({"0_0": {"changelog_end_offset": None}}, {"a": {"0_0": UNLIMITED_LAG}, "b": {}})
     assert is_same(assign(state, KafkaHighAvailability()), {"a": "0_0", "b": ""})
 

@@ -190,7 +190,7 @@ def test_an_artifact_is_as_maven_central_wants_it(release: Path, name: str) -> N
         assert "index.html" in pages.namelist()
 
 
-def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> None:
+def test_a_broker_needs_only_the_jar_of_a_release(release: Path) -> None:
     """Brokers have Java, Kafka's classes and slf4j only."""
     jar = find_jar(release, "optassign-broker")
     found = run("jdeps", "--ignore-missing-deps", "-verbose:package", jar, folder=release)
@@ -200,7 +200,7 @@ def test_a_broker_needs_nothing_beside_the_jar_of_a_release(release: Path) -> No
     assert not {name for name in uses if "." in name and not name.startswith(brokers)}
 
 
-def test_a_watcher_needs_nothing_beside_the_jar_of_a_release(tmp_path: Path, release: Path) -> None:
+def test_a_watcher_needs_only_the_jar_of_a_release(tmp_path: Path, release: Path) -> None:
     """The watcher looks for a broker, finds none, and ends as documented: a missing class would be an error."""
     jar = shutil.copy(find_jar(release, "optassign-watch"), tmp_path)
     file = tmp_path / "admin.properties"

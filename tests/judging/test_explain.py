@@ -60,8 +60,8 @@ def test_the_share_of_a_subtopology_is_named() -> None:
     e = explain_task(state, given, "1_1")
     assert e.share is not None
     assert (e.share.process_id, e.share.subtopology, e.share.before) == ("a", "1", 2)
-    said = "why: its client was above its share: 2 active tasks of subtopology 1, share 1"
-    assert said in [line.strip() for line in task_to_lines(e)]
+    message = "why: its client was above its share: 2 active tasks of subtopology 1, share 1"
+    assert message in [line.strip() for line in task_to_lines(e)]
     assert [move.share for move in explain_answer(state, given).moves if move.task == "1_1"] == [e.share]
 
 
@@ -168,10 +168,10 @@ def test_an_active_on_a_third_client_is_explained() -> None:
     (detour,) = explain_answer(state, given).detours
     assert (detour.task, detour.from_client, detour.by_way_of, detour.to_client) == ("0_0", "a", "b", "c")
     assert (detour.offsets, detour.why) == (500, "draining")
-    said = "it leaves a (its client drains), and its target client c has 500 offsets to restore"
+    message = "it leaves a (its client drains), and its target client c has 500 offsets to restore"
     text = join_lines(answer_to_lines(explain_answer(state, given)))
-    assert f"temporary clients: 1 active task\n  0_0 on b: {said}" in text
-    assert f"temporary client: {said}" in join_lines(task_to_lines(explain_task(state, given, "0_0")))
+    assert f"temporary clients: 1 active task\n  0_0 on b: {message}" in text
+    assert f"temporary client: {message}" in join_lines(task_to_lines(explain_task(state, given, "0_0")))
     assert explain_answer(state, make_answer({"a": "", "b": "0_1", "c": "0_0"})).detours == (), "straight to its plan"
 
 

@@ -60,8 +60,8 @@ def test_a_breach_says_what_was_found_and_is_allowed() -> None:
     state, (moves, pin) = limited({"kind": "most_active_moves", "most": 1}, {"kind": "pin", "tasks": ["0_1"], "clients": ["a"]})
     placed = TaskPlacement.of(state, ANSWER)
     assert list(find_breaches(state, moves, placed, is_plan=False)) == [("found 2 active moves; allowed: 1", None)]
-    (said,) = (text for text, _ in find_breaches(state, pin, placed, is_plan=True))
-    assert said == "found task 0_1 active on b; allowed: one of those that it is pinned to"
+    (message,) = (text for text, _ in find_breaches(state, pin, placed, is_plan=True))
+    assert message == "found task 0_1 active on b; allowed: one of those that it is pinned to"
 
 
 @pytest.mark.parametrize(

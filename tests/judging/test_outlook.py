@@ -18,20 +18,20 @@ def test_the_outlook_is_close_to_a_convergence(shape: Shape, standbys: int, warm
     state = generate(shape, 60, 8, standbys, warmups=warmups, seed=3)
     expected = estimate_outlook(state, assign(state, "greedy"))
     played = converge(state, "greedy").rebalances - 1
-    said = 0 if expected is None else expected.followups
-    assert abs(said - played) <= max(1, played / 8), f"said {said}, played {played}"
+    promised = 0 if expected is None else expected.followups
+    assert abs(promised - played) <= max(1, played / 8), f"promised {promised}, played {played}"
 
 
 @pytest.mark.parametrize(
-    ("warmups", "said"),
+    ("warmups", "message"),
     [(2, "about 200 follow-ups, 2,000 minutes (33.3 hours)"), (20, "about 20 follow-ups, 200 minutes (3.3 hours)")],
 )
-def test_the_scale_out_of_the_readme(warmups: int, said: str) -> None:
+def test_the_scale_out_of_the_readme(warmups: int, message: str) -> None:
     """The convergences take 201 and 21 rebalances: docs/data/scale-out-rebalances.json."""
     state = generate("scale-out", 1_000, 100, 1, warmups=warmups, seed=1)
     outlook = estimate_outlook(state, assign(state, "cp-sat"))
     assert outlook is not None
-    assert outlook_to_text(outlook) == said
+    assert outlook_to_text(outlook) == message
 
 
 def test_it_counts_slots_and_minutes() -> None:
@@ -53,7 +53,7 @@ def test_there_is_no_outlook_without_a_follow_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("followups", "ms", "said"),
+    ("followups", "ms", "message"),
     [
         (1, 600_000, "about 1 follow-up, 10 minutes"),
         (1, 60_000, "about 1 follow-up, 1 minute"),
@@ -61,11 +61,11 @@ def test_there_is_no_outlook_without_a_follow_up() -> None:
         (200, 120_000_000, "about 200 follow-ups, 2,000 minutes (33.3 hours)"),
     ],
 )
-def test_the_text_has_minutes_and_hours(followups: int, ms: int, said: str) -> None:
+def test_the_text_has_minutes_and_hours(followups: int, ms: int, message: str) -> None:
     outlook = Outlook(followups, ms, copies=400, slots=2, interval_ms=600_000)
-    assert outlook_to_text(outlook) == said
+    assert outlook_to_text(outlook) == message
     assert list(outlook_to_lines(outlook)) == [
-        f"{said} until the target is reached:",
+        f"{message} until the target is reached:",
         "  400 copies to warm up, 2 at a time (max.warmup.replicas), every 10 minutes (probing.rebalance.interval.ms)",
     ]
 
@@ -78,7 +78,7 @@ def test_known_rates_give_the_time_of_the_disks() -> None:
     )
     waiting = tuple(Waiting(task=task, process_id="b", role="active", lag=100, slot=i < 1) for i, task in enumerate(tasks))
     taken = "2026-01-01T00:00:00Z"
-    for clients, said in (
+    for clients, message in (
         ((ClientPace(process_id="b", offsets=200, ms=2_000),), "about 4 follow-ups, 0.17 minutes"),
         ((), "about 4 follow-ups, 0.1 minutes if every client restores 10,000 offsets per second"),
     ):
@@ -86,7 +86,7 @@ def test_known_rates_give_the_time_of_the_disks() -> None:
         given = make_answer({"a": " ".join(tasks), "b": " || 0_0!"}).model_copy(update={"report": report})
         outlook = estimate_outlook(state, given)
         assert outlook is not None
-        assert outlook_to_text(outlook) == said
+        assert outlook_to_text(outlook) == message
 
 
 def test_disks_may_take_longer_than_the_interval() -> None:

@@ -176,7 +176,7 @@ def test_watch_records_each_rebalance_until_it_is_interrupted(
     placement, newest = group.await_complete(), list_recorded()[-1]
     ids = {each.process_id: name for name, each in group.instances.items()}
     assert {ids[each.process_id] for each in newest.assignment.clients} == set("abc")
-    assert newest.beside is not None, "and what optassign would have done"
+    assert newest.not_applied is not None, "and what optassign would have done"
     assert set().union(*placement.active.values()) == group.tasks
 
 

@@ -100,10 +100,10 @@ def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.C
         group.start("a", "b")
         group.await_complete()
         refused = write_client(tmp_path / "wrong.properties", trusted, "wrong")
-        code, said = ask(refused)
-        assert (code, "--command-config" in said or "--bootstrap-server" in said) == (2, True), said
-        code, said = ask(client)
-        assert (code, "right DESCRIBE on the group" in said) == (2, True), said
+        code, message = ask(refused)
+        assert (code, "--command-config" in message or "--bootstrap-server" in message) == (2, True), message
+        code, message = ask(client)
+        assert (code, "right DESCRIBE on the group" in message) == (2, True), message
         allow(broker, ResourceType.GROUP)
         assert ask(client)[0] == 0
         assert all(task.changelog_end_offset is None for task in read_recording(file).snapshot.tasks)
@@ -116,7 +116,7 @@ def test_a_password_over_tls_and_describe_alone(tmp_path: Path, capsys: pytest.C
         for mechanism in _SCRAMS:
             file.unlink()
             told = write_client(tmp_path / f"{mechanism}.properties", trusted, "salted", mechanism)
-            code, said = ask(told)
-            assert code == 0, said
+            code, message = ask(told)
+            assert code == 0, message
             assert read_recording(file).assignment.clients == seen.assignment.clients
             assert ask(write_client(tmp_path / "wrong.properties", trusted, "wrong", mechanism))[0] == 2

@@ -34,7 +34,7 @@ class Walk:
     rebalances: int
     moved: int
     """Active tasks that moved."""
-    said: str
+    output: str
     """The output of the last command."""
 
 
@@ -65,9 +65,9 @@ def pause_restart_resume(
     look()
 
     def resume() -> str:
-        said = operator.run("resume")
+        output = operator.run("resume")
         operator.await_newest("balanced after the pause", group, clients=3, rests=True)
-        return said
+        return output
 
     return _measure(group, operator, "resume", resume)
 
@@ -101,9 +101,9 @@ def _start_static(group: StreamsApplication, *names: str) -> None:
 
 def _measure(group: StreamsApplication, operator: OperatorCommands, since: str, ask: Callable[[], str]) -> Walk:
     before, newest, start = len(group.rebalances), operator.read_newest().recorded_at, time.monotonic()
-    said = ask()
+    output = ask()
     seconds = time.monotonic() - start
-    return Walk(seconds, since, len(group.rebalances) - before, operator.count_moves(newest), said)
+    return Walk(seconds, since, len(group.rebalances) - before, operator.count_moves(newest), output)
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +151,8 @@ def test_a_group_at_rest_is_drained(new_group: Callable[..., StreamsApplication]
     assert "no such client in the last rebalance: client: found NOPE; allowed: one of" in refused
     walk = drain_at_rest(group, operator)
     show(walk)
-    assert "the drain takes effect at the next rebalance, at the latest at " in walk.said
-    assert "drain of c: may stop" in walk.said
+    assert "the drain takes effect at the next rebalance, at the latest at " in walk.output
+    assert "drain of c: may stop" in walk.output
     assert not group.await_complete().active["c"]
     group.leave("c")
     operator.await_newest("c has left", group, clients=2, rests=True)
@@ -170,7 +170,7 @@ def test_an_instance_that_restarts_in_a_pause_gets_its_tasks_back(
     seen: list[str] = []
     walk = pause_restart_resume(group, operator, lambda: seen.append(read_page(operated, "/applications/resting")))
     show(walk)
-    assert "the request takes effect at the next rebalance, at the latest at " in walk.said
+    assert "the request takes effect at the next rebalance, at the latest at " in walk.output
     paused = seen[0]
     word, about = find_shown_status(paused)
     assert (word, "nothing moves but what the rules force" in about) == ("paused", True)

@@ -47,14 +47,14 @@ def test_the_group_runs_as_without_the_plug_in(new_group: Callable[..., StreamsA
     saved = 0
     for recording in recordings:
         assert (recording.mode, recording.assignor, recording.reported) == ("shadow", _DEFAULT, True)
-        assert recording.beside is not None
-        assert recording.beside.assignor == "cp-sat"
+        assert recording.not_applied is not None
+        assert recording.not_applied.assignor == "cp-sat"
         # Kafka's class answers again in another JVM, from the snapshot only.
         again = assign(recording.snapshot, KafkaHighAvailability())
         who_asks = next((i for i, c in enumerate(again.clients) if c.followup_rebalance_ms is not None), None)
         assert (who_asks is None) is (recording.summary.followup_ms is None)
         assert [row[:4] for row in list_copies(again)] == [row[:4] for row in list_copies(recording.assignment)]
-        saved += (recording.summary.restored or 0) - (recording.beside.summary.restored or 0)
+        saved += (recording.summary.restored or 0) - (recording.not_applied.summary.restored or 0)
     print("offsets that would have been saved:", saved)
 
     # Without any plug-in the same instances come to rest on the same placement.
@@ -85,8 +85,8 @@ def test_a_service_that_is_down_changes_nothing_and_gets_reports_later(
         service.start()
         for recording in await_recordings(service, group):
             assert (recording.assignor, recording.mode) == (_DEFAULT, "shadow")
-            assert recording.beside is not None
-            assert recording.beside.after_the_fact
+            assert recording.not_applied is not None
+            assert recording.not_applied.after_the_fact
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ _PROBES = 3
 
 
 @pytest.mark.long
-def test_a_rolling_restart_beside_a_follow_up(new_group: Callable[..., StreamsApplication]) -> None:
+def test_a_rolling_restart_during_a_follow_up(new_group: Callable[..., StreamsApplication]) -> None:
     # By its estimate the follow-up would come before the other application has started.
     waiting = new_group("waiting", probing_rebalance_interval_ms=_INTERVAL_MS, optassign_followup="interval")
     waiting.start("a")

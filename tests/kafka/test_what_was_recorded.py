@@ -65,7 +65,7 @@ def test_rebalances_without_the_service_are_recorded_when_it_is_back(
         for recording in recordings:
             assert recording.applied
             assert recording.reported is (recording.assignor == "fallback")
-            assert (recording.beside is not None) is recording.reported
+            assert (recording.not_applied is not None) is recording.reported
         assert "no connection" in recordings[-1].why
         _, faults = check_recordings(service.recordings)
         assert not faults, "\n".join(faults)

@@ -107,7 +107,7 @@ def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> N
         scrapes.pass_minutes(1)
         if cause == "deadline":
             assert service.assign(state, optassign_deadline_ms="90").status_code == 200
-            said = "greedy answered, as there was no time for the solver"
+            message = "greedy answered, as there was no time for the solver"
         elif cause == "refusal":
             with service.hold("unread"):
                 thread.submit(service.assign, make_state("large"))
@@ -117,7 +117,7 @@ def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> N
                 service.pass_seconds(3.1)
                 assert refused.result().status_code == 503
             assert service.wait_for("refused", application="orders")["reason"] == "busy"
-            said = "status 503"
+            message = "status 503"
         else:
             with service.hold("unread"):
                 refused = thread.submit(service.assign, state, optassign_rebalance="r-1")
@@ -125,15 +125,15 @@ def test_a_fallback_of_each_cause_is_told_apart(tmp_path: Path, cause: str) -> N
                 assert refused.result().status_code == 503
             assert service.wait_for("refused", application="orders")["reason"] == "worker died"
             assert service.wait_for("worker_died")["application"] == "orders"
-            said = "status 503"
+            message = "status 503"
         if cause != "deadline":
             assert service.report(body, "r-1", round(1000 * DAY)).status_code == 200
         wait_until(lambda: service.read_metric("optassign_application_status", application="orders", status="fallback") == 1)
-        assert said in read_reasons(service, "orders")
+        assert message in read_reasons(service, "orders")
         scrapes.pass_minutes(3)
     scrapes.check(tmp_path, "OptassignFallback", silent=1, fires=4)
     section = RUNBOOK.partition("## OptassignFallback")[2].partition("\n## ")[0]
-    assert all(word in section for word in (said, "`worker_died`", "OptassignRefusing"))
+    assert all(word in section for word in (message, "`worker_died`", "OptassignRefusing"))
 
 
 def test_an_estimate_that_was_far_too_short(tmp_path: Path) -> None:
@@ -182,12 +182,12 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_pauses_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / ".holds.json").write_text("no JSON", encoding="ascii")
+    (tmp_path / ".operator-requests.json").write_text("no JSON", encoding="ascii")
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
         scrapes = Scrapes(service, DAY)
         scrapes.pass_minutes(2)
-        (tmp_path / ".holds.json.unreadable").unlink()
-    scrapes.check(tmp_path, "OptassignHoldsLost", silent=0, fires=2)
+        (tmp_path / ".operator-requests.json.unreadable").unlink()
+    scrapes.check(tmp_path, "OptassignOperatorRequestsLost", silent=0, fires=2)
 
 
 def test_requests_that_are_refused(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         assert f"A request takes effect {told['takes_effect']}." in browser.get(page).text
 
         def ask(deed: str, **more: str) -> str:
-            answer = browser.post(f"{page}/holds", data={"application": application, "do": deed, "by": "Grace", **more})
+            answer = browser.post(f"{page}/requests", data={"application": application, "do": deed, "by": "Grace", **more})
             assert (answer.status_code, answer.headers["location"]) == (303, page)
             return browser.get(page).text
 
@@ -57,7 +57,7 @@ def test_an_operator_pauses_drains_and_forgets(operated: Running) -> None:
         assert find_status(browser, application) == "paused"
         assert "<strong>Replan</strong>, requested by" in ask("forget")
         misspelt = {"application": application, "do": "drain", "client": "box-1"}
-        refused = browser.post(f"{page}/holds", data=misspelt)
+        refused = browser.post(f"{page}/requests", data=misspelt)
         assert refused.status_code == 404
         assert "no such client in the last rebalance" in refused.text
         real = browser.get(f"/v1/history/{application}").json()["client_names"][0]
@@ -83,9 +83,9 @@ def test_a_reader_sees_no_form_and_is_refused(operated: Running) -> None:
         paused = operated.client.post(f"/v1/applications/{application}/pause", headers=holding)
         assert paused.status_code == 200
         assert "<strong>Paused</strong>" in (text := browser.get(f"/applications/{application}").text)
-        assert "/holds" not in text
+        assert "/requests" not in text
         operated.client.delete(f"/v1/applications/{application}/pause", headers=holding)
-        answer = browser.post(f"/applications/{application}/holds", data={"application": application, "do": "pause"})
+        answer = browser.post(f"/applications/{application}/requests", data={"application": application, "do": "pause"})
         assert answer.status_code == 403
         assert find_status(browser, application) != "paused"
 
@@ -103,6 +103,8 @@ def test_a_reader_sees_no_form_and_is_refused(operated: Running) -> None:
 def test_invalid_forms_are_refused(operated: Running, form: dict[str, str], headers: dict[str, str], status: int) -> None:
     with log_in(operated, OWNER) as browser:
         application = find_application(browser)
-        answer = browser.post(f"/applications/{application}/holds", data={"application": application, **form}, headers=headers)
+        answer = browser.post(
+            f"/applications/{application}/requests", data={"application": application, **form}, headers=headers
+        )
         assert answer.status_code == status
         assert find_status(browser, application) != "paused"

@@ -141,7 +141,7 @@ def test_overdue_copies_are_likely_done_by_now(day: Path) -> None:
     frame = {"before": "", "held": nothing, "may_operate": False, "signed_in": False, "demo": True}
 
     def show(after_s: float, **held: Any) -> str:
-        view = view_application(index, "orders", at + after_s, holds={"orders": held})
+        view = view_application(index, "orders", at + after_s, operator_requests={"orders": held})
         assert view is not None
         return render("application.html", view=view, **frame).decode()
 

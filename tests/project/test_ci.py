@@ -34,7 +34,7 @@ UNKNOWN = {"name": "c", "version": "3", "skip_reason": "Dependency not found"}
 
 
 @pytest.mark.parametrize(
-    ("dependencies", "code", "said"),
+    ("dependencies", "code", "message"),
     [
         ([SOUND], 0, "no weakness is known of any of 1 packages"),
         ([SOUND, WEAK], 1, "b 2: CVE-1, mended in 2.1"),
@@ -44,21 +44,21 @@ UNKNOWN = {"name": "c", "version": "3", "skip_reason": "Dependency not found"}
         (None, 3, "cannot be reached: nothing is known (no route to host)"),
     ],
 )
-def test_an_audit_never_passes_unchecked_packages(audit: ModuleType, dependencies: Any, code: int, said: str) -> None:
+def test_an_audit_never_passes_unchecked_packages(audit: ModuleType, dependencies: Any, code: int, message: str) -> None:
     out = "" if dependencies is None else json.dumps({"dependencies": dependencies})
     found = audit.judge(subprocess.CompletedProcess([], 1, out, "Traceback\nno route to host\n"))
     assert found[0] == code
-    assert said in found[1]
+    assert message in found[1]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [([], "usage: .ci/release TAG"), (["v9.9.9"], "found tag v9.9.9; allowed: v0.1.0"), (["0.1.0"], "found tag 0.1.0")],
 )
-def test_only_a_tag_of_the_version_is_released(arguments: list[str], said: str) -> None:
+def test_only_a_tag_of_the_version_is_released(arguments: list[str], message: str) -> None:
     ended = subprocess.run([CI / "release", *arguments], capture_output=True, text=True, check=False)
     assert ended.returncode in (1, 2, 127)
-    assert said in ended.stderr
+    assert message in ended.stderr
 
 
 @pytest.mark.parametrize(

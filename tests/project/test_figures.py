@@ -54,11 +54,11 @@ def find_cell(study: StoredStudy, entry: dict[str, Any]) -> str:
 
 def as_said(cell: str, entry: dict[str, Any]) -> str:
     """Return the number of a cell in the unit and with the digits of the page."""
-    said = _NUMBER.search(entry["says"])
-    assert said, entry
-    decimals = len(said[0].partition(".")[2])
+    message = _NUMBER.search(entry["says"])
+    assert message, entry
+    decimals = len(message[0].partition(".")[2])
     value = float(_NUMBER.findall(cell)[entry.get("part", 0)].replace(",", "")) / entry.get("per", 1)
-    return f"{value:,.{decimals}f}" if "," in said[0] or value < 1000 else f"{value:.{decimals}f}"
+    return f"{value:,.{decimals}f}" if "," in message[0] or value < 1000 else f"{value:.{decimals}f}"
 
 
 def read(page: str) -> str:
@@ -68,9 +68,9 @@ def read(page: str) -> str:
 
 @pytest.mark.parametrize("entry", LISTED["figures"], ids=lambda entry: f"{entry['page']}: {entry['says']}")
 def test_a_figure_is_that_of_the_data(entry: dict[str, Any]) -> None:
-    said = _NUMBER.search(entry["says"])
-    assert said
-    assert said[0] == as_said(find_cell(STUDIES[entry["study"]], entry), entry)
+    message = _NUMBER.search(entry["says"])
+    assert message
+    assert message[0] == as_said(find_cell(STUDIES[entry["study"]], entry), entry)
     assert re.search(rf"(?<![\w.,]){re.escape(entry['says'])}(?![\w]|[.,]\d)", read(entry["page"])), "not on the page any more"
 
 

@@ -72,7 +72,7 @@ SECTION = '[a]\nabout = "A."\nunit = "ms"\nstudy = "none"\njava = "A"\n[a.b]\nva
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("value = 1", "value = 1.5", "a.b.value: found 1.5; allowed: whole milliseconds"),
         ("value = 1", "value = 0", "a.b.value: found 0; allowed: a number above 0"),
@@ -99,7 +99,7 @@ SECTION = '[a]\nabout = "A."\nunit = "ms"\nstudy = "none"\njava = "A"\n[a.b]\nva
         ("[a]", "[a", "found no TOML"),
     ],
 )
-def test_a_fault_is_named_with_its_place(old: str, new: str, said: str) -> None:
+def test_a_fault_is_named_with_its_place(old: str, new: str, message: str) -> None:
     assert read_policy(SECTION)
-    with pytest.raises(PolicyError, match=re.escape(said)):
+    with pytest.raises(PolicyError, match=re.escape(message)):
         read_policy(SECTION.replace(old, new))

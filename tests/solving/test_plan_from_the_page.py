@@ -218,11 +218,11 @@ def test_the_page_defines_the_values_of_the_plan(shape: Shape, factor: int) -> N
     for seed, (tasks, clients, standbys, threads) in enumerate(SIZES * 3):
         state = make_odd(generate(shape, tasks, clients, standbys, threads=threads, tiny=0.2, unlogged=0.1, seed=seed), seed)
         state = state.model_copy(update={"options": state.options.model_copy(update={"balance_factor": factor})})
-        said = list_plan_goals(state)
-        if said:
+        reported = list_plan_goals(state)
+        if reported:
             plans += 1
             expected = TargetByRules(json.loads(state.model_dump_json())).solve()
-            assert {name: said[name] for name in GOALS} == expected, f"seed {seed}"
+            assert {name: reported[name] for name in GOALS} == expected, f"seed {seed}"
     assert plans >= 3, "others are balanced at once"
 
 
@@ -231,6 +231,6 @@ def test_the_page_defines_the_rest_of_a_plan_under_way() -> None:
     state = generate("scale-out", 18, 5, 1, warmups=1, seed=3)
     for _ in range(4):
         state = make_restored_snapshot(state, assign(state), memory=False)
-        said = list_plan_goals(state)
-        assert said
-        assert {name: said[name] for name in GOALS} == TargetByRules(json.loads(state.model_dump_json())).solve()
+        reported = list_plan_goals(state)
+        assert reported
+        assert {name: reported[name] for name in GOALS} == TargetByRules(json.loads(state.model_dump_json())).solve()

@@ -257,7 +257,7 @@ def test_no_tasks(assignor: str, clients: str, memory: bool, options: dict[str, 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize(
-    "broken", ["warm-up of a stateless task", "warm-up beside a standby", "the wrong client asks", "idle for ever"]
+    "broken", ["warm-up of a stateless task", "warm-up on the client of a standby", "the wrong client asks", "idle for ever"]
 )
 def test_a_remembered_answer_may_be_invalid(assignor: str, broken: str) -> None:
     """The answer would be confirmed (R10) if it were valid."""
@@ -267,7 +267,7 @@ def test_a_remembered_answer_may_be_invalid(assignor: str, broken: str) -> None:
     texts = {"a": "0_0 0_1 1_0", "b": "1_1 | 0_0 0_1"}  # not balanced, so that its warm-ups and follow-up would stay
     if broken == "warm-up of a stateless task":
         texts["a"] += " | | 1_1"
-    elif broken == "warm-up beside a standby":
+    elif broken == "warm-up on the client of a standby":
         texts["b"] += " | 0_0"
     elif broken == "the wrong client asks":
         texts["b"] += "!"

@@ -88,11 +88,11 @@ def test_errors_of_spark_are_one_line(java: None, tmp_path: Path) -> None:
     _, err = wait_for_end(
         start_optassign(*RUN, "--output", str(tmp_path / "file" / "out"), *list_master_options("local[1]")), code=1
     )
-    said = re.fullmatch(r"optassign benchmark: error: Spark: (.*); more in (\S+)", err.splitlines()[-1])
-    assert said is not None, err
+    output = re.fullmatch(r"optassign benchmark: error: Spark: (.*); more in (\S+)", err.splitlines()[-1])
+    assert output is not None, err
     assert "Traceback" not in err
-    log = Path(said[2])
-    assert said[1].split(":")[0] in log.read_text()
+    log = Path(output[2])
+    assert output[1].split(":")[0] in log.read_text()
     shutil.rmtree(log.parent)
 
 

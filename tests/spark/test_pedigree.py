@@ -74,14 +74,14 @@ def test_a_folder_has_one_driver(spark: "SparkSession", tmp_path: Path) -> None:
     from optassign_benchmarks.folder_lock import LockedError, lock_folder
     from optassign_benchmarks.spark.storage import Storage
 
-    storage, said = Storage(spark, str(tmp_path)), list[str]()
-    with lock_folder(storage, said.append):
+    storage, events = Storage(spark, str(tmp_path)), list[str]()
+    with lock_folder(storage, events.append):
         told = f"is locked by process {os.getpid()} on {socket.gethostname()} since "
-        with pytest.raises(LockedError, match=told), lock_folder(storage, said.append):
+        with pytest.raises(LockedError, match=told), lock_folder(storage, events.append):
             pytest.fail("a second driver has the folder")
         assert (tmp_path / "driver.lock").exists()
     assert not (tmp_path / "driver.lock").exists()
-    assert said == []
+    assert events == []
 
 
 def test_a_stale_lock_is_named_and_taken_over(spark: "SparkSession", tmp_path: Path) -> None:
@@ -92,17 +92,17 @@ def test_a_stale_lock_is_named_and_taken_over(spark: "SparkSession", tmp_path: P
     ended.wait()
     stale = {"host": socket.gethostname(), "pid": ended.pid, "began": "1", "since": "2026-11-26", "command": "optassign x"}
     elsewhere = {**stale, "host": "another-machine"}
-    storage, said = Storage(spark, str(tmp_path)), list[str]()
+    storage, events = Storage(spark, str(tmp_path)), list[str]()
     storage.write(json.dumps(stale), "driver.lock")
-    with lock_folder(storage, said.append):
-        assert said == [
+    with lock_folder(storage, events.append):
+        assert events == [
             f"stale lock of process {ended.pid} on {socket.gethostname()} since 2026-11-26 (`optassign x`), which has ended"
         ]
     storage.write(json.dumps(elsewhere), "driver.lock")
     with pytest.raises(LockedError, match=r"on another-machine .*--unlock, if that one has ended"), lock_folder(storage, print):
         pytest.fail("the other driver may run")
-    with lock_folder(storage, said.append, unlock=True):
-        assert said[-1].startswith("took the lock of process")
+    with lock_folder(storage, events.append, unlock=True):
+        assert events[-1].startswith("took the lock of process")
     storage.write("{", "driver.lock")  # incomplete because of a full disk
     with pytest.raises(LockedError, match="a driver that could not write its name"), lock_folder(storage, print):
         pytest.fail("nothing is known of the other driver")

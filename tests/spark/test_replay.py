@@ -70,14 +70,14 @@ def replayed(cluster: Cluster, recordings: Path, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("replayed")
     options = ("--output", str(folder), "--assignors", ",".join(ASSIGNORS), "--converge")
     out, err = wait_for_end(start_optassign("replay", str(recordings), *options, *list_master_options(cluster.master)))
-    said = re.fullmatch(
+    message = re.fullmatch(
         r"optassign replay: 22 recordings replayed, 23 are there, all ok, 7 files are no recordings,"
         r" (\d) of (\d) episodes not ended; to solve the failures again: `optassign replay .* --failed`",
         err.splitlines()[-1],
     )
-    assert said is not None, err
+    assert message is not None, err
     begins, ends = find_episodes(recordings)
-    assert [int(number) for number in said.groups()] == [sum(not ended for ended in ends.values()), len(begins)]
+    assert [int(number) for number in message.groups()] == [sum(not ended for ended in ends.values()), len(begins)]
     assert [Path(line).suffix for line in out.split()] == [".html", ".md"]
     return folder
 

@@ -49,14 +49,14 @@ class WatchProcess:
         self.process = ChildProcess([*java, "-jar", str(watch_jar()), *arguments], folder / f"{group}-watch-{port}.log")
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """Return the watcher's log."""
         return self.process.log.read_text(encoding="utf-8")
 
     @property
     def triggers(self) -> int:
         """Return the number of assignments that the watcher has triggered, including those that restore the group's config."""
-        return len(re.findall(r" (?:trigger|restore): reason=| restored: ", self.said))
+        return len(re.findall(r" (?:trigger|restore): reason=| restored: ", self.output))
 
     def read(self) -> dict[str, float]:
         """Return the watcher's metrics: name with labels → value; empty until the watcher answers."""

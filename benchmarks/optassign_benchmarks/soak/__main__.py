@@ -96,7 +96,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
                 recordings, faults = check_recordings(service.recordings, APPLICATION)
                 problems += faults
                 await_condition(
-                    f"at most {_LEFT_OPEN} descriptors of the service are open beside the {before} of the beginning",
+                    f"at most {_LEFT_OPEN} more descriptors of the service are open than the {before} of the beginning",
                     lambda: _count_descriptors(service) <= before + _LEFT_OPEN,
                     found=lambda: _count_descriptors(service),
                 )

@@ -167,8 +167,8 @@ def _first_sentence(text: str) -> str:
     is none.
     """
     lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("An error occurred while", "Traceback"))]
-    return (said or ["nothing"])[0][:300]
+    messages = [line for line in lines if not line.startswith(("An error occurred while", "Traceback"))]
+    return (messages or ["nothing"])[0][:300]
 
 
 def _start_failure(error: Exception, log: IO[bytes]) -> str:

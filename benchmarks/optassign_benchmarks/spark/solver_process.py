@@ -267,9 +267,9 @@ class SolverProcess:
         assert self._process is not None
         code = self._process.wait()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(said) if line.strip()), "")
-        if code == -signal.SIGKILL or any(words in line for line in said for words in _OUT_OF_MEMORY):
+        errors = self._errors.read().decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(errors) if line.strip()), "")
+        if code == -signal.SIGKILL or any(words in line for line in errors for words in _OUT_OF_MEMORY):
             return "out-of-memory", f"killed for want of memory: {last or 'SIGKILL, not ours'}"
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
         return "failed", f"the process ended {how}: {last or 'it said nothing'}"

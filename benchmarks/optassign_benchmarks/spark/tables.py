@@ -184,7 +184,7 @@ REPLAYS = (*_RECORDED, *OUTCOME, *_MEASURES, *CIRCUMSTANCES)
 CONVERGENCES = (*_RECORDED, *OUTCOME, *_CONVERGENCE, *CIRCUMSTANCES)
 """`convergences`: one row for each first recording of an episode and assignor, played until the group is stable."""
 ERRORS = REPLAYS
-"""`errors`: one row for each file that is not a readable recording; few columns besides `path` and `error` are set."""
+"""`errors`: one row for each file that is not a readable recording; few columns other than `path` and `error` are set."""
 
 
 HISTORIES = (

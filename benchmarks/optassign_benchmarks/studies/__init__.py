@@ -26,7 +26,7 @@ STUDIES = {
     "kafka-warm-ups": "kafka_warm_ups:WARM_UPS",
     "own-arrangement": "arrangements:OWN_ARRANGEMENT",
     "failover": "arrangements:FAILOVER",
-    "beside-kafka": "speed:BESIDE_KAFKA",
+    "next-to-kafka": "speed:NEXT_TO_KAFKA",
     "adopting": "processes.adopting:ADOPTING",
     "rolling-restarts": "processes.rolling_restarts:ROLLING_RESTARTS",
     "streams-groups": "processes.streams_groups:STREAMS_GROUPS",

@@ -1,9 +1,9 @@
 """Seconds, memory and proofs: solving, whole processes, kept time limits, and the start of the command line.
 
-*Beside Kafka*: seconds of one answer compared with Kafka's real high-availability class, on the same snapshots, in one run. The
-calls alternate, so that the machine's other load affects all alike. For optassign the time covers the whole call from snapshot
-to answer, with validation and report. For Kafka it covers the call inside a warmed JVM, with prepared objects. *Proofs*: the
-number of plans that are proven in all goals, and their seconds.
+*Next to Kafka*: seconds of one answer compared with Kafka's real high-availability class, on the same snapshots, in one run.
+The calls alternate, so that the machine's other load affects all alike. For optassign the time covers the whole call from
+snapshot to answer, with validation and report. For Kafka it covers the call inside a warmed JVM, with prepared objects.
+*Proofs*: the number of plans that are proven in all goals, and their seconds.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _measure_assign(_: None, case: tuple[Spec, int]) -> Iterator[PlayedRow]:
             **_describe(spec),
             "assignor": assignor,
             "solving s": sum(report.seconds.values()),
-            "assign s, beside reading and writing": statistics.median(_time(state, assignor, _LIMIT) for _ in range(runs)),
+            "assign s, without reading and writing": statistics.median(_time(state, assignor, _LIMIT) for _ in range(runs)),
             "whole process s": statistics.median(walls),
             "peak MiB": max(memory) // 1024,
             "restore work ÷ bound": "–" if work.bound is None else f"{work.value / work.bound:.4f}" if work.bound else "1",
@@ -170,7 +170,7 @@ def _compare(_: None, case: tuple[Shape, int, int, int, int, int]) -> Iterator[P
         yield PlayedRow(cells, (f"{spec.name}: {name} takes {median / kafka:.2f} times as long",) * is_slow)
 
 
-BESIDE_KAFKA = PlayedStudy(
+NEXT_TO_KAFKA = PlayedStudy(
     cases=lambda quick: CASES[: 1 if quick else None],
     play=_compare,
 )

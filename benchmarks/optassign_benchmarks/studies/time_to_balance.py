@@ -180,7 +180,7 @@ class ReachedBalance:
     """The result of a job, in seconds from the first measured rebalance."""
 
     limit_s: float
-    settled_s: float
+    at_rest_s: float
     """Until the last rebalance; infinite if a follow-up was still due."""
     balanced_s: float
     rebalances: int
@@ -199,7 +199,7 @@ class ReachedBalance:
     @property
     def ratio(self) -> float:
         """Return time ÷ limit."""
-        return self.settled_s / self.limit_s
+        return self.at_rest_s / self.limit_s
 
     @property
     def imbalance_ratio(self) -> float:
@@ -244,7 +244,7 @@ def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, ReachedBalance]
     is_bounded = job.tasks * job.clients <= _MOST_BOUNDED
     outcome = ReachedBalance(
         limit_s=limit,
-        settled_s=settled,
+        at_rest_s=settled,
         balanced_s=played.measures.balanced_since() - job.began_at,
         rebalances=sum(event["reason"] != "second pass" for event in rebalances),
         passes=len(rebalances),

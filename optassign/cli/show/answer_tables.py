@@ -21,7 +21,7 @@ from optassign.measuring.outlook import estimate_outlook
 from optassign.measuring.placement import TaskPlacement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign.printable import escape_unprintable
-from optassign.recordings.recording import Beside, Recording, RecordingHead, Summary
+from optassign.recordings.recording import NotApplied, Recording, RecordingHead, Summary
 
 FULL_NAMES = 116
 """Least width, less that of clients' other names, at which whole process ids are shown."""
@@ -302,8 +302,8 @@ def render_recording(recording: Recording, width: int) -> Iterator[RenderableTyp
     yield make_headline(f"{recording.application or 'no application'} at {recording.recorded_at}")
     yield Text("; ".join(about) + ("" if recording.in_time else "; sent after its deadline, so it is not remembered"))
     yield Text(_describe_origin(recording))
-    if recording.beside is not None:
-        yield _compare(recording, recording.beside)
+    if recording.not_applied is not None:
+        yield _compare(recording, recording.not_applied)
     yield from render_assignment(recording.snapshot, recording.assignment, width)
 
 
@@ -317,11 +317,11 @@ def _describe_origin(head: RecordingHead) -> str:
     return "the service's assignment, which was not applied; the applied one is not recorded"
 
 
-def _compare(head: RecordingHead, beside: Beside) -> Table:
+def _compare(head: RecordingHead, not_applied: NotApplied) -> Table:
     """Return a table of the summaries of both answers, applied and not applied, and their differences."""
-    applied, other = head.summary, beside.summary
+    applied, other = head.summary, not_applied.summary
     table = make_table("")
-    names = [f"{head.assignor} (applied)", f"{beside.assignor} (not applied)", "saved"]
+    names = [f"{head.assignor} (applied)", f"{not_applied.assignor} (not applied)", "saved"]
     for name in names:
         table.add_column(name, justify="right")
     rows: list[tuple[str, int | None, int | None]] = [
@@ -341,9 +341,9 @@ def _describe_answer(head: RecordingHead) -> str:
         parts.insert(0, "shadow")
     if head.reported:
         parts.insert(0, f"by {head.assignor}")
-        if head.beside is not None:
-            instead = ", ".join(_describe_summary(head.beside.summary))
-            parts.append(f"not by {head.beside.assignor} ({instead})")
+        if head.not_applied is not None:
+            instead = ", ".join(_describe_summary(head.not_applied.summary))
+            parts.append(f"not by {head.not_applied.assignor} ({instead})")
     elif head.summary.why_greedy:
         parts.append("by greedy")
     if not head.in_time:

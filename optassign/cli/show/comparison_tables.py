@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from optassign.cli.show.style import format_rules, make_table, mark_wrong, wrap_lines
-from optassign.judging.comparison import BESIDE, PREVIOUS, RECORDED, ComparedAnswer, Comparison
+from optassign.judging.comparison import NOT_APPLIED, PREVIOUS, RECORDED, ComparedAnswer, Comparison
 from optassign.judging.convergences import Convergence
 from optassign.judging.metrics import Measures
 from optassign.judging.validation import RULE_NAMES, name_rule
@@ -87,8 +87,8 @@ def _list_remarks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield f"{PREVIOUS}: the assignment before this rebalance; not judged", "dim"
     if any(column.name == RECORDED for column in comparison.columns):
         yield f"{RECORDED}: the recorded assignment; not judged (`optassign validate` does)", "dim"
-    if any(column.name == BESIDE for column in comparison.columns):
-        yield f"{BESIDE}: the service's own assignment, which was not applied", "dim"
+    if any(column.name == NOT_APPLIED for column in comparison.columns):
+        yield f"{NOT_APPLIED}: the service's own assignment, which was not applied", "dim"
     if any(column.weighted is not None for column in comparison.columns):
         yield "weighted I,S,T: cp-sat under preset weighted, by its weights of instance, subtopology and stickiness", "dim"
     if any(column.is_baseline and column.measures.violations for column in comparison.columns):

@@ -70,8 +70,8 @@ def _describe_assignor(inspected: Inspected) -> str:
 
 def list_figures(report: GroupReport) -> Iterator[tuple[str, str, str, str]]:
     """Yield rows of the last rebalance: figure, value as applied, value of optassign's answer, proven minimum."""
-    applied, beside = report.recording.summary, report.recording.beside
-    own = beside.summary if beside is not None else applied
+    applied, not_applied = report.recording.summary, report.recording.not_applied
+    own = not_applied.summary if not_applied is not None else applied
     handed = len(report.inspected.handed_over)
     yield _row("active tasks moved", applied.moved_active, own.moved_active)
     if handed:
@@ -208,7 +208,7 @@ def _name(assignor: str) -> str:
 
 def describe_rebalance(inspected: Inspected, recording: Recording, before: Inspected | None) -> str:
     """Return one line about a rebalance. `before`: the previous one seen, if any."""
-    applied, beside = recording.summary, recording.beside
+    applied, not_applied = recording.summary, recording.not_applied
     parts = [f"{len(inspected.snapshot.clients):,} instances", f"assigned by {inspected.applied.assignor}"]
     if before is not None:
         owners = {task: client.process_id for client in before.applied.clients for task in client.active}
@@ -218,8 +218,8 @@ def describe_rebalance(inspected: Inspected, recording: Recording, before: Inspe
     parts.append(f"{applied.restored or 0:,} offsets to restore")
     if applied.warmups:
         parts.append(f"{applied.warmups:,} warm-ups")
-    if beside is not None:
-        parts.append(f"optassign: {beside.summary.moved_active:,} moved, {beside.summary.restored or 0:,} to restore")
+    if not_applied is not None:
+        parts.append(f"optassign: {not_applied.summary.moved_active:,} moved, {not_applied.summary.restored or 0:,} to restore")
     return f"{recording.recorded_at} {', '.join(parts)}"
 
 

@@ -14,10 +14,8 @@ from optassign import __version__
 from optassign.assignor import list_names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
-from optassign.service.holds import Holds
 from optassign.service.http.access import get_access
 from optassign.service.http.gateway import to_response
-from optassign.service.http.holding_pages import add_holding_pages
 from optassign.service.http.openapi import REFUSALS, AppliedReport, NextProgress, describe_body, describe_pages
 from optassign.service.http.refusals import BUG, Refusal, RequestRefusedError, make_invalid, make_refusal, make_unavailable
 from optassign.service.http.request import (
@@ -30,7 +28,9 @@ from optassign.service.http.request import (
     read_body,
     read_small,
 )
+from optassign.service.http.request_pages import add_request_pages
 from optassign.service.metrics import Metrics
+from optassign.service.operator_requests import OperatorRequests
 from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.rebalances import Rebalances
 from optassign.service.reports import Reports
@@ -61,7 +61,7 @@ def make_app(
     comparisons: SideProcess,
     metrics: Metrics,
     bodies: BodyBudget,
-    holds: Holds,
+    operator_requests: OperatorRequests,
     find_why_not_ready: Callable[[], str | None],
 ) -> FastAPI:
     """Return the application. find_why_not_ready: returns the reason why the service is not ready, or None if it is."""
@@ -86,7 +86,7 @@ def make_app(
             raise make_refusal(400, "no such name", "application", repr(application[:100]), "a name, or none at all")
         get_access(request).check_application(application)
         request.state.application = application
-        if not holds.allows(application):
+        if not operator_requests.allows(application):
             raise make_refusal(403, "the application is not listed", "application", application, "one of --applications")
 
     @asynccontextmanager
@@ -134,7 +134,7 @@ def make_app(
         check_name(request, report.application)
         return JSONResponse({"next_ms": round(1000 * progress.take(report))})
 
-    add_holding_pages(app, holds, bodies)
+    add_request_pages(app, operator_requests, bodies)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

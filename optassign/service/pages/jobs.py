@@ -10,8 +10,8 @@ from optassign.formats.base import Frozen
 from optassign.formats.input_errors import InputError
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
-from optassign.service.holds import NO_REBALANCE
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.operator_requests import NO_REBALANCE
 from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
 from optassign.service.views.index import Entry, RecordingIndex
@@ -55,8 +55,8 @@ class PageJob:
     """The assignor of a what-if question."""
     seconds: float = 5.0
     """Seconds of solving for each call of an assignor."""
-    holds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Application → operators' requests, in the form of `Holds.describe`."""
+    operator_requests: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Application → operators' requests, in the form of `OperatorRequests.describe`."""
     heard: tuple[InstanceReport, ...] = ()
     """Progress that the application's instances have reported between rebalances."""
     frame: Mapping[str, Any] = field(default_factory=dict)
@@ -79,11 +79,11 @@ class PageJob:
         assert index is not None
         if self.page == "application":
             before, task = self.query.get("before", ""), self.query.get("task", "").strip()
-            application = view_application(index, folder, self.now, before, task, self.holds, self.heard)
+            application = view_application(index, folder, self.now, before, task, self.operator_requests, self.heard)
             if application is None:
                 raise make_refusal(404, "nothing of this application can be read", "application", self.application[:300])
-            held = self.holds.get(application.row.application or "", _NOTHING)
-            return self._write(application, "application.html", before=before, held=held)
+            requests = self.operator_requests.get(application.row.application or "", _NOTHING)
+            return self._write(application, "application.html", before=before, requests=requests)
         if self.page in ("what-if", "timeline"):
             return self._make_what_if(index, folder)
         entry = index.find_entry(folder, self.day, self.time)
@@ -112,7 +112,7 @@ class PageJob:
         status = next((word for word in get_args(Status) if word == asked), None)
         if asked and status is None:
             raise make_refusal(400, "no such status", "status", asked[:100], ", ".join(get_args(Status)))
-        return view_applications(index, self.now, self.allowed, self.holds, status, find)
+        return view_applications(index, self.now, self.allowed, self.operator_requests, status, find)
 
     def _make_comparison(self, index: RecordingIndex, entry: Entry) -> bytes:
         comparison = compare_rebalance(index.read(entry), self.seconds)

@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 
-from optassign.service.holds import Holds
 from optassign.service.http.access import COOKIE, Access, LoginPauses, Sessions, get_access
-from optassign.service.http.holding_pages import check_length, name_operator
 from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.request import read_form
+from optassign.service.http.request_pages import check_length, name_operator
 from optassign.service.logs import log_event
+from optassign.service.operator_requests import OperatorRequests
 from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.rendering import render
 from optassign.service.settings import Settings
@@ -52,7 +52,7 @@ def add_pages(
     app: FastAPI,
     settings: Settings,
     sessions: Sessions,
-    holds: Holds,
+    operator_requests: OperatorRequests,
     progress: ProgressReports,
     quick: SideProcess,
     slow: SideProcess,
@@ -73,8 +73,14 @@ def add_pages(
             query=dict(request.query_params),
             query_text=request.url.query,
             assignor=settings.assignor,
-            frame={**_make_frame(request, settings), "may_operate": access.may_operate, "holds_lost": holds.lost},
-            holds={name: holds.describe(name) for name in holds.list_known_names() if access.covers(name)},
+            frame={
+                **_make_frame(request, settings),
+                "may_operate": access.may_operate,
+                "operator_requests_lost": operator_requests.lost,
+            },
+            operator_requests={
+                name: operator_requests.describe(name) for name in operator_requests.list_known_names() if access.covers(name)
+            },
             heard=progress.list(request.path_params["application"]) if page == "application" else (),
             **request.path_params,
         )
@@ -106,7 +112,7 @@ def add_pages(
     add("/applications/{application}/what-if", "what-if", "What a change would come to", WhatIfView)
     add("/applications/{application}/what-if/timeline", "timeline", "The way there, simulated", SimulatedChange)
 
-    _add_controls(app, holds, sessions, _HEADERS)
+    _add_controls(app, operator_requests, sessions, _HEADERS)
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:
@@ -203,10 +209,10 @@ def _describe(about: str, view: Any, path: str, page: PageName) -> dict[str, Any
 _ACTIONS = ("pause", "resume", "forget", "keep", "drain", "undrain", "end", "go-on")
 
 
-def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mapping[str, str]) -> None:
-    """Add the path for the forms of `holds.html`, which redirects back to the page."""
+def _add_controls(app: FastAPI, operator_requests: OperatorRequests, sessions: Sessions, headers: Mapping[str, str]) -> None:
+    """Add the path for the forms of `requests.html`, which redirects back to the page."""
 
-    @app.post("/applications/{folder}/holds", include_in_schema=False)
+    @app.post("/applications/{folder}/requests", include_in_schema=False)
     async def change(request: Request, folder: str) -> Response:
         sessions.check_origin(request.headers)
         form = await read_form(request)
@@ -221,15 +227,15 @@ def _add_controls(app: FastAPI, holds: Holds, sessions: Sessions, headers: Mappi
         if action in ("drain", "undrain"):
             check_length("client", client)
         if action == "drain":
-            await holds.add_drain(application, client, by)
+            await operator_requests.add_drain(application, client, by)
         elif action == "undrain":
-            await holds.remove_drain(application, client, by)
+            await operator_requests.remove_drain(application, client, by)
         elif action == "end":
-            await holds.set_end(application, 0, by)
+            await operator_requests.set_end(application, 0, by)
         elif action == "go-on":
-            await holds.clear_end(application, by)
+            await operator_requests.clear_end(application, by)
         elif action in ("pause", "forget"):
-            await holds.make_request(application, "paused" if action == "pause" else "forget_plan", by)
+            await operator_requests.make_request(application, "paused" if action == "pause" else "forget_plan", by)
         else:
-            await holds.cancel_request(application, "paused" if action == "resume" else "forget_plan", by)
+            await operator_requests.cancel_request(application, "paused" if action == "resume" else "forget_plan", by)
         return Response(status_code=303, headers={**headers, "Location": f"/applications/{quote(folder, safe='')}"})

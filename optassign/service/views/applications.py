@@ -172,21 +172,21 @@ def _find_since(index: RecordingIndex, entry: Entry, copies: set[Copy]) -> dict[
     return found
 
 
-Holds = Mapping[str, Mapping[str, Any]]
+RequestsByApplication = Mapping[str, Mapping[str, Any]]
 
 
 def view_applications(
     index: RecordingIndex | None,
     now: float,
     allowed: frozenset[str] | None,
-    holds: Holds,
+    operator_requests: RequestsByApplication,
     status: Status | None = None,
     find: str = "",
 ) -> ApplicationsView:
     """Return the view of the applications that the token allows (`allowed`; None: all) at `now`, seconds since 1970.
 
-    `holds`: application → operators' requests. `status`: only applications with this status. `find`: only applications whose
-    names contain this text, ignoring case.
+    `operator_requests`: application → operators' requests. `status`: only applications with this status. `find`: only
+    applications whose names contain this text, ignoring case.
     """
     if index is None:
         return ApplicationsView(
@@ -196,7 +196,7 @@ def view_applications(
     if allowed is not None:
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
-    known_rows = (make_application_row(index, folder, now, holds) for folder in folders[:_LISTED_APPLICATIONS])
+    known_rows = (make_application_row(index, folder, now, operator_requests) for folder in folders[:_LISTED_APPLICATIONS])
     rows = sort_applications([row for row in known_rows if row is not None])
     numbers = Counter(row.status.word for row in rows)
     asked = [row for row in rows if status in (None, row.status.word) and find.casefold() in (row.application or "").casefold()]
@@ -217,15 +217,15 @@ def view_application(
     now: float,
     before: str = "",
     task: str = "",
-    holds: Holds | None = None,
+    operator_requests: RequestsByApplication | None = None,
     heard: tuple[InstanceReport, ...] = (),
 ) -> ApplicationView | None:
     """Return the view of one application, or None if none of its recordings is readable.
 
-    `before`: lists only rebalances before this `day/time`. `task`: a task whose history to show. `holds`: application →
-    operators' requests. `heard`: progress that instances have reported between rebalances.
+    `before`: lists only rebalances before this `day/time`. `task`: a task whose history to show. `operator_requests`:
+    application → operators' requests. `heard`: progress that instances have reported between rebalances.
     """
-    row = make_application_row(index, folder, now, holds or {})
+    row = make_application_row(index, folder, now, operator_requests or {})
     if row is None:
         return None
     listed = index.read_heads(index.list_entries(folder, before=before, everywhere=True), ROWS_ON_A_PAGE + 1)
@@ -257,7 +257,7 @@ def view_application(
         task=_find_moves(index, folder, before, task) if task else None,
         zones=inside.zones,
         client_names=inside.client_names,
-        unknown_drains=_find_unknown_drains((holds or {}).get(row.application or "", {}), inside.called),
+        unknown_drains=_find_unknown_drains((operator_requests or {}).get(row.application or "", {}), inside.called),
     )
 
 
@@ -339,9 +339,9 @@ def _read_details(index: RecordingIndex, entry: Entry) -> _RecordingDetails | No
     return index.derive(entry, "application", look)
 
 
-def _find_unknown_drains(held: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
+def _find_unknown_drains(requests: Mapping[str, Any], called: frozenset[str]) -> tuple[str, ...]:
     """Return the drained names that no client has, so that typing errors show at once; empty without a readable recording."""
-    return tuple(drain["client"] for drain in held.get("drains", ()) if called and drain["client"] not in called)
+    return tuple(drain["client"] for drain in requests.get("drains", ()) if called and drain["client"] not in called)
 
 
 def _make_timeline(rows: Sequence[RebalanceRow]) -> Timeline:

@@ -79,15 +79,15 @@ def find_overdue_since(head: RecordingHead, now: datetime) -> datetime | None:
     return due if late else None
 
 
-def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) -> StatusView:
+def describe_status(head: RecordingHead, now: float, requests: Mapping[str, Any]) -> StatusView:
     """Return the status of an application at `now`, seconds since 1970, from its last rebalance and operators' requests.
 
     Pages, command line and metrics all show this status.
 
     Args:
-        held: operators' requests in the form of `Holds.describe`; empty if there are none.
+        requests: operators' requests in the form of `OperatorRequests.describe`; empty if there are none.
     """
-    ended, paused = held.get("ended"), held.get("paused")
+    ended, paused = requests.get("ended"), requests.get("paused")
     silent_since = find_overdue_since(head, datetime.fromtimestamp(now, UTC))
     word = find_status(head)
     if ended is not None and parse_time(ended["expected_at"]).timestamp() <= now:
@@ -99,7 +99,7 @@ def describe_status(head: RecordingHead, now: float, held: Mapping[str, Any]) ->
     if paused is not None and word not in ("fallback", "stuck"):
         about = f"by {paused['by']}: {_ABOUT['paused']}"
         return StatusView(word="paused", about=about, since=paused["at"], since_at_least=False)
-    drains = [drain for drain in held.get("drains", ()) if drain["state"] in ("waiting", "draining")]
+    drains = [drain for drain in requests.get("drains", ()) if drain["state"] in ("waiting", "draining")]
     if drains and word in ("not balanced", "waiting", "warming up", "at rest"):
         first = min(drains, key=lambda drain: str(drain["at"]))
         about = f"{_ABOUT['draining']}, as {first['by']} asked"
@@ -119,7 +119,7 @@ def find_decider(head: RecordingHead) -> Decider:
 
 
 def make_application_row(
-    index: RecordingIndex, folder: str, now: float, holds: Mapping[str, Mapping[str, Any]]
+    index: RecordingIndex, folder: str, now: float, operator_requests: Mapping[str, Mapping[str, Any]]
 ) -> ApplicationRow | None:
     """Return the row of an application from its last recordings, at `now` in seconds since 1970; None if none is readable."""
     entries = index.list_entries(folder)
@@ -127,7 +127,7 @@ def make_application_row(
     if not first:
         return None
     (entry, head), summary, overview = first[0], first[0][1].summary, first[0][1].overview
-    status = describe_status(head, now, holds.get(head.application or "", {}))
+    status = describe_status(head, now, operator_requests.get(head.application or "", {}))
     if status.since_at_least and status.about != _RESUMED:
         status = status.model_copy(update=_find_since(index, entries, status.word, head.recorded_at))
     at = parse_time(head.recorded_at)

@@ -54,7 +54,7 @@ def view_rebalance(
         earlier=None if earlier is None else earlier.id,
         later=None if later is None else later.id,
         why_not_applied=recording.why,
-        beside=_describe_service_answer(recording),
+        not_applied=_describe_service_answer(recording),
         summary=tuple(lines),
         moves=tuple(
             MoveRow(
@@ -91,7 +91,7 @@ def compare_rebalance(recording: Recording, seconds: float) -> Comparison:
         return answer, time.perf_counter() - start
 
     chosen = sorted(list_names_without_jdk())
-    return compare(state, chosen, ask, recorded=recording.assignment, beside=recording.beside_assignment)
+    return compare(state, chosen, ask, recorded=recording.assignment, not_applied=recording.not_applied_assignment)
 
 
 def dump_snapshot(recording: Recording, anonymised: bool) -> bytes:
@@ -116,11 +116,11 @@ def _explain(context: ExplainedAnswer, names: ClientNames, task: str, client: st
 
 
 def _describe_service_answer(recording: Recording) -> str:
-    beside = recording.beside
-    if beside is None:
+    not_applied = recording.not_applied
+    if not_applied is None:
         return ""
-    own, applied = beside.summary, recording.summary
-    parts = [f"{beside.assignor} would have moved {own.moved_active:,} active tasks in place of {applied.moved_active:,}"]
+    own, applied = not_applied.summary, recording.summary
+    parts = [f"{not_applied.assignor} would have moved {own.moved_active:,} active tasks in place of {applied.moved_active:,}"]
     if own.restored is not None and applied.restored is not None:
         parts.append(f"and restored {own.restored:,} offsets in place of {applied.restored:,}")
     return " ".join(parts)

@@ -309,7 +309,7 @@ class RebalanceView(Frozen):
     later: str | None
     """The ids of the rebalances before and after it."""
     why_not_applied: str
-    beside: str
+    not_applied: str
     """A sentence that compares the service's own answer with the applied answer; empty unless both are recorded."""
     summary: tuple[str, ...]
     """The changes, their reasons, and the reason for the follow-up."""

@@ -22,8 +22,8 @@ from optassign.judging.explanation_text import outlook_to_text
 from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import estimate_outlook
 from optassign.recordings.recording import MemorySource, Overview, Summary, make_overview, summarise
-from optassign.service.held import NOTHING, summarise_holding
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
+from optassign.service.requested_options import NO_REQUESTS, summarise_requests
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome, Spare
 from optassign_models.policy.constants import DESCRIBED_CLIENTS
@@ -53,8 +53,8 @@ def run_assign(
         memory = _insert_memory(data, job)
         if job.observed:
             _add_pace(data, job.observed)
-        if job.held is not None:
-            job.held.put_into(data)
+        if job.options is not None:
+            job.options.put_into(data)
         state, ignored = to_model(data, ApplicationState, "request", unknown="ignore")
         applied = None if report is None else _read_applied(report, state, job)
     except (InputError, RequestRefusedError) as error:
@@ -63,19 +63,27 @@ def run_assign(
     note_read()
     summary: Summary | None = None
     overview: Overview | None = None
-    said: dict[str, str | list[str] | None] = {}
-    holding = NOTHING
+    log_fields: dict[str, str | list[str] | None] = {}
+    requests_outcome = NO_REQUESTS
     if job.solve:
         answer = _solve(job, state, start, send, Answer(b"", memory=memory, ignored=_list_ignored(ignored)))
         if answer is None:
             return None
-        summary, said = summarise(state, answer), _describe_rebalance(state, answer)
-        holding = summarise_holding(state, answer)
+        summary, log_fields = summarise(state, answer), _describe_rebalance(state, answer)
+        requests_outcome = summarise_requests(state, answer)
         overview = make_overview(state, answer) if job.keep_snapshot else None
     else:
         send(Answer(b"", state.application, job.assignor, memory=memory, ignored=_list_ignored(ignored)))
     snapshot = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() if job.keep_snapshot else None
-    return Details(summary, state.dropped.model_dump(), {**said, **holding.said}, snapshot, applied, holding, overview)
+    return Details(
+        summary,
+        state.dropped.model_dump(),
+        {**log_fields, **requests_outcome.log_fields},
+        snapshot,
+        applied,
+        requests_outcome,
+        overview,
+    )
 
 
 def _solve(

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from optassign.recordings.recording import MemorySource, Overview, Summary
-from optassign.service.held import NOTHING, Held, HoldingOutcome
 from optassign.service.http.refusals import Refusal
+from optassign.service.requested_options import NO_REQUESTS, RequestedOptions, RequestsOutcome
 from optassign.service.settings import Limits
 
 __all__ = ["Answer", "Applied", "AssignJob", "CompareJob", "Details", "Failure", "Outcome", "Spare"]
@@ -33,7 +33,7 @@ class AssignJob:
     observed: bytes | None = None
     """For a report about a group that another assignor runs: the previously applied answer as JSON, empty if unknown. None if
     the service runs the group."""
-    held: Held | None = None
+    options: RequestedOptions | None = None
     """Operators' requests for the snapshot."""
     solve: bool = True
     """Whether to solve; False if only the details of a report are needed."""
@@ -95,13 +95,13 @@ class Details:
     """The answer's summary; None if nothing was solved."""
     dropped: dict[str, int]
     """The snapshot's entries about unknown tasks: kind → number of entries."""
-    said: dict[str, str | list[str] | None]
+    log_fields: dict[str, str | list[str] | None]
     """Field of the log → text."""
     snapshot: bytes | None
     """The snapshot as JSON, with memory and operators' requests; None unless `keep_snapshot`."""
     applied: Applied | None = None
     """The applied answer of a report."""
-    holding: HoldingOutcome = NOTHING
+    requests_outcome: RequestsOutcome = NO_REQUESTS
     overview: Overview | None = None
     """The overview of the answer, if the snapshot was requested."""
 

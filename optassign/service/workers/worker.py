@@ -143,12 +143,12 @@ class Worker:
             self._pipe.send((job, seconds + _WORKER_ENDS_S))
         except OSError as error:
             raise WorkerDiedError(str(error)) from None
-        while (said := self._receive()) == _READ or isinstance(said, Spare):
-            if isinstance(said, Spare):
-                note_spare(said)
+        while (received := self._receive()) == _READ or isinstance(received, Spare):
+            if isinstance(received, Spare):
+                note_spare(received)
             else:
                 note_read()
-        on_outcome(said)
+        on_outcome(received)
         details: Details | None = self._receive()
         return details
 

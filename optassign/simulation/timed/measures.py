@@ -63,7 +63,7 @@ class RunMeasures:
     ] = 0.0
     without_standby_task_s: Annotated[
         float,
-        About("copies × s", "missing copies in sync of logged tasks, besides the active", "without standby, task-seconds"),
+        About("copies × s", "missing copies in sync of logged tasks, without the active", "without standby, task-seconds"),
     ] = 0.0
     without_copy_task_s: Annotated[
         float,

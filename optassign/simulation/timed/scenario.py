@@ -241,7 +241,7 @@ class Scenario(Frozen):
     def _cross_checks(self) -> Self:
         for number, kind in enumerate(self.clients):
             if kind.ids and kind.model_fields_set & {"name", "count"}:
-                raise cross_check_error("ids besides name or count", "either", f".clients[{number}]")
+                raise cross_check_error("ids together with name or count", "either", f".clients[{number}]")
         self._check_watch()
         self._check_faults()
         names = [name for name, _ in self.list_clients()]

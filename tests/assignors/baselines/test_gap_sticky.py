@@ -215,7 +215,7 @@ def test_a_stateful_task_without_changelog_is_only_its_owners() -> None:
 # --------------------------------------------------------------------------------------------------------- gap, standbys
 
 
-def test_a_standby_is_where_the_smallest_gap_is_beside_the_active() -> None:
+def test_a_standby_is_where_the_smallest_gap_to_the_active_is() -> None:
     state = make_snapshot(
         dict.fromkeys(["0_0", "0_1", "0_2"], 100),
         {

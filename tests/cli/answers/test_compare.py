@@ -149,14 +149,16 @@ def test_the_picture_has_a_panel_for_each(capsys: pytest.CaptureFixture[str], tm
     assert len([panel for panel in drawn if panel.get("id", "").startswith("axes_")]) == 3
 
 
-@pytest.mark.parametrize(("name", "said"), [("loads.sheep", "sheep"), ("no/such/folder/loads.png", "allowed: a file to write")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("loads.sheep", "sheep"), ("no/such/folder/loads.png", "allowed: a file to write")]
+)
 def test_a_picture_that_cannot_be_drawn_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str, name: str, said: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str, name: str, message: str
 ) -> None:
     pytest.importorskip("matplotlib")
     code, _, err = run_here(capsys, "compare", scale_out, "--assignors", "greedy", "--picture", str(tmp_path / name))
     assert code == 2
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 

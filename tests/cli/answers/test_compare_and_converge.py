@@ -18,15 +18,15 @@ from optassign.simulation.convergence import converge
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "code", "message"),
     [("keep", 0, "none"), ("cold", 1, "R3"), ("twice", 1, "twice has no assignment")],
 )
 def test_compare_tells_who_broke_a_rule(
-    capsys: pytest.CaptureFixture[str], scale_out: str, name: str, code: int, said: str
+    capsys: pytest.CaptureFixture[str], scale_out: str, name: str, code: int, message: str
 ) -> None:
     found, out, err = run_here(capsys, "compare", scale_out, "--assignors", name, "--format", "table")
     assert (found, err) == (code, "")
-    assert said in out
+    assert message in out
 
 
 # converge
@@ -73,12 +73,12 @@ def test_converge_drops_state_if_requested(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [(("--assignor", "cold"), "R3"), (("--assignor", "greedy", "--max-rebalances", "1"), "did not converge")],
 )
 def test_converge_reports_broken_rules_and_endless_convergences(
-    capsys: pytest.CaptureFixture[str], scale_out: str, arguments: tuple[str, ...], said: str
+    capsys: pytest.CaptureFixture[str], scale_out: str, arguments: tuple[str, ...], message: str
 ) -> None:
     code, out, _ = run_here(capsys, "converge", scale_out, *arguments, "--format", "table")
     assert code == 1
-    assert said in out
+    assert message in out

@@ -59,7 +59,7 @@ def test_the_heaviest_tasks_choose_the_least_loaded_of_their_columns(seed: int) 
 
 
 @SEEDS
-def test_standbys_are_the_cheapest_beside_the_active(seed: int) -> None:
+def test_standbys_are_the_cheapest_without_the_active(seed: int) -> None:
     problem, forced, loads = make_problem(seed, standbys=1)
     active = np.arange(problem.T) % problem.C
     placed = place_standbys(problem, forced, loads, active, np.inf)

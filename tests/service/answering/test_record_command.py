@@ -121,13 +121,13 @@ def test_the_applied_answer_is_shown_with_the_possible_savings(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     recording = read_recording(reported)
-    assert recording.beside is not None
+    assert recording.not_applied is not None
     code, out, _ = run_record(capsys, "show", str(reported), "--format", "table")
     assert code == 0
     assert "the plug-in reported that fallback was applied, and not the service's assignment: no connection" in out
     assert "fallback (applied)" in out
     assert "cp-sat (not applied)" in out
-    then, instead = recording.summary, recording.beside.summary
+    then, instead = recording.summary, recording.not_applied.summary
     assert then.restored is not None
     assert instead.restored is not None
     assert then.restored > instead.restored
@@ -139,11 +139,11 @@ def test_the_applied_answer_is_shown_with_the_possible_savings(
     )
     assert "by fallback" in out
     assert "not by cp-sat" in out
-    paths = [str(tmp_path / name) for name in ("snapshot", "applied", "beside")]
-    for path, option in zip(paths, ([], ["--answer"], ["--beside"]), strict=True):
+    paths = [str(tmp_path / name) for name in ("snapshot", "applied", "not_applied")]
+    for path, option in zip(paths, ([], ["--answer"], ["--not-applied"]), strict=True):
         assert run_record(capsys, "export", str(reported), *option, "--output", path)[0] == 0
     assert read_assignment(paths[1]) == recording.assignment
-    assert read_assignment(paths[2]) == recording.beside_assignment
+    assert read_assignment(paths[2]) == recording.not_applied_assignment
     assert run_here(capsys, "validate", paths[0], paths[2])[0] == 0
 
 
@@ -151,30 +151,30 @@ def test_explain_validate_and_compare_use_the_applied_answer_by_default(
     capsys: pytest.CaptureFixture[str], reported: Path
 ) -> None:
     _, applied, _ = run_here(capsys, "explain", str(reported), "--format", "table")
-    said = "assigned by fallback, which was applied; --beside explains the service's own assignment, by cp-sat"
-    assert said in " ".join(applied.split())
-    _, beside, _ = run_here(capsys, "explain", str(reported), "--beside", "--format", "table")
-    assert "assigned by cp-sat, which was not applied; fallback was" in " ".join(beside.split())
+    message = "assigned by fallback, which was applied; --not-applied explains the service's own assignment, by cp-sat"
+    assert message in " ".join(applied.split())
+    _, not_applied, _ = run_here(capsys, "explain", str(reported), "--not-applied", "--format", "table")
+    assert "assigned by cp-sat, which was not applied; fallback was" in " ".join(not_applied.split())
     assert run_here(capsys, "validate", str(reported), "--format", "table")[1].startswith("fallback: ")
-    assert run_here(capsys, "validate", str(reported), "--beside", "--format", "table")[1] == "cp-sat: keeps every rule\n"
+    assert run_here(capsys, "validate", str(reported), "--not-applied", "--format", "table")[1] == "cp-sat: keeps every rule\n"
     _, out, _ = run_here(capsys, "compare", str(reported), "--assignors", "greedy", "--json")
     found = json.loads(out)["assignors"]
-    assert list(found) == ["previous", "recorded", "beside", "greedy"]
+    assert list(found) == ["previous", "recorded", "not_applied", "greedy"]
     recording = read_recording(reported)
-    assert recording.beside is not None
-    moved = {name: found[name]["active_moves"] for name in ("recorded", "beside")}
-    assert moved == {"recorded": recording.summary.moved_active, "beside": recording.beside.summary.moved_active}
+    assert recording.not_applied is not None
+    moved = {name: found[name]["active_moves"] for name in ("recorded", "not_applied")}
+    assert moved == {"recorded": recording.summary.moved_active, "not_applied": recording.not_applied.summary.moved_active}
 
 
 def test_a_recording_may_have_one_answer_only(capsys: pytest.CaptureFixture[str], path: Path) -> None:
     for command in (["record", "export"], ["explain"], ["validate"]):
-        code, out, err = run_here(capsys, *command, str(path), "--beside")
+        code, out, err = run_here(capsys, *command, str(path), "--not-applied")
         assert (code, out) == (2, "")
-        assert "--beside: found a recording with one answer" in err
+        assert "--not-applied: found a recording with one answer" in err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["ls", "--recordings", "no/such"], "--recordings: found no/such, which is no folder"),
         (["ls", "--recordings", ".", "--since", "soon"], "--since: found 'soon'; allowed: a time as in ISO 8601"),
@@ -190,7 +190,7 @@ def test_a_recording_may_have_one_answer_only(capsys: pytest.CaptureFixture[str]
 )
 def test_bad_input(
     capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str], said: str,
+    arguments: list[str], message: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     whole = gzip.decompress(path.read_bytes())
@@ -202,4 +202,4 @@ def test_bad_input(
     assert (code, out) == (2, "")
     assert err.startswith("optassign record: error: ")
     assert err.count("\n") == 1
-    assert said in err
+    assert message in err

@@ -75,23 +75,27 @@ def test_an_answer_applied_without_the_service_is_recorded_with_the_services(ser
     ago = datetime.now(UTC) - datetime.fromisoformat(recording.recorded_at)
     assert timedelta(seconds=90) <= ago < timedelta(seconds=150)
     ours = assign(state)
-    assert recording.beside is not None
-    assert (recording.beside.assignor, recording.beside.after_the_fact, recording.beside.in_time) == ("cp-sat", True, True)
-    assert recording.beside_assignment is not None
-    assert dump_without_times(recording.beside_assignment) == dump_without_times(ours)
+    assert recording.not_applied is not None
+    assert (recording.not_applied.assignor, recording.not_applied.after_the_fact, recording.not_applied.in_time) == (
+        "cp-sat",
+        True,
+        True,
+    )
+    assert recording.not_applied_assignment is not None
+    assert dump_without_times(recording.not_applied_assignment) == dump_without_times(ours)
     replayed = replay_recording(recording)
     assert replayed is not None
     assert dump_without_times(replayed) == dump_without_times(ours)
-    assert (recording.summary, recording.beside.summary) == (summarise(state, applied), summarise(state, ours))
+    assert (recording.summary, recording.not_applied.summary) == (summarise(state, applied), summarise(state, ours))
     told = response.json()
     assert told["recorded"] is True
-    for name, answer in (("applied", applied), ("beside", ours)):
+    for name, answer in (("applied", applied), ("not_applied", ours)):
         measures = measure(state, answer)
         assert told[name]["moved_active"] == measures.active_moves
         assert told[name]["balanced"] is measures.balanced
         assert told[name]["restored"] == measures.restore_work + measures.warmup_work
     line = service.wait_for("report", application="reported")
-    assert (line["assignor"], line["beside"]["assignor"], line["answered_before"]) == ("fallback", "cp-sat", False)
+    assert (line["assignor"], line["not_applied"]["assignor"], line["answered_before"]) == ("fallback", "cp-sat", False)
 
 
 def test_whether_an_answer_is_balanced_is_not_taken_from_its_report() -> None:
@@ -151,19 +155,19 @@ def test_a_report_from_before_the_last_answer_is_not_remembered(service: Service
     assert again.without_times() == expected.without_times()
 
 
-def test_a_refused_answer_is_recorded_beside_the_applied_one(service: Service, recordings: Path) -> None:
+def test_a_refused_answer_is_recorded_with_the_applied_one(service: Service, recordings: Path) -> None:
     state = make_state("refused")
     given = service.assign(state, optassign_rebalance="r-7")
     applied = apply_other(state)
     # The reporter's clock is behind, so by its date the service's answer would be newer.
     response = service.report(make_report(state, applied, "found task 0_1 twice"), "r-7", read_milliseconds() - 3_600_000)
-    assert response.json()["beside"] is None  # the plug-in has it already
+    assert response.json()["not_applied"] is None  # the plug-in has it already
     recording = await_report(recordings, "refused")
     assert (recording.assignment, recording.assignor) == (applied, "fallback")
-    assert recording.beside is not None
-    assert (recording.beside.assignor, recording.beside.after_the_fact) == ("cp-sat", False)
-    assert recording.beside_assignment == read_answer(given)
-    assert recording.beside.summary == summarise(state, read_answer(given))
+    assert recording.not_applied is not None
+    assert (recording.not_applied.assignor, recording.not_applied.after_the_fact) == ("cp-sat", False)
+    assert recording.not_applied_assignment == read_answer(given)
+    assert recording.not_applied.summary == summarise(state, read_answer(given))
     assert dump_without_times(replay_recording(recording) or applied) == dump_without_times(read_answer(given))
     again = read_answer(service.assign(state))
     assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
@@ -184,10 +188,10 @@ def test_in_shadow_mode_both_answers_are_recorded_and_neither_is_remembered(serv
     applied = apply_other(state).model_copy(update={"assignor": "kafka-high-availability"})
     before = service.read_metric("optassign_reports_total", mode="shadow") or 0  # of other tests
     response = service.report(make_report(state, applied, "shadow"), "r-1", read_milliseconds(), optassign_mode="shadow")
-    assert response.json()["beside"]["assignor"] == "cp-sat"
+    assert response.json()["not_applied"]["assignor"] == "cp-sat"
     recording = await_report(recordings, "shadow-report")
     assert (recording.mode, recording.assignor, recording.assignment) == ("shadow", "kafka-high-availability", applied)
-    assert recording.beside is not None
+    assert recording.not_applied is not None
     newest = [found for found in find_newest_answers(recordings, 999) if found.application == "shadow-report"]
     assert [found.mode for found in newest] == ["shadow"]
     service.assign(state)
@@ -209,8 +213,8 @@ def test_a_restart_remembers_reported_answers(tmp_path: Path) -> None:
         assert again.without_times() == assign(state.model_copy(update={"remembered": applied})).without_times()
     recordings = [read_recording(path) for path in list_files(tmp_path)]
     assert [recording.reported for recording in recordings] == [True, False]
-    assert recordings[0].beside is not None
-    assert not recordings[0].beside.after_the_fact
+    assert recordings[0].not_applied is not None
+    assert not recordings[0].not_applied.after_the_fact
 
 
 def test_a_shadow_is_compared_without_recordings() -> None:
@@ -219,8 +223,8 @@ def test_a_shadow_is_compared_without_recordings() -> None:
     with run_service_here("--workers", "1") as service:
         shadow = service.report(body, "r-1", 1, optassign_mode="shadow").json()
         active = service.report(body, "r-2", 1).json()
-    assert (shadow["recorded"], shadow["beside"]["assignor"]) == (False, "cp-sat")
-    assert (active["recorded"], active["beside"]) == (False, None)
+    assert (shadow["recorded"], shadow["not_applied"]["assignor"]) == (False, "cp-sat")
+    assert (active["recorded"], active["not_applied"]) == (False, None)
 
 
 @pytest.mark.parametrize("first", ["answer", "report"])
@@ -242,7 +246,7 @@ def test_answer_and_report_become_one_recording_in_any_order(tmp_path: Path, fir
     (path,) = list_files(tmp_path)
     found = read_recording(path)
     assert (found.assignor, found.assignment, found.answered_at) == ("fallback", applied, 6)
-    assert (found.beside is not None) is (first == "answer")
+    assert (found.not_applied is not None) is (first == "answer")
 
 
 BAD = [
@@ -273,8 +277,8 @@ def test_bad_reports_are_refused(
 def test_older_recordings_are_read_as_before() -> None:
     """Fields that are new in the format may be missing."""
     head = read_recording(Path(__file__).parents[2] / "data" / "recordings" / "shadow.json.gz")
-    assert (head.reported, head.beside, head.beside_assignment, head.rebalance) == (False, None, None, None)
+    assert (head.reported, head.not_applied, head.not_applied_assignment, head.rebalance) == (False, None, None, None)
     assert not head.applied
     assert head.service_answer is head.assignment
     content = encode_recording(head, b"{}", b"{}", b"{}")
-    assert b'"beside_assignment":{}' in gzip.decompress(content)
+    assert b'"not_applied_assignment":{}' in gzip.decompress(content)

@@ -83,8 +83,8 @@ def test_a_resumed_application_waits_until_it_rebalances(tmp_path: Path) -> None
     write_recording(tmp_path, ApplicationState.model_validate({**data, "application": "orders"}), _AT)
     asked = {"paused": {"by": "ann", "at": _AT.isoformat()}}
 
-    def find_shown(after_s: float, holds: Mapping[str, Mapping[str, Any]]) -> str:
-        row = make_application_row(RecordingIndex(tmp_path), "orders", _AT.timestamp() + after_s, holds)
+    def find_shown(after_s: float, operator_requests: Mapping[str, Mapping[str, Any]]) -> str:
+        row = make_application_row(RecordingIndex(tmp_path), "orders", _AT.timestamp() + after_s, operator_requests)
         assert row is not None
         assert not row.balanced
         return f"{row.status.word}: {row.status.about}"

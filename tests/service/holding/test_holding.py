@@ -1,5 +1,5 @@
 """Tests of operators' requests: pause, drain, replan, quiet hours, limits; permissions, persistence, and replays.
-They test `optassign.service.held` and `optassign.service.http.holding_pages`."""
+They test `optassign.service.requested_options` and `optassign.service.http.request_pages`."""
 
 import json
 import re
@@ -279,22 +279,22 @@ def test_requests_in_force_survive_a_restart(tmp_path: Path) -> None:
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert service.client.get("/v1/applications/kept").json() == before
         assert read_answer(service.assign(make_state("kept"))).report.termination.reason == "held"
-    (tmp_path / ".holds.json").write_text("{", encoding="utf-8")
+    (tmp_path / ".operator-requests.json").write_text("{", encoding="utf-8")
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
-        assert service.wait_for("holds_lost")["file"].endswith(".unreadable")
+        assert service.wait_for("operator_requests_lost")["file"].endswith(".unreadable")
         found = service.client.get("/v1/applications/kept").json()
         assert (found["paused"], found["drains"]) == (before["paused"], before["drains"])
-        assert service.read_metric("optassign_holds_lost") == 1
+        assert service.read_metric("optassign_operator_requests_lost") == 1
         assert "could not be read" in service.client.get("/", headers={"Accept": "text/html"}).text
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         found = service.client.get("/v1/applications/kept").json()
         assert (found["paused"], found["drains"]) == (before["paused"], before["drains"]), "they survive a further restart"
-    (tmp_path / ".holds.json").write_text("{", encoding="utf-8")
-    (tmp_path / ".holds.json.before").write_text("{", encoding="utf-8")
+    (tmp_path / ".operator-requests.json").write_text("{", encoding="utf-8")
+    (tmp_path / ".operator-requests.json.before").write_text("{", encoding="utf-8")
     with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         assert service.client.get("/v1/applications/kept").json()["paused"] is None
-        (tmp_path / ".holds.json.unreadable").unlink()
-        assert service.read_metric("optassign_holds_lost") == 0
+        (tmp_path / ".operator-requests.json.unreadable").unlink()
+        assert service.read_metric("optassign_operator_requests_lost") == 0
 
 
 def test_the_last_requests_are_listed(held: ServiceHere) -> None:
@@ -400,7 +400,7 @@ def test_concurrent_requests_are_all_kept(held: Running) -> None:
 def test_responses_fit_the_description(held: Running) -> None:
     held.client.post("/v1/applications/described/pause", headers=ASK)
     description = held.client.get("/openapi.json").json()
-    schema = {"$ref": "#/components/schemas/AllHolds", "components": description["components"]}
+    schema = {"$ref": "#/components/schemas/AllRequests", "components": description["components"]}
     jsonschema.validate(held.client.get("/v1/applications").json(), schema)
     assert {"post", "delete"} <= description["paths"]["/v1/applications/{application}/pause"].keys()
 

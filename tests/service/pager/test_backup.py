@@ -26,7 +26,7 @@ def check_restored(folder: Path) -> None:
         (held,) = service.client.get("/v1/applications").json()["applications"]
         assert (held["application"], held["paused"] is not None) == ("orders", True)
         assert service.read_metric("optassign_remembered_applications") == 1
-        assert service.read_metric("optassign_holds_lost") == 0
+        assert service.read_metric("optassign_operator_requests_lost") == 0
         service.client.delete("/v1/applications/orders/pause", headers={"Optassign-Protocol": "1"})
         again = read_answer(service.assign(make_state("orders")))
         assert service.wait_for("rebalance", application="orders")["memory"] == "service"
@@ -46,7 +46,7 @@ def test_a_downgrade_reads_files_of_a_newer_version(tmp_path: Path) -> None:
     """Fields unknown to this version lose neither a pause nor the last assignment."""
     with run_service_here(*OPTIONS, str(tmp_path)) as service:
         ask(service, "orders")
-    file = tmp_path / ".holds.json"
+    file = tmp_path / ".operator-requests.json"
     holds = json.loads(file.read_text(encoding="utf-8"))
     holds["newer"] = holds["applications"]["orders"]["newer"] = holds["applications"]["orders"]["paused"]["newer"] = 1
     file.write_text(json.dumps(holds), encoding="utf-8")

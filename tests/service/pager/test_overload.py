@@ -66,5 +66,5 @@ def test_the_report_of_a_refused_rebalance_is_not_solved_again(tmp_path: Path) -
         state = make_state("small")
         body = make_report(state, assign(state, "sticky"))
         reply = service.report(body, "r-7", 1).json()
-        assert (reply["recorded"], reply["beside"]) == (True, None)
-        assert service.report(body, "r-8", 2).json()["beside"] is not None, "of which this service was not asked"
+        assert (reply["recorded"], reply["not_applied"]) == (True, None)
+        assert service.report(body, "r-8", 2).json()["not_applied"] is not None, "of which this service was not asked"

@@ -86,9 +86,9 @@ def test_a_peer_does_not_have_all_connections(flooded: ServiceHere) -> None:
 def test_idle_connections_are_closed(flooded: ServiceHere) -> None:
     (idle,) = open_connections(flooded, 1, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     idle.settimeout(MOST_SECONDS)
-    said = b""
-    while b"alive" not in said:
-        said += idle.recv(1000)
+    output = b""
+    while b"alive" not in output:
+        output += idle.recv(1000)
     flooded.pass_seconds(29 * 60)
     assert count_open([idle]) == 1
     flooded.pass_seconds(62)
@@ -113,7 +113,7 @@ def test_connections_that_read_no_answer_are_closed() -> None:
 def test_stalled_bodies_do_not_block_others(flooded: ServiceHere) -> None:
     held = begin_bodies(flooded, 25)
     wait_until(lambda: flooded.read_metric("optassign_in_flight") == 25)
-    assert_answered(flooded.assign(make_state("beside-the-held")))
+    assert_answered(flooded.assign(make_state("during-the-bodies")))
     flooded.pass_seconds(10.1)  # long before the end of their deadline of 60 s
     for connection in held:
         connection.settimeout(MOST_SECONDS)
@@ -128,7 +128,7 @@ def test_the_largest_body_under_way_is_dropped_for_lack_of_room(flooded: Service
     others = open_connections(flooded, 1, large)
     held[0].settimeout(MOST_SECONDS)
     assert b" 503 " in held[0].recv(1000)
-    assert_answered(flooded.assign(make_state("small-beside-large")))
+    assert_answered(flooded.assign(make_state("small-during-large")))
     for connection in others:
         connection.close()
 

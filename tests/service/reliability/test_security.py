@@ -80,7 +80,7 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--host", "0.0.0.0"], "--host: found 0.0.0.0, which others can reach, without a token; allowed: a loopback address"),
         (["--host", "0.0.0.0", "--behind-proxy"], "found 0.0.0.0, which others can reach, without a token"),
@@ -103,7 +103,7 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_invalid_options_are_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, tls: tuple[str, str], options: list[str], said: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, tls: tuple[str, str], options: list[str], message: str
 ) -> None:
     (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
     (tmp_path / "short").write_text("short", encoding="utf-8")
@@ -112,7 +112,7 @@ def test_invalid_options_are_refused(
     assert code == 2
     assert error.startswith("optassign serve: error: ")
     assert error.count("\n") == 1
-    assert said in error
+    assert message in error
 
 
 def test_two_services_do_not_share_a_port_or_a_folder(

@@ -58,7 +58,7 @@ def await_end(connection: socket.socket) -> None:
 def test_half_a_handshake_ends_by_itself(service: ServiceHere, bytes_sent: int | None) -> None:
     with socket.create_connection(read_address(service)) as connection:
         connection.sendall(write_hello()[:bytes_sent])
-        assert read_answer(service.assign(make_state("beside"))).clients
+        assert read_answer(service.assign(make_state("not_applied"))).clients
         service.pass_seconds(11)
         await_end(connection)
     assert service.wait_for("connection_ended")["why"] == "handshake"
@@ -81,7 +81,7 @@ def test_half_handshakes_count_and_further_connections_are_refused(service: Serv
     service.wait_for("connection_refused", limit="peer")
     other = httpx.HTTPTransport(verify=service.verify, local_address="127.0.0.2")
     with httpx.Client(base_url=service.client.base_url, transport=other, timeout=MOST_SECONDS) as client:
-        content = make_state("beside-many").model_dump_json()
+        content = make_state("next-to-many").model_dump_json()
         assert client.post("/v1/assign", content=content, headers=make_headers({})).status_code == 200
     service.pass_seconds(11)
     for connection in held:

@@ -145,7 +145,7 @@ def test_an_assignor_that_fails_is_named_and_reports_are_recorded(tmp_path: Path
         statuses = [service.report(body, "r-1", 1).status_code for _ in range(2)]
         assert statuses == [500, 200]
         (path,) = wait_until(lambda: list_files(tmp_path))
-        assert read_recording(path).beside is None
+        assert read_recording(path).not_applied is None
 
 
 def test_a_worker_ends_itself_long_after_its_time() -> None:
@@ -168,9 +168,9 @@ def test_a_workers_memory_is_limited(capfd: pytest.CaptureFixture[str]) -> None:
             worker.start()
     finally:
         worker.discard()
-    said = capfd.readouterr().err
-    assert "a worker does not start" in said
-    assert "MemoryError" in said
+    output = capfd.readouterr().err
+    assert "a worker does not start" in output
+    assert "MemoryError" in output
 
 
 # Workers of this process, which the test holds at named places, and a clock that the test advances

@@ -53,7 +53,7 @@ def test_the_library_can_be_read_by_name() -> None:
         ('[group]\nprotocol = "streams"\n[faults]\nlate = 0.5', "faults.late", "0.5; allowed: 0 with protocol streams"),
         ('[[subtopologies]]\npartitions = 1\nfactors = "uniform"\nspread = 2', "subtopologies[1].spread", "at most 1"),
         ('[[clients]]\nids = ["a", "c1"]', "clients", "a second time"),
-        ('[[clients]]\nids = ["a"]\nname = "b"', "clients[1]", "ids besides name or count"),
+        ('[[clients]]\nids = ["a"]\nname = "b"', "clients[1]", "ids together with name or count"),
     ],
 )
 def test_errors_are_reported(more: str, place: str, found: str, tmp_path: Path) -> None:

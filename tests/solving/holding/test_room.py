@@ -111,8 +111,8 @@ def test_no_warm_up_exceeds_a_limit_without_a_note(assignor: str, seed: int) -> 
         before = set() if now.remembered is None else set(list_warmups(now.remembered))
         kept = count_state(now, TaskPlacement.of(now, answer), warmups=True)
         over = {client for task, client in list_warmups(answer) if kept[client] > most * SIZE and (task, client) not in before}
-        said = {note.split(" on ")[1].split(",")[0] for note in list_notes(answer, BEYOND)}
-        assert over <= said, (seed, now.taken_at)
-        assert len(said) <= 1, seed
+        reported = {note.split(" on ")[1].split(",")[0] for note in list_notes(answer, BEYOND)}
+        assert over <= reported, (seed, now.taken_at)
+        assert len(reported) <= 1, seed
     assert find_disk(played[-1][1]), seed
     assert list_actives(played[-1][1]) == dict(zip(tasks, targets, strict=True)), seed

@@ -140,13 +140,13 @@ class Commands:
         finally:
             sys.stdin = before
         out.seek(0)
-        said, shown = err.getvalue(), out.read()
+        output, shown = err.getvalue(), out.read()
         if code not in (0, 1, 2):
             return f"exit {code}"
-        if "Traceback" in said:
+        if "Traceback" in output:
             return "a traceback"
-        if code == 2 and not (said.strip() and all(line.isprintable() for line in said.rstrip("\n").split("\n"))):
-            return f"exit 2 with {said!a}"
+        if code == 2 and not (output.strip() and all(line.isprintable() for line in output.rstrip("\n").split("\n"))):
+            return f"exit 2 with {output!a}"
         if "table" in case.arguments and not all(line.isprintable() for line in shown.split("\n")):
             return f"a table with {shown!a}"
         return None

@@ -76,9 +76,9 @@ def write_snapshot(path: Path, state: ApplicationState) -> str:
     return str(path)
 
 
-def leave_out_progress(said: str) -> str:
+def leave_out_progress(output: str) -> str:
     """Return standard error without the progress line, which a command prints after a second, as on a busy machine."""
-    return re.sub(r"^optassign: .* \(\d+ s\)\n", "", said, flags=re.MULTILINE)
+    return re.sub(r"^optassign: .* \(\d+ s\)\n", "", output, flags=re.MULTILINE)
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

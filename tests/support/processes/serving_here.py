@@ -107,7 +107,7 @@ class WorkerHere(Worker):
         note_spare: Callable[[Spare], None] = lambda spare: None,
     ) -> Any:
         self._places.pass_by(self, "unread")
-        said: list[Any] = []
+        answers: list[Any] = []
 
         class Pipe:
             @staticmethod
@@ -122,8 +122,8 @@ class WorkerHere(Worker):
                     note_spare(what)
                     self._places.pass_by(self, "spare")
                     return
-                said.append(what)
-                if len(said) == 1:
+                answers.append(what)
+                if len(answers) == 1:
                     on_outcome(what)
 
         try:
@@ -131,7 +131,7 @@ class WorkerHere(Worker):
         except SystemExit:
             self._running = False
             raise WorkerDiedError("the worker process died") from None
-        return said[1]
+        return answers[1]
 
     def kill(self) -> None:
         with self._places.changed:

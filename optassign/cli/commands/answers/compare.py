@@ -124,7 +124,9 @@ def _compare(
             converge=ConvergenceSettings(arguments.max_rebalances, arguments.keep_state) if arguments.converge else False,
             weights=[Weights(instance=i, subtopology=s, stickiness=t) for i, s, t in arguments.weights],
             on_step=tell,
-            given={} if recording is None else {"recorded": recording.assignment, "beside": recording.beside_assignment},
+            given={}
+            if recording is None
+            else {"recorded": recording.assignment, "not_applied": recording.not_applied_assignment},
         )
     return replace(compared, left_out=left_out)
 

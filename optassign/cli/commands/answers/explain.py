@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import (
     add_assignor,
-    add_beside,
+    add_not_applied,
     add_output,
     add_snapshot,
     check_registered_are_chosen,
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="explain this assignment (default: the recorded one; for a snapshot the one that --assignor makes)",
     )
     answers.add_argument("--solve", action="store_true", help="explain what --assignor assigns to the recorded snapshot today")
-    add_beside(answers)
+    add_not_applied(answers)
     add_assignor(parser)
     parser.set_defaults(assignor=None, time_limit=None)  # None: not stated, see `_choose_answer`
     add_output(parser)
@@ -121,7 +121,7 @@ def _choose_answer(
     """
     from optassign.formats.json_input import read_assignment
 
-    if arguments.assignment is None and not arguments.beside and (recording is None or arguments.solve):
+    if arguments.assignment is None and not arguments.not_applied and (recording is None or arguments.solve):
         arguments.assignor = arguments.assignor or "cp-sat"
         arguments.time_limit = TIME_LIMIT if arguments.time_limit is None else arguments.time_limit
         again = [] if recording is None else [f"solved again by {arguments.assignor}"]
@@ -132,13 +132,15 @@ def _choose_answer(
             raise UsageError(f"{option}: found {found}; allowed: with --solve, which assigns the recorded snapshot again")
     if arguments.assignment is not None:
         return read_assignment(arguments.assignment), []
-    answer = choose_answer(recording, arguments.beside)
+    answer = choose_answer(recording, arguments.not_applied)
     assert recording is not None
     about = f"recorded at {recording.recorded_at}, assigned by {answer.assignor}"
-    if arguments.beside:
+    if arguments.not_applied:
         about += f", which was not applied; {recording.assignor} was"
-    elif recording.beside is not None:
-        about += f", which was applied; --beside explains the service's own assignment, by {recording.beside.assignor}"
+    elif recording.not_applied is not None:
+        about += (
+            f", which was applied; --not-applied explains the service's own assignment, by {recording.not_applied.assignor}"
+        )
     elif not recording.applied:
         about += ", which was not applied"
     return answer, [about]

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_beside, add_output, add_snapshot
+from optassign.cli.arguments import add_not_applied, add_output, add_snapshot
 from optassign.cli.common import check_standard_input, choose_answer, load_rebalance, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
 
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         help="the assignment as JSON, - for standard input (default: the recorded one)",
     )
-    add_beside(answers)
+    add_not_applied(answers)
     add_output(parser)
 
 
@@ -41,8 +41,8 @@ def run(arguments: Namespace) -> int:
     state, recording = load_rebalance(arguments)
     if arguments.assignment is not None:
         answer = read_assignment(arguments.assignment)
-    elif recording is not None or arguments.beside:
-        answer = choose_answer(recording, arguments.beside)
+    elif recording is not None or arguments.not_applied:
+        answer = choose_answer(recording, arguments.not_applied)
     else:
         raise UsageError("ASSIGNMENT: found none for a snapshot; allowed: an assignment as JSON (a recording has its own)")
     violations = validate(state, answer)

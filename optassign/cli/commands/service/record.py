@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_beside, add_command, add_output, add_output_file, add_recordings
+from optassign.cli.arguments import add_command, add_not_applied, add_output, add_output_file, add_recordings
 from optassign.cli.common import choose_answer, find_folder, find_recording, write_result
 from optassign.cli.output import DONE, UsageError
 
@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_recording(export)
     which = export.add_mutually_exclusive_group()
     which.add_argument("--answer", action="store_true", help="write the recorded assignment in place of the snapshot")
-    add_beside(which)
+    add_not_applied(which)
     add_output_file(export)
 
 
@@ -111,8 +111,8 @@ def _export(arguments: Namespace) -> int:
     path = find_recording(arguments, arguments.recording)
     if arguments.answer:
         text = read_recording(path).assignment.model_dump_json() + "\n"
-    elif arguments.beside:
-        text = choose_answer(read_recording(path), beside=True).model_dump_json() + "\n"
+    elif arguments.not_applied:
+        text = choose_answer(read_recording(path), not_applied=True).model_dump_json() + "\n"
     else:
         text = read_recorded_snapshot(path)
     write_text(text, arguments.output)

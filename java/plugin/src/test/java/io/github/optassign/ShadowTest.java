@@ -179,7 +179,7 @@ class ShadowTest extends AgainstAService {
         service.reporting = (exchange, body) -> """
             {"recorded": true, "applied": {"assignor": "kafka-high-availability", "moved_active": 1, "restored": 100,
              "warmups": 1, "balanced": true, "followup_ms": null, "x_new": [1]},
-             "beside": {"assignor": "cp-sat", "in_time": false, "moved_active": 0, "restored": 7, "warmups": 0,
+             "not_applied": {"assignor": "cp-sat", "in_time": false, "moved_active": 0, "restored": 7, "warmups": 0,
              "balanced": true}}""";
         StreamsTestGroup group = StreamsTestGroup.of(2).tasks(0, 2, StreamsTestGroup.Kind.LOGGED, 100_000);
         group.runs(0, "0_0", "0_1");

@@ -92,12 +92,12 @@ class BrokerConfigTest {
                 Map.of("optassign.url", "http://solver:1", "optassign.token", "secret", "optassign.token.file", "f"),
                         "Both optassign.token and",
                 Map.of("optassign.token", "secret"), "optassign.token: found without optassign.url");
-        cases.forEach((configs, said) -> {
+        cases.forEach((configs, expected) -> {
             BrokerConfig config = BrokerConfig.read(configs);
             assertEquals(null, config.service());
             assertEquals(1, config.remarks().size(), config.remarks().toString());
             assertTrue(
-                    config.remarks().get(0).startsWith(said), config.remarks().get(0));
+                    config.remarks().get(0).startsWith(expected), config.remarks().get(0));
             assertFalse(
                     config.remarks().get(0).contains("secret"), config.remarks().get(0));
         });

@@ -317,7 +317,7 @@ class RebalancePlannerTest {
         AppliedAnswer applied = planForTheThird(group, "0_0", "0_3");
         group.holds(2, "0_1", 99_000).holds(2, "0_4", 98_000);
         assertEquals(
-                List.of("0_0", "0_3"), client(group, answer(group, applied), 2).warmup(), "197,000 beside 200,000");
+                List.of("0_0", "0_3"), client(group, answer(group, applied), 2).warmup(), "197,000 and 200,000");
     }
 
     @Test
@@ -326,7 +326,7 @@ class RebalancePlannerTest {
         AppliedAnswer applied = planForTheThird(group, "0_0", "0_3");
         group.holds(2, "0_1", 97_000).holds(2, "0_4", 98_000);
         assertEquals(
-                List.of("0_1", "0_4"), client(group, answer(group, applied), 2).warmup(), "195,000 beside 200,000");
+                List.of("0_1", "0_4"), client(group, answer(group, applied), 2).warmup(), "195,000 and 200,000");
         group.holds(2, "0_1", 100_000).holds(2, "0_4", 0);
         group.holds(2, "0_0", 100_000).holds(2, "0_3", 100_000);
         assertEquals(

@@ -33,7 +33,7 @@ record Comparison(Map<String, String> applied, Map<String, String> proposed) {
                 boolean isObject = json.nextToken() == JsonToken.START_OBJECT;
                 if (isObject && name.equals("applied")) {
                     applied = readFields(json);
-                } else if (isObject && name.equals("beside")) {
+                } else if (isObject && name.equals("not_applied")) {
                     proposed = readFields(json);
                 } else {
                     json.skipChildren();

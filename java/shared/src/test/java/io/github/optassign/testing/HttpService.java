@@ -41,7 +41,7 @@ public class HttpService implements AutoCloseable {
 
     public volatile Behaviour behaviour = (exchange, body) -> "{}";
     /** The reaction to reports. */
-    public volatile Behaviour reporting = (exchange, body) -> "{\"recorded\": true, \"beside\": null}";
+    public volatile Behaviour reporting = (exchange, body) -> "{\"recorded\": true, \"not_applied\": null}";
 
     public HttpService() throws IOException {
         this(0);

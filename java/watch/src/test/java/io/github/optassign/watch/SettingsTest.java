@@ -62,9 +62,9 @@ class SettingsTest {
                 "optassign.watch.metrics=9000 | found 9000; allowed: host:port",
                 "optassign.watch.groups=, | found nothing; allowed: ids of groups",
             })
-    void invalidValuesAreReported(String line, String said) {
+    void invalidValuesAreReported(String line, String expected) {
         var error = assertThrows(BadSettingsException.class, () -> read("bootstrap.servers=a:1\n" + line + "\n"));
-        assertEquals(true, error.getMessage().contains(said), error.getMessage());
+        assertEquals(true, error.getMessage().contains(expected), error.getMessage());
     }
 
     @Test

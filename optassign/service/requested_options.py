@@ -9,7 +9,7 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState, find_clients
 from optassign.formats.state import ApplicationState
 
-__all__ = ["NOTHING", "DrainState", "Held", "HoldingOutcome", "keep_names", "summarise_holding"]
+__all__ = ["NO_REQUESTS", "DrainState", "RequestedOptions", "RequestsOutcome", "keep_names", "summarise_requests"]
 
 
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
@@ -18,7 +18,7 @@ no client has the name; ambiguous: several clients have the name."""
 
 
 @dataclass(frozen=True)
-class Held:
+class RequestedOptions:
     """Fields of a snapshot's `options`, with their defaults if no request is in force."""
 
     hold: Literal["none", "paused", "quiet_hours"] = "none"
@@ -31,7 +31,7 @@ class Held:
     def put_into(self, data: Any) -> None:
         """Add the fields to the options of `data`, a snapshot as parsed JSON. Malformed data stays unchanged: validation
         refuses it later."""
-        if not isinstance(data, dict) or self == Held():
+        if not isinstance(data, dict) or self == RequestedOptions():
             return
         options = data.get("options")
         if options is not None and not isinstance(options, dict):
@@ -51,7 +51,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class HoldingOutcome:
+class RequestsOutcome:
     """The outcome of drains, pauses and limits in an answer, for metrics and log."""
 
     hold: str = "none"
@@ -64,14 +64,14 @@ class HoldingOutcome:
     """Whether the remembered target assignment was ignored."""
     clients: tuple[KafkaStreamsState, ...] = ()
     """Clients of the snapshot, reduced by `keep_names`."""
-    said: Mapping[str, str | list[str]] = field(default_factory=dict)
+    log_fields: Mapping[str, str | list[str]] = field(default_factory=dict)
     """Fields of the log; empty if no request is in force."""
 
 
-NOTHING = HoldingOutcome()
+NO_REQUESTS = RequestsOutcome()
 
 
-def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> HoldingOutcome:
+def summarise_requests(state: ApplicationState, answer: TaskAssignment) -> RequestsOutcome:
     """Return the outcome of the drains, pause and limits of `state` in its `answer`."""
     rows = {row.process_id: row for row in answer.report.drains}
 
@@ -85,17 +85,17 @@ def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> Holdin
         return "may_stop" if row.may_stop else "stays" if row.stays else "draining"
 
     not_kept = [limit for limit in answer.report.limits if not limit.kept]
-    said: dict[str, str | list[str]] = {}
+    log_fields: dict[str, str | list[str]] = {}
     if state.options.hold != "none":
-        said["hold"] = state.options.hold
+        log_fields["hold"] = state.options.hold
     if rows:
-        said["drains"] = [
+        log_fields["drains"] = [
             f"{row.process_id}: {'may stop' if row.may_stop else f'{row.active} active, {row.standby} standby'}"
             for row in rows.values()
         ]
     if not_kept:
-        said["limits_not_kept"] = [f"{limit.name}: {limit.why}" for limit in not_kept]
-    return HoldingOutcome(
+        log_fields["limits_not_kept"] = [f"{limit.name}: {limit.why}" for limit in not_kept]
+    return RequestsOutcome(
         hold=state.options.hold,
         draining=len(rows),
         may_stop=sum(row.may_stop for row in rows.values()),
@@ -103,7 +103,7 @@ def summarise_holding(state: ApplicationState, answer: TaskAssignment) -> Holdin
         drains={name: find_state(name) for name in state.options.drain},
         forgot_plan=state.options.forget_plan,
         clients=keep_names(state.clients),
-        said=said,
+        log_fields=log_fields,
     )
 
 

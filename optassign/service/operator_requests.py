@@ -18,15 +18,15 @@ from optassign.measuring.outlook import AWAITED, Awaited
 from optassign.recordings.recording import RecordingHead
 from optassign.service.applications_file import ApplicationsFile
 from optassign.service.clock import format_utc
-from optassign.service.held import DrainState, Held
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
 from optassign.service.newest import Newest
+from optassign.service.requested_options import DrainState, RequestedOptions
 from optassign_models.policy.constants import MOST_KNOWN
 
-__all__ = ["FILE_NAME", "NO_REBALANCE", "Holds", "KnownClients", "LastRebalance", "make_last_rebalance"]
+__all__ = ["FILE_NAME", "NO_REBALANCE", "KnownClients", "LastRebalance", "OperatorRequests", "make_last_rebalance"]
 
-_MOST_HOLDS = 4_096  # applications and drains in all: names come from requests, so their number needs a bound
+_MOST_REQUESTS = 4_096  # applications and drains in all: names come from requests, so their number needs a bound
 _REFUSED_CLIENTS = 10  # clients that a refusal names: a refusal stays one line
 _KEPT_ACTIONS = 20
 """Operators' requests that an application's page lists. The log has all of them."""
@@ -113,11 +113,11 @@ def _label(client: KafkaStreamsState) -> str:
     return f"{client.process_id} ({name})" if name else client.process_id
 
 
-FILE_NAME = ".holds.json"
+FILE_NAME = ".operator-requests.json"
 """The name of the file of requests in the folder of recordings."""
-BEFORE_NAME = ".holds.json.before"
+BEFORE_NAME = ".operator-requests.json.before"
 """The previous generation, which is read if the file is unreadable."""
-UNREADABLE_NAME = ".holds.json.unreadable"
+UNREADABLE_NAME = ".operator-requests.json.unreadable"
 """A file that was unreadable. Until an operator deletes it, pages, metric and alert report it."""
 RequestKind = Literal["paused", "forget_plan"]
 
@@ -167,8 +167,8 @@ class _Contents(_StoredPart):
     """Application → its last requests, the oldest first."""
 
 
-class Holds:
-    """The requests in force. Operators' changes raise RequestRefusedError: 413 beyond `_MOST_HOLDS`, 503 if saving fails."""
+class OperatorRequests:
+    """The requests in force. Operators' changes raise RequestRefusedError: 413 beyond `_MOST_REQUESTS`, 503 if saving fails."""
 
     def __init__(
         self, folder: Path | None, settings: ApplicationsFile, now: Callable[[], float], idle_followup_ms: int | None = None
@@ -183,7 +183,7 @@ class Holds:
         self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
         self._history: dict[str, tuple[_Action, ...]] = {}
-        self._contacts = Newest[str, LastRebalance](_MOST_HOLDS)
+        self._contacts = Newest[str, LastRebalance](_MOST_REQUESTS)
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
         self.stopping = False
@@ -210,16 +210,16 @@ class Holds:
                 kept = self._path.with_name(UNREADABLE_NAME if path == self._path else f"{BEFORE_NAME}.unreadable")
                 with suppress(OSError):
                     path.replace(kept)
-                log_event("holds_lost", logging.ERROR, file=str(kept), why=str(error).splitlines()[0])
+                log_event("operator_requests_lost", logging.ERROR, file=str(kept), why=str(error).splitlines()[0])
                 continue
             if path != self._path:
                 with suppress(OSError):
                     path.replace(self._path)
             self._applications, self._history = dict(contents.applications), dict(contents.history)
-            log_event("holds_restored", applications=len(self._applications), file=path.name)
+            log_event("operator_requests_restored", applications=len(self._applications), file=path.name)
             return
 
-    def get_held(self, application: str | None, *, is_applied: bool = True) -> Held | None:
+    def get_options(self, application: str | None, *, is_applied: bool = True) -> RequestedOptions | None:
         """Return the requests for the application's next snapshot, or None if there are none.
 
         is_applied: whether the application runs the follow-ups of the answer; False in shadow mode, where another assignor
@@ -237,7 +237,7 @@ class Holds:
         elif quiet_until is not None:
             hold, ends_ms = "quiet_hours", max(0, round((quiet_until - now).total_seconds() * 1000))
             ends_ms = min(ends_ms, _LONGEST_HOLD_MS)
-        held = Held(
+        options = RequestedOptions(
             hold,
             ends_ms,
             tuple(sorted(asked.drains)),
@@ -245,7 +245,7 @@ class Holds:
             settings.limits,
             self._idle_followup_ms if is_applied else None,
         )
-        return None if held == Held() else held
+        return None if options == RequestedOptions() else options
 
     def allows(self, application: str | None) -> bool:
         """Return whether the file of applications lets the service answer this application."""
@@ -260,7 +260,7 @@ class Holds:
         return sorted({*self.list_names(), *self._contacts})
 
     def describe(self, application: str) -> dict[str, Any]:
-        """Return the fields of `ApplicationHolds`: the requests in force, and the last and next rebalance."""
+        """Return the fields of `ApplicationRequests`: the requests in force, and the last and next rebalance."""
         asked, settings = self._applications.get(application, _Application()), self._settings.get(application)
         quiet = None
         if settings.quiet is not None:
@@ -385,20 +385,20 @@ class Holds:
         try:
             await self._store(application, asked, what, **fields)
         except Exception as error:
-            log_event("holds_kept", logging.WARNING, application=application, why=str(error))
+            log_event("drain_not_saved", logging.WARNING, application=application, why=str(error))
 
     async def _store(self, application: str, asked: _Application, what: str, by: str | None = None, **fields: Any) -> None:
-        """Write the file with the changed requests, then put them in force. RequestRefusedError as in `Holds`."""
+        """Write the file with the changed requests, then put them in force. RequestRefusedError as in `OperatorRequests`."""
         applications = {**self._applications, application: asked}
         if asked == _Application():
             del applications[application]
-        if len(applications) + sum(len(one.drains) for one in applications.values()) > _MOST_HOLDS:
-            raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST_HOLDS}")
+        if len(applications) + sum(len(one.drains) for one in applications.values()) > _MOST_REQUESTS:
+            raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST_REQUESTS}")
         history = dict(self._history)
         if by is not None:
             action = _Action(**self._sign(by).model_dump(), what=what, client=fields.get("client"))
             history[application] = (*history.pop(application, ()), action)[-_KEPT_ACTIONS:]
-            while len(history) > _MOST_HOLDS:
+            while len(history) > _MOST_REQUESTS:
                 del history[next(iter(history))]
         if self._path is not None:
             contents = _Contents(applications=dict(sorted(applications.items())), history=history)

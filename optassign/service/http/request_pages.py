@@ -9,15 +9,15 @@ from fastapi import FastAPI, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from optassign.formats.configs import Limit
-from optassign.service.held import DrainState
-from optassign.service.holds import Holds, RequestKind
 from optassign.service.http.access import Access, get_access
 from optassign.service.http.openapi import Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import BodyBudget, RequiresProtocol, read_body, read_small
+from optassign.service.operator_requests import OperatorRequests, RequestKind
+from optassign.service.requested_options import DrainState
 from optassign_models.policy.constants import LONGEST_BY
 
-__all__ = ["AllHolds", "ApplicationHolds", "add_holding_pages", "check_length", "name_operator"]
+__all__ = ["AllRequests", "ApplicationRequests", "add_request_pages", "check_length", "name_operator"]
 
 _HELD_BYTES = 4_096  # bytes of the body of a pause, drain or limit: it has a few fields
 _LONGEST_CLIENT = 255  # characters of a client's name: the limit of a file name
@@ -64,7 +64,7 @@ class _QuietHours(BaseModel):
     ends_at: str | None
 
 
-class ApplicationHolds(BaseModel):
+class ApplicationRequests(BaseModel):
     """The requests in force for an application."""
 
     application: str
@@ -82,37 +82,39 @@ class ApplicationHolds(BaseModel):
     takes_effect: str = Field(description="when a request takes effect that is made now, in words")
 
 
-class AllHolds(BaseModel):
+class AllRequests(BaseModel):
     """The requests in force for every application that the token is for."""
 
-    applications: list[ApplicationHolds]
+    applications: list[ApplicationRequests]
 
 
 _ROOT = "/v1/applications"
 _Wait = Annotated[float | None, Query(ge=0, le=_DRAIN_WAITS_S, description="seconds to wait until the client may stop")]
 _After = Annotated[float, Query(ge=0, le=_LONGEST_END_S, description="seconds until the application is expected to end")]
 _NOT_YET: dict[int | str, dict[str, Any]] = {
-    202: {"model": ApplicationHolds, "description": "The client may not stop yet: the time of `wait` is over"}
+    202: {"model": ApplicationRequests, "description": "The client may not stop yet: the time of `wait` is over"}
 }
 
 
-def add_holding_pages(app: FastAPI, holds: Holds, bodies: BodyBudget) -> None:
+def add_request_pages(app: FastAPI, operator_requests: OperatorRequests, bodies: BodyBudget) -> None:
     """Add the pages to the application."""
     # `exclude_unset`: limits show only the fields in the file of applications.
-    shown: dict[str, Any] = {"response_model": ApplicationHolds, "response_model_exclude_unset": True}
+    shown: dict[str, Any] = {"response_model": ApplicationRequests, "response_model_exclude_unset": True}
     changed = {**shown, "openapi_extra": describe_body(Operator, required=False)}
 
-    @app.get(_ROOT, response_model=AllHolds, response_model_exclude_unset=True)
+    @app.get(_ROOT, response_model=AllRequests, response_model_exclude_unset=True)
     async def list_applications(request: Request) -> Any:
         """List the requests in force for every application that the token is for."""
         access = get_access(request)
-        return {"applications": [holds.describe(name) for name in holds.list_names() if access.covers(name)]}
+        return {
+            "applications": [operator_requests.describe(name) for name in operator_requests.list_names() if access.covers(name)]
+        }
 
     @app.get(_ROOT + "/{application}", **shown)
     async def show_application(request: Request, application: str) -> Any:
         """Show the requests in force for an application."""
         get_access(request).check_application(application)
-        return holds.describe(application)
+        return operator_requests.describe(application)
 
     @app.post(_ROOT + "/{application}/drains/{client:path}", **changed, responses=_NOT_YET)
     async def drain(
@@ -121,40 +123,40 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: BodyBudget) -> None:
         """Drain a client, from the next rebalance on."""
         by = await _read_operator(request, application, bodies, client)
         check_length("client", client)
-        await holds.add_drain(application, client, by)
-        if wait is not None and not await _await_drain(request, holds, (application, client), wait):
+        await operator_requests.add_drain(application, client, by)
+        if wait is not None and not await _await_drain(request, operator_requests, (application, client), wait):
             response.status_code = 202
-        return holds.describe(application)
+        return operator_requests.describe(application)
 
     @app.delete(_ROOT + "/{application}/drains/{client:path}", **changed)
     async def undrain(request: Request, application: str, client: str, protocol: RequiresProtocol) -> Any:
         """Cancel a drain."""
         by = await _read_operator(request, application, bodies, client)
-        if not await holds.remove_drain(application, client, by):
-            known = ", ".join(row["client"] for row in holds.describe(application)["drains"]) or "none"
+        if not await operator_requests.remove_drain(application, client, by):
+            known = ", ".join(row["client"] for row in operator_requests.describe(application)["drains"]) or "none"
             raise make_refusal(404, "no such drain", "client", client[:100], f"a draining client: {known}")
-        return holds.describe(application)
+        return operator_requests.describe(application)
 
     @app.post(_ROOT + "/{application}/end", **changed)
     async def end(request: Request, application: str, protocol: RequiresProtocol, after: _After = 0) -> Any:
         """Expect an application to end, `after` seconds from now: its silence then causes no alert."""
-        await holds.set_end(application, after, await _read_operator(request, application, bodies))
-        return holds.describe(application)
+        await operator_requests.set_end(application, after, await _read_operator(request, application, bodies))
+        return operator_requests.describe(application)
 
     @app.delete(_ROOT + "/{application}/end", **changed)
     async def cancel_end(request: Request, application: str, protocol: RequiresProtocol) -> Any:
         """Cancel the expected end."""
-        await holds.clear_end(application, await _read_operator(request, application, bodies))
-        return holds.describe(application)
+        await operator_requests.clear_end(application, await _read_operator(request, application, bodies))
+        return operator_requests.describe(application)
 
     def add_switch(page: str, what: RequestKind, on: str, off: str) -> None:
         async def switch_on(request: Request, application: str, protocol: RequiresProtocol) -> Any:
-            await holds.make_request(application, what, await _read_operator(request, application, bodies))
-            return holds.describe(application)
+            await operator_requests.make_request(application, what, await _read_operator(request, application, bodies))
+            return operator_requests.describe(application)
 
         async def switch_off(request: Request, application: str, protocol: RequiresProtocol) -> Any:
-            await holds.cancel_request(application, what, await _read_operator(request, application, bodies))
-            return holds.describe(application)
+            await operator_requests.cancel_request(application, what, await _read_operator(request, application, bodies))
+            return operator_requests.describe(application)
 
         path = f"{_ROOT}/{{application}}/{page}"
         app.post(path, summary=on, **changed)(switch_on)
@@ -164,15 +166,15 @@ def add_holding_pages(app: FastAPI, holds: Holds, bodies: BodyBudget) -> None:
     add_switch("forget-plan", "forget_plan", "Replan: make a new target assignment next", "Keep the target assignment")
 
 
-async def _await_drain(request: Request, holds: Holds, drain: tuple[str, str], seconds: float) -> bool:
+async def _await_drain(request: Request, operator_requests: OperatorRequests, drain: tuple[str, str], seconds: float) -> bool:
     """Return whether the client may stop, after a wait of at most `seconds`; a stopping service does not wait.
 
     drain: application and client. The check is repeated, since it must also notice a closed connection.
     """
     until = asyncio.get_running_loop().time() + seconds
-    while (may_stop := holds.may_stop(*drain)) is None:
+    while (may_stop := operator_requests.may_stop(*drain)) is None:
         left = until - asyncio.get_running_loop().time()
-        if left <= 0 or holds.stopping or await request.is_disconnected():
+        if left <= 0 or operator_requests.stopping or await request.is_disconnected():
             return False
         await asyncio.sleep(min(left, _DRAIN_LOOK_S))
     return may_stop
@@ -195,14 +197,14 @@ async def _read_operator(request: Request, application: str, bodies: BodyBudget,
     return name_operator(request, access, _read_by(body))
 
 
-def name_operator(request: Request, access: Access, said: str | None) -> str:
-    """Return the name for logs: `said`, if any, and the token's name or address. RequestRefusedError for an invalid `said`."""
-    if said is not None and (not said.isprintable() or len(said) > LONGEST_BY):
-        raise make_refusal(400, "the request cannot be read", "by", json.dumps(said)[:100], f"1 to {LONGEST_BY} characters")
+def name_operator(request: Request, access: Access, by: str | None) -> str:
+    """Return the name for logs: `by`, if any, and the token's name or address. RequestRefusedError for an invalid `by`."""
+    if by is not None and (not by.isprintable() or len(by) > LONGEST_BY):
+        raise make_refusal(400, "the request cannot be read", "by", json.dumps(by)[:100], f"1 to {LONGEST_BY} characters")
     if access.name is not None:
-        return access.name if said is None else f"{said} (token {access.name})"
+        return access.name if by is None else f"{by} (token {access.name})"
     peer = request.client.host if request.client is not None else "unknown"
-    return peer if said is None else f"{said} ({peer})"
+    return peer if by is None else f"{by} ({peer})"
 
 
 def _read_by(body: bytes) -> str | None:
