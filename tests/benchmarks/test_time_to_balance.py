@@ -50,7 +50,7 @@ def test_a_job_is_played_and_hardly_faster_than_its_limit() -> None:
     # The bound is a list schedule; another order of the copies may be a little shorter.
     assert 0.9 <= found.ratio < 10
     assert found.rebalances >= found.lock_step - 1
-    assert found.balanced_s <= found.settled_s
+    assert found.balanced_s <= found.at_rest_s
     assert found.kafka_imbalance_s > found.imbalance_s > found.least_imbalance_s > 0
     assert study.play(job)["outcome"] == found
 
@@ -95,7 +95,7 @@ def test_an_unowned_task_counts_for_no_client() -> None:
 
 
 GOOD = ReachedBalance(
-    limit_s=1_000, settled_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, imbalance_s=5, down_s=10,
+    limit_s=1_000, at_rest_s=1_100, balanced_s=900, rebalances=20, passes=39, lock_step=20, imbalance_s=5, down_s=10,
     kafka_imbalance_s=100, kafka_down_s=20, least_imbalance_s=3, moves=9, moves_logged=5,
 )  # fmt: skip
 JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1)
@@ -105,8 +105,8 @@ JOB = TimedGroup("scale-out", 100, 10, 2, "medium", 1)
     ("changed", "message"),
     [
         ({}, ""),
-        ({"settled_s": 1_360}, "1.36 of the limit"),
-        ({"settled_s": float("inf")}, "inf of the limit"),
+        ({"at_rest_s": 1_360}, "1.36 of the limit"),
+        ({"at_rest_s": float("inf")}, "inf of the limit"),
         ({"rebalances": 29}, "29 rebalances"),
         ({"imbalance_s": 11}, "0.11 of the imbalance of Kafka's default, the least of any assignor is 0.03"),
         ({"imbalance_s": 11, "least_imbalance_s": math.nan}, "0.11 of the imbalance of Kafka's default"),
