@@ -73,8 +73,8 @@ def build_repository(sources: Path, release: Path, scratch: Path, date: int, run
 def _describe(name: str, version: str, roots: Iterable[Path], classpath: str) -> tuple[str, ...]:
     """The command that makes the Javadoc, without the folder that it writes."""
     paths = os.pathsep.join(map(str, roots))
-    told = ("-quiet", "-notimestamp", "-Xdoclint:none", "-encoding", "UTF-8", "-windowtitle", f"{name} {version}")
-    return ("javadoc", *told, "-classpath", classpath, "-sourcepath", paths, "-subpackages", "io.github.optassign")
+    options = ("-quiet", "-notimestamp", "-Xdoclint:none", "-encoding", "UTF-8", "-windowtitle", f"{name} {version}")
+    return ("javadoc", *options, "-classpath", classpath, "-sourcepath", paths, "-subpackages", "io.github.optassign")
 
 
 def _pack(roots: Iterable[Path], jar: Path, date: int) -> None:

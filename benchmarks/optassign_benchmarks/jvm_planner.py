@@ -42,11 +42,11 @@ class JvmPlanner(TaskAssignor):
             line = ""
         if not line:
             raise AssignorError(f"the planner's JVM ended with exit code {jvm.wait()}")
-        told = json.loads(line)
-        if "error" in told:
-            raise AssignorError(f"the planner in the JVM: {told['error']}")
-        told["answer"]["report"]["seconds"] = {"assign": told["nanos"] / 1e9}
-        return TaskAssignment.model_validate_json(json.dumps(told["answer"]))
+        reply = json.loads(line)
+        if "error" in reply:
+            raise AssignorError(f"the planner in the JVM: {reply['error']}")
+        reply["answer"]["report"]["seconds"] = {"assign": reply["nanos"] / 1e9}
+        return TaskAssignment.model_validate_json(json.dumps(reply["answer"]))
 
     def on_assignment_computed(
         self, state: ApplicationState, assignment: TaskAssignment, error: AssignmentError | None = None

@@ -49,8 +49,8 @@ def make_vector(shows: str, state: ApplicationState, *, any_client: bool = False
 
 def pick_answer(answer: TaskAssignment) -> dict[str, Any]:
     """Return the content of an answer without its assignor and seconds, in the form of the file."""
-    told = answer.without_times().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    return {"clients": told["clients"], "plan": told.get("plan", []), "report": told["report"]}
+    data = answer.without_times().model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    return {"clients": data["clients"], "plan": data.get("plan", []), "report": data["report"]}
 
 
 def format_vector(value: Any, indent: int = 0) -> str:

@@ -160,15 +160,15 @@ def _drop_useless(more: list[WithSlots], ms: int) -> tuple[WithSlots, ...]:
     return tuple(kept)
 
 
-Awaited = Literal["copies", "moves", "lags", "rates", "quiet hours", "operators", "not told"]
+Awaited = Literal["copies", "moves", "lags", "rates", "quiet hours", "operators", "unknown"]
 AWAITED: dict[Awaited, str] = {
     "copies": "copies that are being restored, or wait for a warm-up slot",
     "moves": "tasks that are on their way to another client",
-    "lags": "lags that the brokers have not told yet",
+    "lags": "lags that the brokers have not reported yet",
     "rates": "rates of the input, which count as weights once they are measured",
     "quiet hours": "the end of the quiet hours",
     "operators": "nothing: it gives operators their turn",
-    "not told": "an answer that does not say what it waits for",
+    "unknown": "an answer that does not say what it waits for",
 }
 """Reason for a follow-up → its text."""
 
@@ -189,4 +189,4 @@ def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | N
         return "rates"
     if options.hold_ends_ms is not None and min(delays) >= options.hold_ends_ms:
         return "quiet hours"
-    return "operators" if options.idle_followup_ms else "not told"
+    return "operators" if options.idle_followup_ms else "unknown"

@@ -101,14 +101,14 @@ class LogWriter(logging.Handler):
             except queue.Empty:
                 line = ""
             if line is None:
-                self._tell_dropped()
+                self._log_dropped()
                 return
             if line:
                 self._write(line)
             if not line or self._queue.empty():
-                self._tell_dropped()
+                self._log_dropped()
 
-    def _tell_dropped(self) -> None:
+    def _log_dropped(self) -> None:
         with self._counting:
             dropped, self._dropped = dict(self._dropped), Counter()
         if dropped:

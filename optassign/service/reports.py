@@ -201,11 +201,11 @@ def _encode_reply(recorded: bool, applied: Applied, not_applied: NotApplied | No
     def describe(assignor: str, summary: Summary, **more: Any) -> dict[str, Any]:
         return {"assignor": assignor, **more, **summary.model_dump()}
 
-    told = {
+    fields = {
         "recorded": recorded,
         "applied": describe(applied.assignor, applied.summary),
         "not_applied": None
         if not_applied is None
         else describe(not_applied.assignor, not_applied.summary, in_time=not_applied.in_time),
     }
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -55,14 +55,14 @@ class Change:
 
     def __str__(self) -> str:
         """Return the change in one line."""
-        told = {
+        details = {
             "subtopology added": f" of {len(self.tasks)} tasks",
             "tags changed": f" to {', '.join(self.tags) or 'none'}",
             "standbys changed": f" to {self.standbys}",
             "process restarted": f", {self.away} rebalances away",
         }.get(self.do, "")
         after = "" if self.rebalances is None else f"; the next after {self.rebalances} rebalances"
-        return f"{self.do}{' ' if self.clients else ''}{', '.join(self.clients)}{told}{after}"
+        return f"{self.do}{' ' if self.clients else ''}{', '.join(self.clients)}{details}{after}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,8 +167,8 @@ def _find_optima(state: ApplicationState, goals: Iterable[str]) -> dict[str, tup
             if written.optimum is not None and written.is_exact:
                 optima[goal] = written.optimum
         command = [sys.executable, "-c", _READ_AND_SOLVE, folder, str(_HIGHS_SECONDS), *optima]
-        told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    found = {goal: int(value) for goal, value in re.findall(r"^found (\w+) (-?\d+)$", told, re.MULTILINE)}
+        output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = {goal: int(value) for goal, value in re.findall(r"^found (\w+) (-?\d+)$", output, re.MULTILINE)}
     wrong = {goal: value for goal, value in found.items() if value != optima[goal]}
     if wrong:
         raise AssertionError(f"{state.application}: HiGHS found {wrong}, exported as {optima}")

@@ -169,7 +169,7 @@ RESULTS = (
 _RECORDED = (
     TableColumn("run", TEXT, "", "id of the replay; the folder of the partition"),
     TableColumn("path", TEXT, "", "of the recording, below the folder of all"),
-    TableColumn("application", TEXT, "", "application.id; empty: not told"),
+    TableColumn("application", TEXT, "", "application.id; empty: unknown"),
     TableColumn("day", TEXT, "", "YYYY-MM-DD, UTC"),
     TableColumn("recorded_at", TEXT, "", "when the answer was ready, ISO 8601, UTC"),
     TableColumn("mode", TEXT, "", "`active`, or `shadow`: the group ran as without optassign"),

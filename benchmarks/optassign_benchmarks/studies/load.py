@@ -248,8 +248,8 @@ def _average(seen: list[list[float]], average: str) -> list[float]:
         return seen[-1]
     hours = np.arange(len(seen))[::-1]
     shares = np.where(hours < _DAY, 1.0, 0.0) if average == _AVERAGES[2] else 0.5 ** (hours / 8)
-    told: list[float] = np.average(seen, axis=0, weights=shares).tolist()
-    return told
+    averages: list[float] = np.average(seen, axis=0, weights=shares).tolist()
+    return averages
 
 
 def play_days(phases: int, average: str, min_gain: float, days: int) -> Iterator[tuple[int, float]]:

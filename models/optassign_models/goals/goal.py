@@ -18,7 +18,7 @@ class PairCosts:
     columns: IntArray
     """(A,) cost on the client of each column."""
     pools: IntArray
-    """(T,) cost on any client of the task's pool; (T, K) by class of clients, if the goal tells clients apart."""
+    """(T,) cost on any client of the task's pool; (T, K) by class of clients, if the goal distinguishes clients."""
 
 
 Reached = tuple[IntArray, int]
@@ -72,7 +72,7 @@ class GoalModel:
     forced_costs: Callable[[Forced], tuple[IntArray, int]] | None = None
     """The part of the sum that R3 to R5 force in this answer, set with `cost_per_copy`: (T,) the cost of a copy on a cold (not
     caught up) tied client beyond the forced ones, and the cost of the answer under any choice."""
-    tells_apart: Callable[[Problem], IntArray] | None = None
+    distinguishes: Callable[[Problem], IntArray] | None = None
     """Returns (C,) the class of each client, 0 to K − 1; None if all clients of a pool cost the same."""
     reaches: Callable[[Problem], tuple[Reached, ...]] | None = None
     """The values that the goal counts, if it counts the distinct values that a task's copies reach."""
@@ -101,9 +101,9 @@ class GoalModel:
     def _price(self, problem: Problem, find_costs: Callable[[Problem], PairCosts], keys: IntArray) -> IntArray:
         """Return (n,) the cost of a copy on each pair `keys` (n,)."""
         costs, task, client = find_costs(problem), keys // problem.C, keys % problem.C
-        if self.tells_apart is None or costs.pools.ndim == 1:
+        if self.distinguishes is None or costs.pools.ndim == 1:
             return problem.look_up(keys, costs.columns, costs.pools[task])
-        return problem.look_up(keys, costs.columns, costs.pools[task, self.tells_apart(problem)[client]])
+        return problem.look_up(keys, costs.columns, costs.pools[task, self.distinguishes(problem)[client]])
 
 
 def _find_paid(problem: Problem, forced: Forced, keys: IntArray) -> tuple[IntArray, IntArray]:

@@ -37,7 +37,7 @@ def _price(name: str, p: Problem, *, is_active: bool) -> PairCosts:
     return PairCosts(columns, crossings + racks.elsewhere * elsewhere.pools[:, None])
 
 
-def _tell_apart(name: str, problem: Problem) -> IntArray:
+def _classify_by_rack(name: str, problem: Problem) -> IntArray:
     racks = problem.data_of(name, Racks)
     return np.zeros(problem.C, dtype=np.int64) if racks is None else racks.rack_of
 
@@ -47,7 +47,7 @@ def _make_goal(name: str) -> GoalModel:
         name,
         cost_per_active=partial(_price, name, is_active=True),
         cost_per_standby=partial(_price, name, is_active=False),
-        tells_apart=partial(_tell_apart, name),
+        distinguishes=partial(_classify_by_rack, name),
     )
 
 

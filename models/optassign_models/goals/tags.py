@@ -48,5 +48,5 @@ def _reaches(problem: Problem) -> tuple[Reached, ...]:
     return tuple(zip(values, weights, strict=True))
 
 
-TAG_SPREAD = GoalModel("tag_spread", tells_apart=lambda problem: problem.classify(list_tag_values(problem)), reaches=_reaches)
+TAG_SPREAD = GoalModel("tag_spread", distinguishes=lambda problem: problem.classify(list_tag_values(problem)), reaches=_reaches)
 GOALS = (TAG_SPREAD,)

@@ -1,4 +1,4 @@
-"""The weight of copies on clients: copies as items, clients as bins of different sizes, oversized tasks set apart.
+"""The weight of copies on clients: copies as items, clients as bins of different sizes, oversized tasks alone.
 
 Loads are in *even spreads*, and an *oversized* task counts as one busy thread (docs/reference/rules.md, "Balanced under load").
 

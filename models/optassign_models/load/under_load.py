@@ -106,7 +106,7 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     problem = _group_by_weight(question.problem, loads)
     question = replace(question, problem=problem, shares=allow_any_counts(problem))
     scope = Scope.of(question)
-    program = state_target(replace(scope, apart=np.ones_like(scope.apart)))
+    program = state_target(replace(scope, separated=np.ones_like(scope.separated)))
     form = price(program, question.objectives[0])
     spare = (int(form.coefficients.max(initial=0)) // _MOST_COST).bit_length()
     relaxed = relax(program.matrix, form.coefficients >> spare, effort.deadline)

@@ -142,8 +142,8 @@ FIRST_STEPS = (4, 4, 4, 2, 2)
 good. [steps]"""
 MOST_FIRST_STEPS = 64
 """The greatest number of first steps of a share that a count is further from. Each step is a variable. [steps]"""
-TOLD_APART_ROUNDS = 8
-"""The number of times that a program is solved again with places told apart or pools written out as columns. Each takes a
+SEPARATION_ROUNDS = 8
+"""The number of times that a program is solved again with separated places or pools written out as columns. Each takes a
 solution. Groups of unequal clients may need fifty: beyond all_pairs greedy then answers, which the report says. [rounds]"""
 ALL_PAIRS = 50_000
 """The number of pairs of task and client up to which each pair becomes a candidate if pools leave a gap. HiGHS takes 1.3 s for
@@ -152,8 +152,8 @@ POOLED_ROUNDS = 3
 """The rounds with pools, where each pair of task and client may be a candidate instead. Pools that cannot be dealt in three
 rounds may take fifty; all pairs take one. [rounds]"""
 MERGE_FROM = 20_000
-"""The number of places from which equal ones are merged. There are fewer variables, but the relaxation is weaker and has to be
-told apart. [variables]"""
+"""The number of places from which equal ones are merged. There are fewer variables, but the relaxation is weaker, and places
+have to be separated. [variables]"""
 WHOLE_TOLERANCE = 0.001
 """The distance from a whole number up to which a value is that number. Costs are whole. [share]"""
 MOST_WHOLE = 60_000
@@ -236,7 +236,7 @@ COMPARED_PAIRS = 20_000_000
 EARLIER_TAG = 4
 """The worth of a value of a tag, in values of the tag after it. A swap wins or loses two values at most. [times]"""
 WEIGHED_TAGS = 16
-"""The number of tags that are told apart so; those before weigh the same. More would leave the range of 64 bits. [steps]"""
+"""The number of tags with weights of their own; those before weigh the same. More would leave the range of 64 bits. [steps]"""
 
 # Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md).
 
@@ -443,7 +443,7 @@ CHART_HEIGHT = 92
 CHART_LEFT = 58
 """The width of the scale to the left of a chart. Seven digits fit. [pixels]"""
 SHADES = 6
-"""The shades of a heat map, in addition to that of 0. More are not told apart. [steps]"""
+"""The shades of a heat map, in addition to that of 0. A reader cannot distinguish more. [steps]"""
 LABEL_WIDTH = 150
 """The width of the names to the left of a heat map. Twenty characters fit. [pixels]"""
 ROW_HEIGHT = 16
@@ -459,7 +459,8 @@ PAGE_SENTENCE = 600
 ROWS_ON_A_PAGE = 50
 """The number of rebalances, copies or holders on a page. A page stays small. [rows]"""
 IN_TIMELINE = 200
-"""The number of rebalances in a timeline, of names in a list and of moves on a page. More are not told apart. [rows]"""
+"""The number of rebalances in a timeline, of names in a list and of moves on a page. A reader cannot distinguish more.
+[rows]"""
 HEAT_MAP_ROWS = 100
 """The number of clients of a heat map on one page. A page stays small. [clients]"""
 HEAT_MAP_COLUMNS = 120

@@ -54,12 +54,12 @@ def make_situation(
     )
 
 
-def _tell_lags(inventory: Inventory, keys: IntArray) -> tuple[IntArray, BoolArray]:
+def _read_lags(inventory: Inventory, keys: IntArray) -> tuple[IntArray, BoolArray]:
     """Return (n,) the reported lag of each candidate `keys` (n,), or the whole changelog, and (n,) whether it is reported."""
-    lag, is_told = inventory.end[keys // inventory.C], np.zeros(len(keys), dtype=np.bool_)
+    lag, is_reported = inventory.end[keys // inventory.C], np.zeros(len(keys), dtype=np.bool_)
     at = np.searchsorted(keys, inventory.lag_keys)
-    lag[at], is_told[at] = inventory.lags, True
-    return lag, is_told
+    lag[at], is_reported[at] = inventory.lags, True
+    return lag, is_reported
 
 
 def _make_problem(
@@ -72,17 +72,17 @@ def _make_problem(
     T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
     owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))
     holds, task = owns | lists, keys // C
-    told_lag, is_told = _tell_lags(inventory, keys)
-    unknown = is_told & (told_lag == UNKNOWN_LAG)
-    lag = np.where(told_lag == RUNNING, 0, np.where(unknown, np.where(holds, 0, end[task]), told_lag))
-    has_state = holds | (is_told & (((told_lag >= 0) & (told_lag < end[task])) | (told_lag == RUNNING)))
-    rank, cost = _rank_and_cost(told_lag, holds, end[task], logged[task], acceptable)
+    reported_lag, is_reported = _read_lags(inventory, keys)
+    unknown = is_reported & (reported_lag == UNKNOWN_LAG)
+    lag = np.where(reported_lag == RUNNING, 0, np.where(unknown, np.where(holds, 0, end[task]), reported_lag))
+    has_state = holds | (is_reported & (((reported_lag >= 0) & (reported_lag < end[task])) | (reported_lag == RUNNING)))
+    rank, cost = _rank_and_cost(reported_lag, holds, end[task], logged[task], acceptable)
     pool_rank, pool_cost = _rank_and_cost(end, np.zeros(T, dtype=np.bool_), end, logged, acceptable)
 
     # Strangers are clients without state of a task and without a remembered copy. In a dense snapshot every client reports a
     # lag, clients without state the whole changelog; the pool is then the least caught-up class of strangers.
     stranger = ~has_state & is_new & logged[task]
-    dense = logged & (np.bincount(task[is_told], minlength=T) == C)
+    dense = logged & (np.bincount(task[is_reported], minlength=T) == C)
     of_pool = stranger & dense[task]
     last = np.flatnonzero(of_pool)[np.lexsort((cost[of_pool], rank[of_pool], task[of_pool]))]
     pool_rank[task[last]] = rank[last]  # the last of each task wins: the greatest rank
@@ -172,7 +172,7 @@ def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArra
     The active is the listed owner, or the remembered active in transit. Standbys are the remembered ones or, without memory,
     the listed ones of least lag, then of least id, dropped copies included.
     """
-    C, (lag, _) = inventory.C, _tell_lags(inventory, keys)
+    C, (lag, _) = inventory.C, _read_lags(inventory, keys)
     at = np.flatnonzero(np.isin(keys, inventory.owned))
     task = keys[at] // C
     remembered = memory.active[task] == keys[at]

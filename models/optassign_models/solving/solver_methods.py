@@ -41,7 +41,7 @@ from optassign_models.target.search import TargetAnswer, find_best, has_few_pair
 
 _NO_TIME = "no time for goals in this order: those of the default order were used"
 _NO_TIME_TO_WEIGH = "no time for the weighted sum: the goals of the default order were used"
-_NO_SUM = "pairs of task and client are too many for a model that tells copies of unlike weight apart"
+_NO_SUM = "pairs of task and client are too many for a model that distinguishes copies of unlike weight"
 
 
 def make_target_method(order: RequestedOrder, effort: Effort, start: Placement | None = None) -> Method:

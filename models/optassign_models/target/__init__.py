@@ -5,6 +5,6 @@
 `deal.py` gives the places of pools to tasks, and `search.py` puts all together.
 
 An answer for this very rebalance has the same rows: R3 and R5 take candidates away, as bounds of variables. A place that is not
-merged is *told apart*. Each subtopology has a pool in each zone. In addition to R2 between pooled copies, the program leaves
+merged is *separate*. Each subtopology has a pool in each zone. In addition to R2 between pooled copies, the program leaves
 out the upper bounds of merged places.
 """

@@ -113,7 +113,7 @@ def _add_copies_by_value(program: Program, v: TargetVariables, of_client: IntArr
     """Add the copies of each logged task to `rows` (logged tasks, values) by the value (C,) of their client; −1: to no row."""
     problem, scope = v.scope.problem, v.scope
     place = np.cumsum(problem.logged) - 1  # among the logged tasks
-    on_column, in_pool = of_client[problem.col_client[v.y_column]], scope.tell_zones(of_client)[v.p_pool % scope.Z]
+    on_column, in_pool = of_client[problem.col_client[v.y_column]], scope.take_by_zone(of_client)[v.p_pool % scope.Z]
     for task, value, variables in ((problem.col_task[v.y_column], on_column, v.y), (v.p_task, in_pool, v.p)):
         some = value >= 0
         program.add_entries(rows[place[task[some]], value[some]], variables[some], 1)
@@ -273,7 +273,7 @@ def require_room(program: Program, v: TargetVariables, steps: Sequence[Imbalance
 
     The room of a place is the lesser of its share, from which copies on columns are subtracted, and its number of tasks. The
     row takes the share if it is the lesser one without columns. By Gale's theorem (1957) on flows from pools to clients, only
-    the room of single clients may still be too small: `search.py` tells their places apart.
+    the room of single clients may still be too small: `search.py` separates their places.
     """
     scope = v.scope
     for family, merged in ((OF_COPIES, v.m), *((OF_ACTIVES, merged) for merged in v.ma)):

@@ -1,7 +1,7 @@
 """A target read from whole values of the program, from the places of subtopologies down to those of tasks.
 
-1. Merged places are told apart, by flows from subtopologies to clients: actives of logged tasks, their standbys, then tasks
-   without changelog, kind by kind.
+1. Copies on merged places are split over these, by flows from subtopologies to clients: actives of logged tasks, their
+   standbys, then tasks without changelog, kind by kind.
 2. The places of each subtopology are dealt to its tasks, actives first (`deal_pool`). Tasks of greatest need come first, and
    each takes the clients with most places left. By the theorem of Gale (1957) and Ryser (1957) this succeeds whenever success
    is possible and nothing is forbidden. If places are left over, since all tasks that still lack one are forbidden there, they
@@ -29,7 +29,7 @@ def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None,
     (k,) tasks whose pooled copies could not be dealt.
     """
     problem, C = v.scope.problem, v.scope.problem.C
-    counts, without_room = _tell_apart(v, values)
+    counts, without_room = _split_merged_places(v, values)
     if counts is None:
         return None, without_room, without_room[:0]
     copies_at, actives_at = counts
@@ -49,7 +49,7 @@ def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None,
     return make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too)
 
 
-def _tell_apart(v: TargetVariables, values: IntArray) -> tuple[IntArray | None, IntArray]:
+def _split_merged_places(v: TargetVariables, values: IntArray) -> tuple[IntArray | None, IntArray]:
     """Return (2, G, C) pooled copies of logged tasks and pooled actives, and (k,) the merged places with too little room.
 
     None in place of the numbers if merged places cannot take their copies.

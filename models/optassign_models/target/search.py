@@ -1,7 +1,7 @@
 """The search for the best placement: state the program, solve it, deal places to tasks, and repeat while that costs more.
 
 A program is stated again with more steps if a count is further from its share than its steps reach. If merged places lack room,
-they are told apart; if pooled copies cannot be dealt, their pools are written out as candidates. At last the program has all
+they are separated; if pooled copies cannot be dealt, their pools are written out as candidates. At last the program has all
 pairs of task and client, if they are few. Every program is a relaxation, so its bounds hold for all placements.
 """
 
@@ -14,8 +14,8 @@ from optassign_models.policy.constants import (
     POOLED_ROUNDS,
     RESTATED_PROGRAMS,
     SECONDS_PER_VARIABLE,
+    SEPARATION_ROUNDS,
     SMALL_PAIRS,
-    TOLD_APART_ROUNDS,
 )
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Effort, FoundBy, Solver
@@ -94,13 +94,13 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
 
 
 def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
-    """Return the best answer of rounds of programs, until a placement is proven or no further places can be told apart."""
+    """Return the best answer of rounds of programs, until a placement is proven or no further places can be separated."""
     scope = replace(Scope.of(question), has_most_values=has_most_values)
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):
         best = TargetAnswer(start, (), question.evaluate(start))
     may_have_all_pairs = question.problem.T * question.problem.C <= ALL_PAIRS
-    for _ in range(POOLED_ROUNDS if may_have_all_pairs else TOLD_APART_ROUNDS):
+    for _ in range(POOLED_ROUNDS if may_have_all_pairs else SEPARATION_ROUNDS):
         scope, program, optimum = _solve_with_enough_steps(scope, effort)
         if program is None:
             return replace(best, is_cut_short=True)
@@ -118,10 +118,10 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
                 best = replace(best, placement=placed, values=values)
         if best.placement is not None and best.values <= best.bounds:
             break
-        if len(without_room) and not scope.apart[without_room].all():
-            apart = scope.apart.copy()
-            apart[without_room] = True
-            scope = replace(scope, apart=apart)
+        if len(without_room) and not scope.separated[without_room].all():
+            separated = scope.separated.copy()
+            separated[without_room] = True
+            scope = replace(scope, separated=separated)
         elif len(not_dealt):
             scope = replace(scope, question=scope.question.write_out(not_dealt))
         else:

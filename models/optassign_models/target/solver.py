@@ -123,10 +123,10 @@ def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]
 
 def _price_pools(program: TargetProgram, goal: GoalModel, each: PairCosts, task: IntArray, pool: IntArray) -> IntArray:
     """Return (k,) the cost of a copy of each task (k,) in its pool (k,)."""
-    if goal.tells_apart is None or each.pools.ndim == 1:
+    if goal.distinguishes is None or each.pools.ndim == 1:
         return each.pools[task]
     scope = program.v.scope
-    return each.pools[task, scope.tell_zones(goal.tells_apart(scope.problem))[pool % scope.Z]]
+    return each.pools[task, scope.take_by_zone(goal.distinguishes(scope.problem))[pool % scope.Z]]
 
 
 def price_tie(program: TargetProgram) -> IntArray:

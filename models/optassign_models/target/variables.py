@@ -22,24 +22,24 @@ StepNumbers = tuple[IntArray | None, ...]
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A question and the choices that state it as a program: zones, steps, and places told apart."""
+    """A question and the choices that state it as a program: zones, steps, and separated places."""
 
     question: Question
     zone_of: IntArray
-    """(C,) zone of each client, 0 to Z − 1: clients that goals or limits tell apart are in different zones."""
+    """(C,) zone of each client, 0 to Z − 1: clients that goals or limits distinguish are in different zones."""
     steps: StepNumbers | None
     """None if counts must be inside their shares; otherwise counts beyond a share cost."""
-    apart: BoolArray
-    """(G × C,) whether a place is told apart in addition to the necessary ones; the other places are merged."""
+    separated: BoolArray
+    """(G × C,) whether a place is separate in addition to the necessary ones; the other places are merged."""
     has_most_values: bool = False
     """Whether rows require copies to reach as many values as numbers allow; otherwise each value reached is a gain."""
 
     @classmethod
     def of(cls, question: Question) -> Scope:
-        """Return the first scope of a question: with few steps, and only the necessary places told apart."""
+        """Return the first scope of a question: with few steps, and only the necessary places separate."""
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
-        labels += [goal.tells_apart(problem) for goal in question.goals if goal.tells_apart is not None]
+        labels += [goal.distinguishes(problem) for goal in question.goals if goal.distinguishes is not None]
         scope = cls(question, problem.classify(labels), None, np.zeros(problem.G * problem.C, dtype=np.bool_))
         return scope if question.shares_bind else replace(scope, steps=scope._number_first_steps())
 
@@ -66,7 +66,7 @@ class Scope:
         """Number of zones."""
         return int(self.zone_of.max(initial=0)) + 1
 
-    def tell_zones(self, of_client: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def take_by_zone(self, of_client: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return (Z,) the value of each zone, from values (C,) that are equal for all clients of a zone."""
         member = np.zeros(self.Z, dtype=np.int64)
         member[self.zone_of] = np.arange(len(self.zone_of))
@@ -131,15 +131,15 @@ class Scope:
 
     @cached_property
     def is_separate(self) -> BoolArray:
-        """(G × C,) whether the place is told apart."""
-        if len(self.apart) <= MERGE_FROM:
-            return np.ones_like(self.apart)
-        return self.apart | (self.copies_bounds[0] > 0) | (self.actives_bounds[0] > 0)
+        """(G × C,) whether the place is separate, not merged."""
+        if len(self.separated) <= MERGE_FROM:
+            return np.ones_like(self.separated)
+        return self.separated | (self.copies_bounds[0] > 0) | (self.actives_bounds[0] > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class MergedPlaces:
-    """Places of one kind that the program does not tell apart: of pooled copies, or of pooled actives of one kind of tasks."""
+    """Places of one kind that the program merges: of pooled copies, or of pooled actives of one kind of tasks."""
 
     cell: IntArray
     """(k,) subtopology × C + client of each place."""
@@ -169,7 +169,7 @@ class TargetVariables:
     """(k,) copies of logged tasks `p_task` in their pools `p_pool`, subtopology × Z + zone."""
     q_cell: IntArray
     q: IntArray
-    """(j,) pooled copies on the places `q_cell` of logged tasks that are told apart, subtopology × C + client."""
+    """(j,) pooled copies on the places `q_cell` of logged tasks that are separate, subtopology × C + client."""
     m: MergedPlaces
     """Merged places of pooled copies."""
     a_column: IntArray
@@ -181,7 +181,7 @@ class TargetVariables:
     """(k + K,) actives in pools: of the tasks `p_task`, then of tasks without changelog."""
     qa_cell: IntArray
     qa: IntArray
-    """(j + J,) pooled actives on places that are told apart: those of `q_cell`, then others."""
+    """(j + J,) pooled actives on separate places: those of `q_cell`, then others."""
     ma: tuple[MergedPlaces, ...]
     """Pooled actives: of logged tasks, in the places of `m`, then of each other kind."""
 
@@ -199,7 +199,7 @@ def _find_allowed(scope: Scope) -> tuple[BoolArray, BoolArray, BoolArray, BoolAr
             continue
         barred = limit.clients if limit.kind is Kind.FORBID else ~limit.clients
         on_column = limit.tasks[problem.col_task] & barred[problem.col_client]
-        in_pool = limit.tasks[:, None] & scope.tell_zones(barred)[None, :]
+        in_pool = limit.tasks[:, None] & scope.take_by_zone(barred)[None, :]
         lead &= ~on_column
         lead_in &= ~in_pool
         if limit.kind is Kind.FORBID:

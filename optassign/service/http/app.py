@@ -125,7 +125,7 @@ def make_app(
         return Response(answer.content, media_type=_JSON)
 
     @app.post("/v1/progress", response_model=NextProgress, openapi_extra=describe_body(ProgressReport))
-    async def tell_progress(request: Request, head: Annotated[ProgressHead, Header()]) -> Response:
+    async def receive_progress(request: Request, head: Annotated[ProgressHead, Header()]) -> Response:
         """Take a report on the restore progress of an instance's copies, between two rebalances."""
         until = asyncio.get_running_loop().time() + _PROGRESS_S
         with bodies.hold() as held:

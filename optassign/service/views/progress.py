@@ -48,7 +48,7 @@ class _ReportPart(BaseModel):
 class CopyProgress(_ReportPart):
     """The progress of one copy."""
 
-    task: TaskIdText | None = Field(default=None, description="null: an active task, whose id Kafka's listener is not told")
+    task: TaskIdText | None = Field(default=None, description="null: an active task, whose id Kafka's listener does not report")
     partition: Int32
     role: Literal["active", "standby"] = Field(description="standby: a warm-up or a standby")
     lag: Count = Field(description="offsets left to restore")
@@ -133,7 +133,7 @@ def show_live(
     Rows of restoring active tasks come first. Reports of unknown and of silent instances are ignored.
     """
     clients, began = tuple(clients), parse_time(since).timestamp()
-    told: dict[tuple[str, str], tuple[InstanceReport, int, int | None]] = {}
+    reported: dict[tuple[str, str], tuple[InstanceReport, int, int | None]] = {}
     restored: list[CopyRow] = []
     live: list[InstanceReport] = []
     for each in heard:
@@ -144,10 +144,11 @@ def show_live(
         process_id = found[0].process_id
         for copy in each.copies:
             if copy.role == "standby" and copy.task is not None:
-                told[process_id, copy.task] = each, copy.lag, copy.per_second
+                reported[process_id, copy.task] = each, copy.lag, copy.per_second
         restored += _list_restored(each, [active for active in actives if active.process_id == process_id], since)
     shown = [
-        _apply_report(row, *told[key], acceptable_lag) if (key := (row.process_id, row.task)) in told else row for row in rows
+        _apply_report(row, *reported[key], acceptable_lag) if (key := (row.process_id, row.task)) in reported else row
+        for row in rows
     ]
     return LiveProgress(
         copies=(*sorted(restored, key=lambda row: (row.task, row.client)), *shown),

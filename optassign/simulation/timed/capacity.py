@@ -331,9 +331,9 @@ class _Planner:
         lowest = {"instances": count_least_instances(self._judge.scenario), "standbys": 0, "warmups": 1}
         prices = {"as planned": self._judge.judge(chosen)}
         for name, word in (("instances", "instance"), ("standbys", "standby"), ("warmups", "warm-up")):
-            for change, told in ((-1, "fewer"), (1, "more")):
+            for change, direction in ((-1, "fewer"), (1, "more")):
                 number = getattr(chosen, name) + change
                 if number >= lowest[name]:
                     changed: dict[str, Any] = {name: number}
-                    prices[f"1 {word} {told}"] = self._judge.judge(replace(chosen, **changed))
+                    prices[f"1 {word} {direction}"] = self._judge.judge(replace(chosen, **changed))
         return prices

@@ -202,10 +202,12 @@ def _describe_gaps(scores: "Sequence[Score]") -> "Iterator[str]":
             parts = score.imbalance if score.gap.goal == IMBALANCE else {}
             families.setdefault(score.assignor, Counter()).update({name: value for name, value in parts.items() if value})
     for assignor, counted in goals.items():
-        told = {goal: f"{goal} {number:,}" for goal, number in counted.most_common()}
+        texts = {goal: f"{goal} {number:,}" for goal, number in counted.most_common()}
         if families[assignor]:
-            told[IMBALANCE] += f" ({', '.join(f'{name} {value:,}' for name, value in families[assignor].most_common())} in all)"
-        yield f"Targets of {assignor} that differ: {', '.join(told.values())}"
+            texts[IMBALANCE] += (
+                f" ({', '.join(f'{name} {value:,}' for name, value in families[assignor].most_common())} in all)"
+            )
+        yield f"Targets of {assignor} that differ: {', '.join(texts.values())}"
 
 
 def _describe_gap(gap: "Gap") -> str:

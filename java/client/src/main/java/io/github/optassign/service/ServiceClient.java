@@ -155,7 +155,7 @@ public final class ServiceClient {
      * @param deadline the end of the wait, as of System.nanoTime
      * @throws ServiceFailure if there is no reply in time
      */
-    public ReportReply tellProgress(byte[] progress, long deadline) throws ServiceFailure {
+    public ReportReply reportProgress(byte[] progress, long deadline) throws ServiceFailure {
         Password token = readToken(deadline);
         HttpCall.Response response = post(
                 config.progressUri(),

@@ -125,8 +125,8 @@ class FollowupTest {
     @Test
     void ratesGoFromTheServiceToTheFallback() {
         answer(0);
-        Answer told = applied.answer();
-        applied = group.remembered(new Answer("cp-sat", told.clients(), told.plan(), told.progress(), told.pace(), ""));
+        Answer given = applied.answer();
+        applied = group.remembered(new Answer("cp-sat", given.clients(), given.plan(), given.progress(), given.pace(), ""));
         restoreBut(END - 2_000);
         assertEquals(5_600, answer(8_000));
     }

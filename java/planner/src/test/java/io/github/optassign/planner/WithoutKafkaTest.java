@@ -66,7 +66,7 @@ class WithoutKafkaTest {
         }
         assertTrue(actives[2] >= 2 && actives[2] <= 3, "the new client has " + actives[2]);
         assertNotEquals(0, answers);
-        Answer told = RebalancePlanner.toAnswer(snapshot, result);
-        assertEquals(3, told.clients().size());
+        Answer answer = RebalancePlanner.toAnswer(snapshot, result);
+        assertEquals(3, answer.clients().size());
     }
 }

@@ -92,7 +92,7 @@ public final class ProgressSender {
         String problem;
         try {
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ClientPolicy.PROGRESS_ATTEMPT_MS);
-            ServiceClient.ReportReply reply = new ServiceClient(config).tellProgress(write(copies), deadline);
+            ServiceClient.ReportReply reply = new ServiceClient(config).reportProgress(write(copies), deadline);
             if (reply.status() == 200) {
                 failing = false;
                 return readPauseMs(reply.body());
