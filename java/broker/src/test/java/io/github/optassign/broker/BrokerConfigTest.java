@@ -97,7 +97,8 @@ class BrokerConfigTest {
             assertEquals(null, config.service());
             assertEquals(1, config.remarks().size(), config.remarks().toString());
             assertTrue(
-                    config.remarks().get(0).startsWith(expected), config.remarks().get(0));
+                    config.remarks().get(0).startsWith(expected),
+                    config.remarks().get(0));
             assertFalse(
                     config.remarks().get(0).contains("secret"), config.remarks().get(0));
         });

@@ -126,7 +126,8 @@ class FollowupTest {
     void ratesGoFromTheServiceToTheFallback() {
         answer(0);
         Answer given = applied.answer();
-        applied = group.remembered(new Answer("cp-sat", given.clients(), given.plan(), given.progress(), given.pace(), ""));
+        applied = group.remembered(
+                new Answer("cp-sat", given.clients(), given.plan(), given.progress(), given.pace(), ""));
         restoreBut(END - 2_000);
         assertEquals(5_600, answer(8_000));
     }
