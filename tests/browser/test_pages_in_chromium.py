@@ -229,7 +229,7 @@ def test_pausing_draining_and_replanning(browser: Browser, guarded: Running, axe
         page.get_by_label("Token").fill(OWNER)
         page.get_by_role("button", name="Log in").click()
         page.get_by_role("link", name="harmless", exact=True).click()
-        held = page.locator("ul.holds li")
+        held = page.locator("ul.requests li")
         expect(held).to_have_count(0)
         client = page.locator("#drainable option").first.get_attribute("value") or ""
         assert "window.hacked" in client

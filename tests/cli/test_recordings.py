@@ -59,17 +59,17 @@ def test_file_gzip_id_and_standard_input_give_the_same_result(
         "unpacked": [str(plain)],
         "id": [ID, "--recordings", str(folder)],
     }
-    message = {}
+    outputs = {}
     for way, named in ways.items():
         code, out, err = run_here(capsys, command, *named, *COMMANDS[command])
         assert (code, err) == (0, ""), way
-        message[way] = without_seconds(out)
+        outputs[way] = without_seconds(out)
     monkeypatch.setenv("OPTASSIGN_RECORDINGS", str(folder))
-    message["id, and the folder by the environment"] = without_seconds(run_here(capsys, command, ID, *COMMANDS[command])[1])
+    outputs["id, and the folder by the environment"] = without_seconds(run_here(capsys, command, ID, *COMMANDS[command])[1])
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(RECORDED.read_bytes())))
-    message["standard input"] = without_seconds(run_here(capsys, command, "-", *COMMANDS[command])[1])
-    assert all(found == message["gzip"] for found in message.values()), [
-        way for way in message if message[way] != message["gzip"]
+    outputs["standard input"] = without_seconds(run_here(capsys, command, "-", *COMMANDS[command])[1])
+    assert all(found == outputs["gzip"] for found in outputs.values()), [
+        way for way in outputs if outputs[way] != outputs["gzip"]
     ]
 
 

@@ -30,7 +30,7 @@ def list_metrics(tmp_path: Path) -> set[str]:
         "optassign_reports_total",
         "optassign_refused_total",
         "optassign_certificate_expires_timestamp_seconds",
-        *(f"optassign_{name}" for name in re.findall(r'\badd\("(\w+)"', SERVER)),
+        *(f"optassign_{name}" for name in re.findall(r'\badd\(\s*"(\w+)"', SERVER)),
     }
 
 

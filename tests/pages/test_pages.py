@@ -138,7 +138,7 @@ def test_overdue_copies_are_likely_done_by_now(day: Path) -> None:
     """Without live progress, the page says `by now` for copies that should be restored, and gives no time."""
     index = RecordingIndex(day)
     nothing = {"ended": None, "history": (), "paused": None, "quiet": None, "forget_plan": None, "drains": (), "kept": True}
-    frame = {"before": "", "held": nothing, "may_operate": False, "signed_in": False, "demo": True}
+    frame = {"before": "", "requests": nothing, "may_operate": False, "signed_in": False, "demo": True}
 
     def show(after_s: float, **held: Any) -> str:
         view = view_application(index, "orders", at + after_s, operator_requests={"orders": held})
