@@ -1,5 +1,6 @@
 """Tests of operators' requests: pause, drain, replan, quiet hours, limits; permissions, persistence, and replays.
-They test `optassign.service.requested_options` and `optassign.service.http.request_pages`."""
+They test `optassign.service.operator_requests`, `optassign.service.requested_options` and
+`optassign.service.http.request_pages`."""
 
 import json
 import re
