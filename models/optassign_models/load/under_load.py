@@ -3,9 +3,8 @@
 All pairs of task and client are candidates if they are few, and the program has every placement. Otherwise its relaxation
 bounds the first goal, and suggests the candidates on which tasks stay.
 
-Then CP-SAT repeatedly places the actives of a few clients anew among these clients (large neighbourhood search, Shaw 1998): a
-client that lacks tasks which are cheaper there, the clients that have these tasks, and clients with room. A limit of
-deterministic work ends each search, so the same question gets the same answer (R9).
+Then CP-SAT improves the actives by its large neighbourhood search (Shaw 1998), among a few candidates of each task. A limit of
+deterministic work ends the search, so the same question gets the same answer (R9).
 """
 
 from __future__ import annotations
@@ -27,16 +26,12 @@ from optassign_models.load.loads import LoadArrays
 from optassign_models.load.placing import price_actives
 from optassign_models.policy.constants import (
     CLASS_RATIO,
-    NEIGHBOURHOOD_CLIENTS,
-    NEIGHBOURHOOD_COPIES,
-    NEIGHBOURHOOD_SEED,
-    NEIGHBOURHOOD_TRIES,
-    NEIGHBOURHOOD_WORK,
-    NEIGHBOURHOODS,
     POOLED_WORK,
+    ROOMY_CANDIDATES,
     ROUNDING,
+    SEARCH_WORK,
 )
-from optassign_models.problem import FloatArray, IntArray, Placement, Problem
+from optassign_models.problem import FloatArray, IntArray, Placement, Problem, sort_unique
 from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, Program
@@ -85,7 +80,7 @@ def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline:
         question = make_question_under_load(problem, load.loads, level, (), (), None, has_pools=False)
         program = state_target(Scope.of(question))
         nothing = np.zeros_like(program.matrix.low)
-        decided = decide(program.matrix, nothing, None, NEIGHBOURHOOD_WORK, deadline, presolves=True)
+        decided = decide(program.matrix, nothing, None, POOLED_WORK, deadline, presolves=True)
         placed = None if decided.values is None else deal_places(program.v, decided.values)[0]
         if placed is not None:
             most = max(unreached * (1 + tolerance), load.loads.greatest_of(placed))
@@ -182,95 +177,42 @@ def _require_load(
         program.add_entries(program.add_rows(least, p.T)[client], v.a, 1)
 
 
-_NEIGHBOURHOOD_PARTS = 1 << 20
-"""Weights in a neighbourhood are rounded up to this part of the greatest room."""
+_SEARCH_PARTS = 1 << 20
+"""Weights in the search are rounded up to this part of the greatest room."""
 
 
-class Neighbourhoods:
-    """A large neighbourhood search over actives, with loads up to `level`; clients keep a task for each thread."""
+def improve_actives(
+    problem: Problem, forced: Forced, loads: LoadArrays, level: float, active: IntArray, deadline: Deadline
+) -> IntArray:
+    """Return actives (T,) that cost no more than `active` (T,), with loads up to `level` and a task for each thread.
 
-    def __init__(self, problem: Problem, forced: Forced, loads: LoadArrays, level: float, active: IntArray) -> None:
-        self._problem, self._loads, self._level, self._active = problem, loads, level, active.copy()
-        self._price = price_actives(problem, forced)
-        self._random = np.random.default_rng(NEIGHBOURHOOD_SEED)
+    The candidates of a task are its present client, all clients where it costs less than in its pool, and some with room.
+    """
+    T, C, price, room = problem.T, problem.C, price_actives(problem, forced), loads.measure_room(level)
+    by_room = loads.open_clients[np.argsort((loads.sum_up(active) - room)[loads.open_clients], kind="stable")]
+    roomy = by_room[: max(ROOMY_CANDIDATES, len(by_room) // 2)]
+    some = np.repeat(np.arange(T), ROOMY_CANDIDATES) * C + np.resize(roomy, T * ROOMY_CANDIDATES)
+    is_cheap = price.columns < price.pools[problem.col_task]
+    task, client = np.divmod(sort_unique(np.concatenate([np.arange(T) * C + active, problem.col_keys[is_cheap], some])), C)
+    may = (active[task] == client) | (loads.fits(loads.weight[task], client, level) & ~loads.is_oversized[task])
+    task, client = task[may], client[may]
+    now = (active[task] == client).astype(np.int64)
 
-    def improve(self, deadline: Deadline) -> IntArray:
-        """Return actives (T,) that cost no more than the start, after up to `NEIGHBOURHOODS` searches before the deadline."""
-        problem, loads, failures = self._problem, self._loads, np.zeros(self._loads.C, dtype=np.int64)
-        is_open = loads.size[problem.col_client] > 0
-        for turn in range(NEIGHBOURHOODS):
-            now = self._price_of(np.arange(problem.T) * problem.C + self._active)
-            # The price that an active would save on each column.
-            saved = np.where(is_open, np.maximum(now[problem.col_task] - self._price.columns, 0), 0)
-            missed = np.bincount(problem.col_client, weights=saved, minlength=loads.C)
-            centres = np.flatnonzero((missed > 0) & (failures < NEIGHBOURHOOD_TRIES))
-            if not len(centres) or not deadline.left:
-                break
-            centre = int(centres[np.argmax(missed[centres])] if turn % 2 == 0 else self._random.choice(centres))
-            clients = self._choose_clients(centre, saved)
-            is_better, is_optimal = self._place_anew(clients, deadline)
-            if is_better:
-                failures[clients] = 0
-            else:
-                failures[centre] += 1
-            if is_optimal and len(clients) == len(loads.open_clients):
-                break
-        return self._active
-
-    def _price_of(self, keys: IntArray) -> IntArray:
-        """Return (n,) the prices of actives on pairs (n,) of task × C + client."""
-        return self._problem.look_up(keys, self._price.columns, self._price.pools[keys // self._problem.C])
-
-    def _choose_clients(self, centre: int, saved: IntArray) -> IntArray:
-        """Return (k,) the centre and clients that have tasks it lacks, are cheap for its tasks, or have room; ascending.
-
-        saved: (A,) price that an active on each column would save.
-        """
-        problem, loads, half = self._problem, self._loads, NEIGHBOURHOOD_CLIENTS // 2
-        own = np.flatnonzero((problem.col_client == centre) & (saved > 0))
-        holders = self._active[problem.col_task[own[np.argsort(-saved[own], kind="stable")]]]
-        is_cheap = self._price.columns < self._price.pools[problem.col_task]
-        cheap = np.unique(problem.col_client[is_cheap & (self._active[problem.col_task] == centre)])
-        room = loads.size * self._level - loads.sum_up(self._active)
-        by_room = loads.open_clients[np.argsort(-room[loads.open_clients], kind="stable")]
-        draw = self._random.permutation
-        chosen = [centre, *holders[:half].tolist(), *draw(cheap)[: half // 2].tolist()]
-        chosen += draw(by_room[: 2 * NEIGHBOURHOOD_CLIENTS]).tolist() + draw(loads.open_clients).tolist()
-        chosen = [client for client in dict.fromkeys(chosen) if loads.size[client] > 0]
-        return np.array(sorted(chosen[:NEIGHBOURHOOD_CLIENTS]), dtype=np.int64)
-
-    def _place_anew(self, clients: IntArray, deadline: Deadline) -> tuple[bool, bool]:
-        """Place the clients' actives anew among them. Return whether that costs less, and whether the result is optimal."""
-        loads, number = self._loads, len(clients)
-        tasks = np.flatnonzero(np.isin(self._active, clients))
-        if len(tasks) > NEIGHBOURHOOD_COPIES:
-            return False, False
-        here = np.searchsorted(clients, self._active[tasks])
-        may = loads.fits(loads.weight[tasks][:, None], clients, self._level) & ~loads.is_oversized[tasks][:, None]
-        may[np.arange(len(tasks)), here] = True
-        task, client = np.nonzero(may)
-        now = (here[task] == client).astype(np.int64)
-
-        # Present actives always fit, though their weights are rounded up.
-        room = loads.measure_room(self._level)[clients]
-        part = max(float(room.max()), 1e-9) / _NEIGHBOURHOOD_PARTS
-        weight = np.ceil(loads.weigh_actives(tasks[task], clients[client]) / part).astype(np.int64)
-        present = np.bincount(client, weights=weight * now, minlength=number)
-        least = np.minimum(loads.least_number[clients], np.bincount(here, minlength=number))
-
-        program = Program()
-        a = program.add_variables(0, np.ones_like(now))
-        one = np.ones(len(tasks), dtype=np.int64)
-        program.add_entries(program.add_rows(one, one)[task], a, 1)
-        program.add_entries(program.add_rows(-FAR, np.maximum(np.floor(room / part), present))[client], a, weight)
-        program.add_entries(program.add_rows(least, len(tasks))[client], a, 1)
-        cost = self._price_of(tasks[task] * loads.C + clients[client])
-        if exact_sum(np.abs(cost), np.ones_like(cost)) >= MOST:
-            return False, False  # CP-SAT has no room for the sum
-        less = program.finish().with_row(cost, exact_sum(cost, now) - 1)
-        found = decide(less, cost, now, NEIGHBOURHOOD_WORK, deadline, presolves=True)
-        if found.values is None:
-            return False, found.is_impossible
-        chosen = np.flatnonzero(found.values)
-        self._active[tasks[task[chosen]]] = clients[client[chosen]]
-        return True, found.is_optimal(cost)
+    # Present actives always fit, though their weights are rounded up.
+    part = max(float(room.max()), 1e-9) / _SEARCH_PARTS
+    weight = np.ceil(loads.weigh_actives(task, client) / part).astype(np.int64)
+    present = np.bincount(client, weights=weight * now, minlength=C)
+    program, one = Program(), np.ones(T, dtype=np.int64)
+    a = program.add_variables(0, np.ones_like(now))
+    program.add_entries(program.add_rows(one, one)[task], a, 1)
+    program.add_entries(program.add_rows(-FAR, np.maximum(np.floor(room / part), present))[client], a, weight)
+    program.add_entries(program.add_rows(np.minimum(loads.least_number, np.bincount(active, minlength=C)), T)[client], a, 1)
+    cost = problem.look_up(task * C + client, price.columns, price.pools[task])
+    if exact_sum(np.abs(cost), np.ones_like(cost)) >= MOST:
+        return active  # CP-SAT has no room for the sum
+    found = decide(program.finish(), cost, now, SEARCH_WORK, deadline, presolves=True, by_neighbourhoods=True)
+    if found.values is None or exact_sum(cost, found.values) >= exact_sum(cost, now):
+        return active
+    better = active.copy()
+    better[task[found.values > 0]] = client[found.values > 0]
+    return better

@@ -275,19 +275,12 @@ CLASS_RATIO = 1.6
 its time. Room is rarely short, so coarse classes do. [times]"""
 POOLED_WORK = 1.0
 """The deterministic time of CP-SAT for a program with classes of weights. It decides groups at rest in less. [work]"""
-NEIGHBOURHOOD_CLIENTS = 8
-"""The number of clients of one neighbourhood. CP-SAT ends within its time with this number. [clients]"""
-NEIGHBOURHOOD_COPIES = 240
-"""The greatest number of copies in one neighbourhood. CP-SAT ends within its time with this number. [tasks]"""
-NEIGHBOURHOOD_WORK = 0.15
-"""The deterministic time of one neighbourhood. The limit does not depend on the machine (R9). [work]"""
-NEIGHBOURHOOD_SEED = 7_144
-"""The seed of the order of neighbourhoods. The same input gives the same answer. [seed]"""
-NEIGHBOURHOODS = 160
-"""The number of neighbourhoods that are tried. It bounds the time. [rounds]"""
-NEIGHBOURHOOD_TRIES = 3
-"""The number of neighbourhoods of a client that may bring nothing, before it is given up. Each has other clients with room,
-drawn at random. [rounds]"""
+ROOMY_CANDIDATES = 2
+"""The number of clients with room among the candidates of a task, when a plan under load is improved. With none a task rarely
+leaves its client for its pool; each adds a variable per task. [clients]"""
+SEARCH_WORK = 1.0
+"""The deterministic time of CP-SAT's large neighbourhood search under load. The limit does not depend on the machine (R9).
+[work]"""
 PLACING_ROUNDS = 8
 """The number of rounds in which tasks are placed by prices that the last round has taught. It bounds the time. [rounds]"""
 EVEN_LOAD = 1.0003

@@ -1,7 +1,7 @@
 """The stages by solvers: by the one program of the target, or by load within its tolerance, then the other goals.
 
-Under load one program has all goals if pairs of task and client are few. Otherwise its relaxation and searches in
-neighbourhoods improve the plan that is found without a solver.
+Under load one program has all goals if pairs of task and client are few. Its relaxation, and CP-SAT among a few candidates of
+each task, improve the plan that is found without a solver.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, mend
 from optassign_models.load.placing import leave_actives_alone
-from optassign_models.load.under_load import Neighbourhoods, lower_target, make_question_under_load, relax_under_load
-from optassign_models.policy.constants import CP_SAT_VARIABLES, NEIGHBOURHOOD_CLIENTS, ROUNDING, SECONDS_PER_ARC
+from optassign_models.load.under_load import improve_actives, lower_target, make_question_under_load, relax_under_load
+from optassign_models.policy.constants import CP_SAT_VARIABLES, ROUNDING, SECONDS_PER_ARC
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.results import Deadline, Effort, Found, FoundBy
 from optassign_models.shares import allow_any_counts
@@ -313,11 +313,9 @@ def _place_by_solver(case: Case) -> Found:
         return found
     if goals[0] is RESTORE_WORK and _is_within(case, found.whole):
         found = _relax(case, found)
-    if is_small and len(load.loads.open_clients) <= NEIGHBOURHOOD_CLIENTS:
-        return found  # a neighbourhood would be the whole group
     deadline = case.effort.deadline
-    search = Neighbourhoods(case.problem, case.forced, load.loads, load.most_of_actives, found.whole.active)
-    placed = finish_under_load(case, search.improve(deadline))
+    active = improve_actives(case.problem, case.forced, load.loads, load.most_of_actives, found.whole.active, deadline)
+    placed = finish_under_load(case, active)
     return replace(_choose(case, found, placed), limited=found.limited or not deadline.left)
 
 
@@ -332,7 +330,7 @@ def _relax(case: Case, start: Found) -> Found:
     alone, loads = leave_actives_alone(case.problem, case.forced), load.loads.actives_alone
     placed = make_placement(active, active[:0], alone.C)
     question = make_question_under_load(alone, loads, load.most, (RESTORE_WORK,), (), placed, has_pools=True)
-    # The neighbourhoods need time, too.
+    # The search among candidates needs time, too.
     effort = replace(case.effort, deadline=Deadline.after(case.effort.deadline.left / 2))
     relaxed = relax_under_load(question, loads, effort)
     if relaxed is None:

@@ -40,7 +40,14 @@ _SOLVERS = (parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SOLVER_TYPE_GLOP)
 
 
 def decide(
-    matrix: Matrix, cost: IntArray, hint: IntArray | None, work: float, deadline: Deadline, *, presolves: bool = False
+    matrix: Matrix,
+    cost: IntArray,
+    hint: IntArray | None,
+    work: float,
+    deadline: Deadline,
+    *,
+    presolves: bool = False,
+    by_neighbourhoods: bool = False,
 ) -> Decided:
     """Return the best whole values that CP-SAT finds within its limits, and a bound. ValueError if it refuses the model.
 
@@ -49,6 +56,7 @@ def decide(
         work: deterministic time, about seconds on an idle core.
         deadline: a guard by the wall clock.
         presolves: whether to presolve, which pays for knapsacks. It takes longer than the search in a program of counts.
+        by_neighbourhoods: whether to improve the hint, which must keep the rows, by large neighbourhood search alone.
     """
     dropped = matrix.drop_fixed()
     if dropped is None:
@@ -64,6 +72,8 @@ def decide(
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = work
     solver.parameters.cp_model_presolve = presolves
+    # Without interleaving CP-SAT has no neighbourhoods; with it they repeat (R9).
+    solver.parameters.interleave_search = solver.parameters.use_lns_only = by_neighbourhoods
     if math.isfinite(deadline.at):
         solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
     status = solver.solve(model)

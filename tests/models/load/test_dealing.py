@@ -1,4 +1,4 @@
-"""Tests of dealing, trades, neighbourhoods and the relaxation for load, against all placements of tiny groups."""
+"""Tests of dealing, trades, the search among candidates and the relaxation for load, against all placements of tiny groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optassign_models.goals import evaluate, find_goals
 from optassign_models.load.dealing import deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
 from optassign_models.load.placing import leave_actives_alone
-from optassign_models.load.under_load import Neighbourhoods, make_question_under_load, relax_under_load
+from optassign_models.load.under_load import improve_actives, make_question_under_load, relax_under_load
 from optassign_models.problem import IntArray, Problem, make_placement
 from optassign_models.results import Deadline, Effort, Solver
 
@@ -65,11 +65,11 @@ def test_trades_of_copies_keep_each_task_on_different_clients(seed: int, standby
 
 @pytest.mark.parametrize("standbys", [0, 1])
 @pytest.mark.parametrize("seed", range(6))
-def test_neighbourhoods_cost_less_within_the_same_loads(seed: int, standbys: int) -> None:
+def test_a_search_among_candidates_costs_less_within_the_same_loads(seed: int, standbys: int) -> None:
     problem, forced, loads = make_problem(seed, standbys, 0.0)
     start = deal(loads.actives_alone, np.full(problem.T, -1))
     level = loads.greatest(start) * 1.3
-    found = Neighbourhoods(problem, forced, loads, level, start).improve(Deadline.after(None))
+    found = improve_actives(problem, forced, loads, level, start, Deadline.after(None))
     least = measure_least_work(problem, forced)
     before, after = (int(least[np.arange(problem.T), active].sum()) for active in (start, found))
     assert after <= before
