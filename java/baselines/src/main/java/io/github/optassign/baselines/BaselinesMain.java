@@ -60,7 +60,7 @@ public final class BaselinesMain {
             String text = Files.readString(file);
             JsonNode json = SnapshotJson.read(() -> SnapshotJson.JSON.readTree(text));
             SnapshotJson snapshot = SnapshotJson.of(json);
-            Baseline baseline = Baseline.find(options.get("--assignor"));
+            Baseline baseline = Baselines.find(options.get("--assignor"));
             BaselineApplication application = new BaselineApplication(snapshot);
             int warmupCalls = Integer.parseInt(options.get("--warmup-calls"));
             int timedCalls = Integer.parseInt(options.get("--timed-calls"));

@@ -51,7 +51,7 @@ final class Server {
     private static Object respond(String line) {
         try {
             Request request = SnapshotJson.read(() -> SnapshotJson.JSON.readValue(line, Request.class));
-            Baseline baseline = Baseline.find(request.assignor());
+            Baseline baseline = Baselines.find(request.assignor());
             BaselineApplication application = new BaselineApplication(SnapshotJson.of(request.snapshot()));
             int warmupCalls = request.warmupCalls() == null ? 0 : request.warmupCalls();
             int timedCalls = request.timedCalls() == null ? 1 : request.timedCalls();
