@@ -203,7 +203,14 @@ def _find_able_clients(
 def find_least(
     allowed: Mapping[str, Share], ready: Mapping[str, set[str]], restored: Mapping[str, int], *, may_rest: bool = False
 ) -> int:
-    """Return the least imbalance with tasks on ready clients or among a client's `restored` tasks; may_rest: or unassigned."""
+    """Return the least imbalance, Σ e (e + 1) / 2 over clients, of any assignment of all active tasks.
+
+    Args:
+        allowed: client → the counts that are balanced; e is the distance from them.
+        ready: task → clients that may run it now.
+        restored: client → the number of other tasks that it may run in addition.
+        may_rest: whether tasks may also be unassigned.
+    """
     flow = SimpleMinCostFlow()
     clients, tasks = list(allowed), list(ready)
     number = {client: k for k, client in enumerate(clients)}
@@ -227,7 +234,7 @@ def find_least(
         _add_share(add, len(tasks) + k, sink, allowed[client], len(tasks))
     flow.set_node_supply(sink, -len(tasks))
     if flow.solve() != flow.OPTIMAL:
-        raise ValueError("a task that nobody can run")
+        raise ValueError("a task has no client that can run it")
     return int(flow.optimal_cost()) + sum(share.imbalance(0) for share in allowed.values())
 
 

@@ -58,6 +58,7 @@ def lock_folder(storage: Storage, say: Callable[[str], None], *, unlock: bool = 
 
 
 def _describe_driver() -> dict[str, Any]:
+    """Return host, process id, start and command of this process, which writes into the folder."""
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),

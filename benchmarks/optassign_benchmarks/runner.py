@@ -134,6 +134,7 @@ def describe_answer(state: ApplicationState, answer: TaskAssignment, seconds: fl
 
 
 def _answer(state: ApplicationState, assignor: TaskAssignor, begin: Begin) -> dict[str, Any]:
+    """Return the measures and seconds of one answer; `begin` is called with the name of each phase."""
     begin("answering")
     start = time.perf_counter()
     answer = assign(state, assignor)

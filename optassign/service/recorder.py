@@ -284,6 +284,7 @@ class Recorder:
         return self._oldest[0] if self._oldest else None
 
     def _note_success(self) -> None:
+        """Set the gauge of recording; after a failure, or at first, log that recordings are written."""
         if self._is_recording is not True:
             number = sum(count for count, _ in self._days.values())
             log_event("recording", folder=str(self._folder), recordings=number, bytes=self._bytes)

@@ -204,6 +204,7 @@ class Load:
                 self._check_record(str(message.topic()), _to_text(message.key()), _to_text(message.value()))
 
     def _note_arrival(self, topic: str, partition: int) -> None:
+        """Note that a record has arrived now, for the longest pause of the partition."""
         now, part = time.monotonic(), (topic, partition)
         if part in self._pauses:
             self._pauses[part] = max(self._pauses[part], now - self._last[part])

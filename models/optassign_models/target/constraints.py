@@ -62,7 +62,10 @@ def require_actives_to_be_copies(program: Program, v: TargetVariables) -> None:
 
 
 def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, IntArray]:
-    """Add variables (j,) for copies of tasks (j,) on cold tied clients beyond the forced ones; return variables and tasks."""
+    """Return new variables (j,) and tasks (j,): copies of a task on cold tied clients beyond its free ones, `Forced.choices`.
+
+    A row keeps each variable at or above these copies of its task.
+    """
     problem, forced = v.scope.problem, v.scope.question.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)

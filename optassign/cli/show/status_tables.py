@@ -75,6 +75,7 @@ def _list_requests(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: int) -> RenderableType:
+    """Return a table of applications with their status, follow-up, load and standbys; `width`: columns of the terminal."""
     wide = width >= NARROW
     table = make_table("application")
     for name in ("status", "since", "follow-up", "waits for", *(("done",) if wide else ()), "load", "standbys"):

@@ -11,6 +11,7 @@ from optassign.measuring.spread import measure_greatest_state
 
 
 def _tolerate(facts: Facts) -> float:
+    """Return how far a proven value may be above its bound, in even spreads, as the model rounds the state of each copy."""
     return tolerate_thousandths(Counter(client for task in facts.state.tasks for client in facts.plan.copies(task.id)))
 
 

@@ -16,6 +16,7 @@ _WEIGHT_UNIT = 10**12
 
 
 def _find_data(state: ApplicationState) -> object | None:
+    """Return the weights of tasks, relative to the greatest, for the models."""
     import numpy as np  # only the model's data needs arrays
 
     from optassign_models.load.loads import TaskWeights as Weights
@@ -26,6 +27,7 @@ def _find_data(state: ApplicationState) -> object | None:
 
 
 def _tolerate(facts: Facts) -> float:
+    """Return how far a proven value may be above its bound, in even spreads, as the model rounds the load of each copy."""
     tasks = Counter(client for clients in facts.plan.active.values() for client in clients)
     if facts.state.options.standby_load:
         tasks.update(client for clients in facts.plan.standby.values() for client in clients)

@@ -133,6 +133,7 @@ class _Learners(FollowUps):
         self._learning = set()
 
     def report_in_sync(self, copies: Iterable[tuple[int, int]]) -> None:
+        """Make the clients of awaited copies (task, client) that have come in sync join again."""
         ready = self._learning & set(copies)
         if ready:
             self._handled |= ready

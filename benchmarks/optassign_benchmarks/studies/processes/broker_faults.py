@@ -164,6 +164,7 @@ def _open(quick: bool) -> Iterator[tuple[ThreeBrokers, Path]]:
 
 
 def _play(opened: tuple[ThreeBrokers, Path], case: tuple[int, tuple[BrokerFault, str]]) -> Iterator[PlayedRow]:
+    """Yield a row for each trial of a case: its number, and a fault with the kind of members."""
     number, (fault, members) = case
     for trial, outcome in play(*opened, f"{number}-{members[-5:]}", fault, members):
         cells = {

@@ -38,6 +38,7 @@ class _Case:
 
 @contextmanager
 def _open(quick: bool) -> Iterator[tuple[Broker, Path]]:
+    """Yield a broker that has played a first group, and a folder."""
     with tempfile.TemporaryDirectory() as folder, start_broker(Path(folder) / "broker") as broker:
         # The coordinator starts with the first group.
         _play(broker, Path(folder), _Case(NEW, _DELAYS_MS[-1], OURS), "first")
