@@ -188,7 +188,9 @@ def improve_actives(
 
     The candidates of a task are its present client, all clients where it costs less than in its pool, and some with room.
     """
-    T, C, price, room = problem.T, problem.C, price_actives(problem, forced), loads.measure_room(level)
+    T, C, price = problem.T, problem.C, price_actives(problem, forced)
+    every = float(np.maximum(loads.weight, loads.capacity.max()).sum())  # a task pinned to a draining client has no finite load
+    room = np.minimum(loads.measure_room(level), every)
     by_room = loads.open_clients[np.argsort((loads.sum_up(active) - room)[loads.open_clients], kind="stable")]
     roomy = by_room[: max(ROOMY_CANDIDATES, len(by_room) // 2)]
     some = np.repeat(np.arange(T), ROOMY_CANDIDATES) * C + np.resize(roomy, T * ROOMY_CANDIDATES)

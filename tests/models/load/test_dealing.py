@@ -77,6 +77,15 @@ def test_a_search_among_candidates_costs_less_within_the_same_loads(seed: int, s
     assert loads.count_idle(found) <= loads.count_idle(start)
 
 
+def test_a_search_among_candidates_may_have_no_finite_load() -> None:
+    """A task that is pinned to a draining client makes the least load infinite."""
+    problem, forced, loads = make_problem(0, 1, 0.0)
+    start = deal(loads.actives_alone, np.full(problem.T, -1))
+    found = improve_actives(problem, forced, loads, np.inf, start, Deadline.after(None))
+    least = measure_least_work(problem, forced)
+    assert least[np.arange(problem.T), found].sum() <= least[np.arange(problem.T), start].sum()
+
+
 def measure_least_work(problem: Problem, forced: Forced) -> IntArray:
     """Return (T, C) the least restore work of placements with the task active on the client, other tasks on client 0."""
     least = np.zeros((problem.T, problem.C), dtype=np.int64)
