@@ -26,7 +26,7 @@ from optassign.simulation.history_grades import (
     measure_moving,
 )
 from optassign.simulation.successors import Growth
-from optassign_models.policy.constants import TIME_LIMIT
+from optassign_models.policy.constants import ANSWER_S
 
 __all__ = ["Graded", "count_histories", "list_stable_snapshots", "play_change", "play_history", "play_suite"]
 
@@ -34,7 +34,7 @@ __all__ = ["Graded", "count_histories", "list_stable_snapshots", "play_change", 
 _Rest = tuple[ApplicationState, TaskAssignment]
 
 
-def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = TIME_LIMIT) -> Grades:
+def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, time_limit: float = ANSWER_S) -> Grades:
     """Play a history under an assignor, and return its grades. A second run without tags gives the tag-blind grades.
 
     time_limit: seconds of solving for each answer; only for an assignor given by name. An answer that breaks R1, R2 or the
@@ -54,14 +54,14 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
 def list_stable_snapshots(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
     """Return number of a change, from 1 → the snapshot before the change, for changes that find the group stable under this
     assignor."""
-    player = _Player(history, assignor, TIME_LIMIT)
+    player = _Player(history, assignor, ANSWER_S)
     player.play()
     return {n + 1: player.after[n] for n in player.rests if n < len(history.changes)}
 
 
 def play_change(history: History, number: int, before: ApplicationState, assignor: str | TaskAssignor) -> Grades:
     """Play one change until the group is stable, and return its grades. `before`: a stable snapshot under any assignor."""
-    player = _Player(history, assignor, TIME_LIMIT)
+    player = _Player(history, assignor, ANSWER_S)
     change = history.changes[number - 1]
     player.play_change(before, replace(change, rebalances=None), number)
     player.grades.changes = 1

@@ -399,6 +399,9 @@ LEAST_LATE = 0.5
 DRAWN_PASSES = 2_000
 """The number of passes that are drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s.
 [rounds]"""
+ANSWER_S = 60.0
+"""The seconds of solving of a simulated answer, during which no simulated time passes. With the service's 10 s the figures
+would depend on the load of the machine (R9). [s]"""
 PROGRESS_STEPS = 100
 """The number of steps between two reports of progress. Each report takes longer than a step. [steps]"""
 EVENT_BEGINS_S = 60.0

@@ -22,7 +22,7 @@ from optassign.simulation.timed.measures import Point, RunMeasures, measure_perc
 from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
 from optassign.simulation.timed.scenario import Scenario, ScenarioEvent
 from optassign.simulation.timed.snapshots import RecordedStart, apply_answer, make_snapshot, place_copies
-from optassign_models.policy.constants import BURST, PERIOD_S, PROGRESS_STEPS, RESTART_S, SWING
+from optassign_models.policy.constants import ANSWER_S, BURST, PERIOD_S, PROGRESS_STEPS, RESTART_S, SWING
 
 if TYPE_CHECKING:
     from optassign.display import DataFrame
@@ -83,7 +83,7 @@ class _Simulator:
         names = None if beginning is None else [task.id for task in beginning.tasks]
         self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), RunMeasures()
         self._events: list[dict[str, Any]] = []
-        chosen = create(assignor) if isinstance(assignor, str) else assignor
+        chosen = create(assignor, time_limit=ANSWER_S) if isinstance(assignor, str) else assignor
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._record_event)
 
     def run(self, on_time: Callable[[float], None] | None) -> SimulatedRun:
@@ -144,7 +144,7 @@ class _Simulator:
         """
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
-            return ask(create("cp-sat"), state)
+            return ask(create("cp-sat", time_limit=ANSWER_S), state)
         *_, last = play_until_stable(self._rebalancer.assignor, state, limit=limit_rebalances(state))
         self._rebalancer.remembered = last.answer
         return last.answer

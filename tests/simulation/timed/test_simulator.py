@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from optassign.assignor import TaskAssignor, create
+from optassign.simulation.timed import simulator
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario, list_library, read_scenario
 from optassign.simulation.timed.simulator import SimulatedRun, digest, simulate, summarise
+from optassign_models.policy.constants import TIME_LIMIT
 
 PASS_S = 1.0
 SLOW = {"thousand": [pytest.mark.long]}
@@ -37,6 +40,20 @@ def test_a_new_standby_is_in_sync_when_its_disk_is_done() -> None:
     scenario = make_scenario([{"restore_per_s": 1_000}, {"name": "new", "joins": True, "restore_per_s": 1_000}], [ONE], [JOIN])
     begins = 10 + PASS_S + model_seconds(1, 2)
     assert find_times(simulate(scenario, "cp-sat"), "restored")[0] == pytest.approx(begins + 10, abs=1e-3)
+
+
+def test_a_slow_machine_does_not_cut_simulated_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R9: with the service's limit, a day of 1,000 tasks differed on a machine that was ten times as slow."""
+    limits = []
+
+    def note_limit(name: str, *, time_limit: float) -> TaskAssignor:
+        limits.append(time_limit)
+        return create(name, time_limit=time_limit)
+
+    monkeypatch.setattr(simulator, "create", note_limit)
+    simulate(make_scenario([{"count": 2}], [ONE], [], warm_start=True), "greedy")
+    assert len(limits) == 2
+    assert min(limits) > 2 * TIME_LIMIT
 
 
 def test_a_growing_changelog_is_caught_up_later() -> None:
