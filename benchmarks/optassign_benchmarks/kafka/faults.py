@@ -208,6 +208,7 @@ def _take_standbys_away(clients: list[dict[str, Any]]) -> None:
 
 
 def _warm_everything_up(clients: list[dict[str, Any]]) -> None:
+    """Let each client of an answer warm up all logged tasks of which it has no copy."""
     logged = sorted({task for client in clients for task in client["active"] if task.startswith("0_")})
     for client in clients:
         held = {*client["active"], *client["standby"]}

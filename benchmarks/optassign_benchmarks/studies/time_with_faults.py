@@ -133,6 +133,7 @@ def play(job: TimedGroup, assignor: str = "cp-sat") -> dict[str, FaultyBalance]:
 
 
 def _find_limit_of(scenario: Scenario, watched: FaultWatcher, began_at: float, *, with_standbys: bool = False) -> float:
+    """Return the seconds that disks and slots need from `began_at`, by the first answer (`bounds.find_limit`)."""
     assert watched.first is not None
     state, answer = watched.first
     assert state.taken_at is not None

@@ -25,6 +25,8 @@ _STYLES = len(_MARKS)
 
 
 def _draw_seconds(rows: Rows) -> str:
+    """Return a chart of each assignor's median seconds over the number of tasks."""
+
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for i, name in enumerate(_assignor_names(rows)):
