@@ -99,6 +99,8 @@ _SLOW = 2_000
 """Number of tasks beyond which baselines are left out."""
 _GAPS = {0: 0.03, 1: 0.05}
 """Number of standbys → greatest accepted gap of restore work at 1,000 × 100; with standbys it excludes scale-outs."""
+_LIMIT_S = 120.0
+"""Seconds; with the default of 10 the restore work would depend on the machine's load."""
 _DAY = 24
 _AVERAGES = ("as they are", "mean, halved in 8 h", "24 h average")
 """The weights that the assignor gets; `options.weigh_by` computes the second from rates."""
@@ -173,7 +175,7 @@ FRESH = Study(
 
 def measure_restoring(state: ApplicationState, assignor: str) -> dict[str, object]:
     """Return restore work and its bound, the greatest load, and seconds; work is None if the report has no such goal."""
-    answer, seconds = _ask(state, assignor, 10.0)
+    answer, seconds = _ask(state, assignor, _LIMIT_S)
     work, load = _find(answer, "restore_work"), _find(answer, "load")
     if work is None or load is None:
         return {"work": None, "gap": None}

@@ -72,7 +72,7 @@ def decide(
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = work
     solver.parameters.cp_model_presolve = presolves
-    # Without interleaving CP-SAT has no neighbourhoods; with it they repeat (R9).
+    # One worker searches neighbourhoods only if it interleaves searches, and interleaved searches repeat (R9).
     solver.parameters.interleave_search = solver.parameters.use_lns_only = by_neighbourhoods
     if math.isfinite(deadline.at):
         solver.parameters.max_time_in_seconds = max(deadline.left, 1e-3)
