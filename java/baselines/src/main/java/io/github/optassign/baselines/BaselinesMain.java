@@ -41,6 +41,11 @@ public final class BaselinesMain {
         System.exit(run(List.of(arguments), answers));
     }
 
+    /**
+     * Runs one assignor on the snapshot of a file, and prints its assignment to {@code answers}.
+     *
+     * @return the exit code
+     */
     private static int run(List<String> arguments, PrintStream answers) throws IOException {
         Map<String, String> options = new LinkedHashMap<>(
                 Map.of("--assignor", "high-availability", "--warmup-calls", "0", "--timed-calls", "1"));

@@ -108,6 +108,7 @@ public final class MembersMain {
         admin.createTopics(topics).all().get();
     }
 
+    /** Sets configurations of the application's group on the broker, name by name; null deletes one. */
     private void configure(JsonNode set) throws InterruptedException, ExecutionException {
         List<AlterConfigOp> changes = new ArrayList<>();
         set.properties()

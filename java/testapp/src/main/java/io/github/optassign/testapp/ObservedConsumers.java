@@ -79,6 +79,7 @@ final class ObservedConsumers extends DefaultKafkaClientSupplier {
             super.close(options);
         }
 
+        /** Returns the ids of the tasks whose source partitions this consumer has, sorted. */
         private List<String> tasks() {
             return assigned.stream()
                     .map(source -> new TaskId(subtopologies.get(source.topic()), source.partition()))
