@@ -15,7 +15,7 @@ from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
 from optassign_models.limits import Kind, PlacementLimit, list_broken, mend
 from optassign_models.problem import Placement, Problem, make_placement
-from optassign_models.shares import compute_shares
+from optassign_models.shares import allow_any_counts, compute_shares
 from optassign_models.solving.solver_methods import can_hold_together
 
 
@@ -68,3 +68,15 @@ def test_an_active_takes_the_place_of_its_standby_if_no_other_client_may_lead() 
     start = make_placement(np.array([0, 0]), np.array([1, 4]), problem.C)  # all actives on a, all standbys on b
     mended = mend(problem, compute_shares(problem), limits, start)
     assert (mended.active.tolist(), mended.standby_keys(problem.C).tolist()) == ([0, 1], [2, 5])
+
+
+def test_misplaced_copies_spread_over_the_allowed_clients() -> None:
+    """Four tasks leave a for b and c, two each: the client with fewest copies takes the next."""
+    state = make_snapshot(dict.fromkeys(("0_0", "0_1", "0_2", "0_3"), 300), {"a": {}, "b": {}, "c": {}})
+    problem = read_situation(state).problem
+    every, only_a = np.ones(4, dtype=np.bool_), np.array([True, False, False])
+    limits = [PlacementLimit("empty", Kind.FORBID, every, only_a, 0, problem.end)]
+    mended = mend(
+        problem, allow_any_counts(problem), limits, make_placement(np.zeros(4, dtype=np.int64), problem.end[:0], problem.C)
+    )
+    assert sorted(mended.active.tolist()) == [1, 1, 2, 2]
