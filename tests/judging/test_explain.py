@@ -328,3 +328,16 @@ def test_copies_waited_for_are_named_with_their_lags_and_the_others_counted() ->
     assert "1,500 offsets to go, waits for its turn" in lines[2]
     assert lines[3:] == ["  and 1 more"]
     assert list(waiting_to_lines(waiting, shown=3))[-1].startswith("  0_2")
+
+
+def test_without_any_state_no_client_is_the_fullest() -> None:
+    state = make_snapshot(
+        {"0_0": 0, "0_1": 0}, {"a": {}, "b": {}}, options={"limits": [{"name": "disk", "kind": "most_state", "most": 10}]}
+    )
+    assert explain_answer(state, make_answer({"a": "0_0", "b": "0_1"})).fullest is None
+
+
+def test_a_task_without_changelog_costs_nothing_anywhere() -> None:
+    state = make_snapshot({"0_0": "stateless", "1_0": 20}, {"a": {}, "b": {}}, acceptable_recovery_lag=0)
+    given = make_answer({"a": "0_0", "b": "1_0"})
+    assert [explain_task(state, given, task).others_cost for task in ("0_0", "1_0")] == [0, 20]

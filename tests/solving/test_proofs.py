@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,12 +27,12 @@ from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import make_placement
 from optassign_models.rebalance import rebalance, rebalance_values
-from optassign_models.results import Note
+from optassign_models.results import Effort, Note
 from optassign_models.shares import compute_shares
 from optassign_models.solving import solver_methods
 from optassign_models.solving.solver_methods import read_answer
-from optassign_models.target.question import list_in_order
-from optassign_models.target.search import TargetAnswer
+from optassign_models.target.question import Question, list_in_order
+from optassign_models.target.search import TargetAnswer, find_best
 
 ORDERED = tuple(goal.name for goal in DEFAULT_ORDER)
 
@@ -193,6 +194,20 @@ def test_a_search_cut_short_at_rest_is_reported(monkeypatch: pytest.MonkeyPatch)
     given = assign(state)
     assert given.report.termination.reason == "rest"
     assert given.report.termination.limit == "time"
+
+
+def test_a_bound_below_the_value_names_no_prover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan is not proven, so the prover is that of this rebalance."""
+    state = generate("scale-out", 20, 5, 1, seed=3)
+
+    def leave_open(question: Question, effort: Effort) -> TargetAnswer:
+        answer = find_best(question, effort)
+        return replace(answer, bounds=tuple(value - 1 for value in answer.values[:1]))
+
+    monkeypatch.setattr(solver_methods, "find_best", leave_open)
+    report = assign(state).report
+    assert not any(goal.proven for goal in report.goals if goal.stage == "plan")
+    assert report.proved_by == "flow"
 
 
 def test_greedy_proves_values_by_the_rules() -> None:
