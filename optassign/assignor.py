@@ -238,7 +238,7 @@ def load_factory(factory: AssignorFactory | str) -> AssignorFactory:
         made: Any = import_module(module)
         for name in attribute.split("."):
             made = getattr(made, name)
-    except Exception as error:  # a module may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # a module may raise anything while it is imported, or end
         raise AssignorError(f"{factory} cannot be loaded: {describe_failure(error)}") from error
     if not callable(made) or (isinstance(made, type) and not hasattr(made, "assign")):
         raise AssignorError(f"{factory} is no assignor; allowed: a class with the methods of TaskAssignor")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -116,7 +117,11 @@ def compare(
     check_snapshot(state)
     if isinstance(assignors, str):
         raise TypeError("assignors: found str; allowed: a list of names or assignors")
-    chosen = {name_assignor(each): each for each in (list_names_without_jdk() if assignors is None else assignors)}
+    asked_for = tuple(list_names_without_jdk() if assignors is None else assignors)
+    chosen = {name_assignor(each): each for each in asked_for}
+    if len(chosen) < len(asked_for):
+        repeated = next(name for name, number in Counter(map(name_assignor, asked_for)).items() if number > 1)
+        raise ArgumentError("assignors", f"{repeated!r} twice", "each name once")
     for each in chosen.values():
         if isinstance(each, str):
             _refuse_unknown(each, time_limit)

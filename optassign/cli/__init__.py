@@ -25,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if sys.stdout is None:  # closed before the process started
         sys.stdout = _ClosedOutput()
+    if sys.stderr is None:  # progress and errors then go nowhere; exit codes stay
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     try:
         try:
             code = _parse_and_run(argv)

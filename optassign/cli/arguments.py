@@ -214,8 +214,8 @@ def register_listed_assignors(arguments: Namespace, *, elsewhere: bool = False) 
 
 
 def check_registered_are_chosen(registered: Collection[tuple[str, str]], chosen: Collection[str], option: str) -> None:
-    """Raise a UsageError if the stated `option` leaves out all registered assignors."""
-    if registered and not any(name in chosen for name, _ in registered):
+    """Raise a UsageError if the stated `option` leaves out all registered assignors, with a variant or without."""
+    if registered and not {name for name, _ in registered} & {name.partition(":")[0] for name in chosen}:
         first = next(iter(registered))[0]
         raise UsageError(f"--register: found {first!r}, which {option} leaves out; allowed: an assignor that {option} names")
 

@@ -180,7 +180,7 @@ def blame_assignor(name: str) -> Iterator[None]:
 
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if is_own(name) or isinstance(error, AssignorError | BrokenPipeError):
             raise
         raise AssignorError(f"assignor {name!r} failed: {describe_failure(error)}") from error

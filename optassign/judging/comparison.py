@@ -158,7 +158,7 @@ def compare(
         try:
             answer, seconds = ask(name)
             played = play(name) if play is not None else None
-        except Exception as error:  # an assignor may raise anything; the others still answer
+        except (Exception, SystemExit) as error:  # an assignor may raise anything, or end; the others still answer
             failures[name] = describe_failure(error)
             continue
         columns.append(_make_column(state, name, answer, seconds, played, not find_traits(assignor).keeps_rules))

@@ -105,6 +105,13 @@ def test_an_unwritable_output_is_an_error_of_one_line(snapshot: str, options: st
     assert line.startswith("optassign: error: standard output: found that it cannot be written")
 
 
+@pytest.mark.parametrize(("file", "code"), [("SNAPSHOT", 0), ("nowhere.json", 2)])
+def test_closed_standard_error_changes_neither_result_nor_exit_code(snapshot: str, file: str, code: int) -> None:
+    command = f"exec {sys.executable} -m optassign.cli assign {file.replace('SNAPSHOT', snapshot)} --json 2>&-"
+    ended = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, bool(ended.stdout)) == (code, code == 0)
+
+
 # Progress, closed readers and interrupts
 
 

@@ -61,6 +61,13 @@ class CannotBegin(Piles):
         raise OSError("no licence")  # cannot begin
 
 
+class Ends(Piles):
+    name = "ends"
+
+    def assign(self, state):
+        raise SystemExit(0)  # ends
+
+
 class Nothing:
     pass
 
@@ -76,6 +83,16 @@ def make(time_limit):
 make.name, make.TRAITS = "made", Piles.TRAITS
 NO_CLASS = 24
 '''
+
+
+KINDS = """
+
+class Kinds(Piles):
+    name, VARIANTS = "kinds", ("low", "high")
+
+    def __init__(self, variant="low"):
+        pass
+"""
 
 
 def line_of(mark: str) -> int:
@@ -134,6 +151,19 @@ def test_every_command_asks_a_registered_assignor(command: str, run_in_folder: R
     if command == "compare":
         assert set(found["assignors"]) == {"previous", "piles", "greedy"}
         assert found["assignors"]["piles"]["violations"], "shown, and no error: it says that it keeps no rules"
+
+
+@pytest.mark.parametrize("command", ["assign", "explain", "converge"])
+def test_an_assignor_that_ends_the_process_has_failed(command: str, run_in_folder: RunHere) -> None:
+    code, out, err = run_in_folder(command, "--register", "mine:Ends", "--assignor", "ends")
+    assert (code, out) == (1, "")
+    assert f"assignor 'ends' failed: SystemExit: 0 (mine.py, line {line_of('ends')})" in err
+
+
+def test_a_variant_of_a_registered_assignor_is_asked(folder: Path, run_in_folder: RunHere) -> None:
+    (folder / "mine.py").write_text(MODULE + KINDS, encoding="utf-8")
+    code, _, err = run_in_folder("assign", "--register", "mine:Kinds", "--assignor", "kinds:high", "--json")
+    assert code == 0, err
 
 
 LEAVING_OUT = [("compare", "--assignors"), ("assign", "--assignor"), ("converge", "--assignor")]

@@ -15,6 +15,7 @@ from types import FunctionType
 import pytest
 
 import optassign
+from optassign.assignor import create
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "get-started" / "snapshot.ipynb"
@@ -113,6 +114,12 @@ def test_a_wrong_type_is_a_type_error(function: str) -> None:
     more = ("x.mps",) if function == "export_model" else ()
     with pytest.raises(TypeError, match="found int; allowed: "):
         getattr(optassign, function)(3, *more)
+
+
+def test_assignors_of_one_name_are_not_compared() -> None:
+    state = optassign.generate("steady", tasks=6, clients=2)
+    with pytest.raises(optassign.ArgumentError, match="assignors: found 'GreedyAssignor' twice; allowed: each name once"):
+        optassign.compare(state, [create("greedy"), create("greedy")])
 
 
 def test_errors_are_of_one_family() -> None:

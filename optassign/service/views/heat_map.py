@@ -103,7 +103,7 @@ def make_heat_map(
         )
         for client in clients
     )
-    most = max((max(*row.before, *row.after, *row.planned, 0) for row in rows), default=0)
+    most = max((number for row in rows for number in (*row.before, *row.after, *row.planned)), default=0)
     heat = HeatMap(
         subtopologies=tuple(str(TaskId(*key, 0)).rpartition("_")[0] for key in shown),
         rows=rows,

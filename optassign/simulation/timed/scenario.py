@@ -312,9 +312,10 @@ _USERS_OF_FIELD = {
 
 
 def check_events(scenario: Scenario) -> None:
-    """Check the events. PydanticCustomError for the first that names an unknown client or subtopology, lacks a required field,
-    or has a field of other events."""
+    """Check the events. PydanticCustomError for the first that names an unknown client, zone or subtopology, lacks a required
+    field, or has a field of other events."""
     known = {name for name, _ in scenario.list_clients()}
+    zones = {kind.tags[scenario.zone_tag] for kind in scenario.clients if scenario.zone_tag in kind.tags}
     joining = [number for number, group in enumerate(scenario.list_subtopologies()) if group.joins]
     for number, event in enumerate(scenario.events):
         place = f".events[{number}]"
@@ -329,6 +330,9 @@ def check_events(scenario: Scenario) -> None:
                 raise cross_check_error(f"clients or a zone with {event.do}", "neither", place)
         elif bool(event.clients) == (event.zone is not None):
             raise cross_check_error("both" if event.clients else "neither", "either clients or a zone", place)
+        if event.zone is not None and event.zone not in zones:
+            allowed = f"a client's value of tag {scenario.zone_tag!r} ({_list_some(sorted(zones)) or 'no client has one'})"
+            raise cross_check_error(quote(event.zone), allowed, f"{place}.zone")
         for name, deeds in _USERS_OF_FIELD.items():
             if getattr(event, name) and event.do not in deeds:
                 raise cross_check_error(f"{name} with {event.do}", f"{name} with {' or '.join(deeds)}", place)

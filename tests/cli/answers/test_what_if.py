@@ -52,3 +52,12 @@ def test_an_application_stands_for_its_latest_recording(capsys: pytest.CaptureFi
     code, _, err = run_here(capsys, "explain", "nothing-like-that", *where)
     assert (code, err.count("\n")) == (2, 1)
     assert "no recording or application" in err
+
+
+def test_a_snapshot_without_tasks_can_be_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    client = {"process_id": "a", "threads": 1, "previous_active": [], "previous_standby": []}
+    path = tmp_path / "no-tasks.json"
+    path.write_text(json.dumps({"format": 1, "configs": {}, "tasks": [], "clients": [client]}), encoding="utf-8")
+    code, out, err = run_here(capsys, "what-if", str(path), "--add", "1", "--json")
+    assert code == 0, err
+    assert json.loads(out)

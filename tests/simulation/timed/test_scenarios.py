@@ -30,6 +30,7 @@ def test_the_library_can_be_read_by_name() -> None:
         ('[[events]]\nat = 5\ndo = "explode"\nclients = ["c1"]', "events[0].do", "explode"),
         ('[[events]]\nat = 5\ndo = "crash"\nclients = ["c7"]', "events[0].clients", "c7"),
         ('[[events]]\nat = 5\ndo = "crash"', "events[0]", "neither"),
+        ('[[events]]\nat = 5\ndo = "crash"\nzone = "b"', "events[0].zone", "no client has one"),
         ('[[events]]\nat = -5\ndo = "crash"\nclients = ["c1"]', "events[0].at", "-5"),
         ("[[clients]]\ncount = 3", "clients", "a second time"),
         ("[group]\nprotocol = 7", "group.protocol", "7"),
