@@ -105,7 +105,8 @@ def compare(
 
     Raises:
         TypeError: for a snapshot of another type, or one name in place of a list.
-        ArgumentError: for an unknown name. An assignor that fails has a reason in `failures` instead of a column.
+        ArgumentError: for a name that is unknown or comes twice. An assignor that fails has a reason in `failures` instead of a
+            column.
 
     Examples:
         >>> import optassign
@@ -118,10 +119,11 @@ def compare(
     if isinstance(assignors, str):
         raise TypeError("assignors: found str; allowed: a list of names or assignors")
     asked_for = tuple(list_names_without_jdk() if assignors is None else assignors)
-    chosen = {name_assignor(each): each for each in asked_for}
-    if len(chosen) < len(asked_for):
-        repeated = next(name for name, number in Counter(map(name_assignor, asked_for)).items() if number > 1)
+    names = [name_assignor(each) for each in asked_for]
+    repeated = next((name for name, number in Counter(names).items() if number > 1), None)
+    if repeated is not None:
         raise ArgumentError("assignors", f"{repeated!r} twice", "each name once")
+    chosen = dict(zip(names, asked_for, strict=True))
     for each in chosen.values():
         if isinstance(each, str):
             _refuse_unknown(each, time_limit)

@@ -30,7 +30,7 @@ def list_actives(problem: Problem) -> list[np.ndarray]:
 
 def list_busy(problem: Problem, loads: LoadArrays) -> tuple[np.ndarray, np.ndarray]:
     """Return all actives (n, T) that leave no thread idle, and (n,) the greatest load of each."""
-    every = np.stack(np.meshgrid(*[np.arange(problem.C)] * problem.T, indexing="ij"), axis=-1).reshape(-1, problem.T)
+    every = np.stack(list_actives(problem))
     on = every[:, :, None] == np.arange(problem.C)
     busy = np.all(on.sum(axis=1) >= loads.least_number, axis=1)
     thread = np.where(loads.is_oversized[:, None], np.maximum(loads.weight[:, None], loads.capacity), loads.weight[:, None])
