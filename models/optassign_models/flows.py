@@ -17,10 +17,8 @@ from types import MappingProxyType
 import numpy as np
 from ortools.graph.python import min_cost_flow
 
-from optassign_models.forced import exact_sum
-from optassign_models.goals.default_order import price_active_moves
-from optassign_models.goals.goal import PairCosts
-from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, rank_within
+from optassign_models.goals.goal import PairCosts, price_active_moves
+from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
 from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
 from optassign_models.target.deal import deal_pool
@@ -213,7 +211,7 @@ def _find_actives(
     places[group, client] = flow[from_pools]
     for each in np.unique(problem.group[active < 0]).tolist():
         waiting = np.flatnonzero((active < 0) & (problem.group == each))
-        keys = deal_pool(waiting, np.ones_like(waiting), places[each], {}, C)
+        keys = deal_pool(waiting, np.ones_like(waiting), places[each], {})
         assert keys is not None
         active[waiting] = np.array(keys) % C
     return active, bounds[0]

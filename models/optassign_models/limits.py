@@ -68,12 +68,10 @@ class PlacementLimit:
 
     def weigh(self, placed: Placement) -> IntArray:
         """Return (C,) the total weight of the copies on each client; sums beyond 2⁶² become the greatest int64."""
-        held = np.zeros(len(self.clients))
-        exact = np.zeros(len(self.clients), dtype=np.int64)
-        pairs = ((np.arange(len(placed.active)), placed.active), (placed.standby_task, placed.standby_client))
-        for task, client in pairs:
-            np.add.at(held, client, self.weight[task].astype(np.float64))
-            np.add.at(exact, client, self.weight[task])
+        client, exact = np.append(placed.active, placed.standby_client), np.zeros(len(self.clients), dtype=np.int64)
+        weight = np.append(self.weight, self.weight[placed.standby_task])
+        held = np.bincount(client, weight, len(exact))
+        np.add.at(exact, client, weight)
         return np.where(held > float(1 << 62), np.iinfo(np.int64).max, exact)
 
 
@@ -149,11 +147,8 @@ class _Mending:
         if leads[before[0]] and may[before].all():
             return
         self._count(task, -1)
-        leader = next((client for client in before if leads[client]), None)
-        if leader is None:
-            leader = self._choose(task, leads, [], lead=True)
-        if leader is None:
-            leader = before[0]
+        leader = next((client for client in before if leads[client]), self._choose(task, leads, [], lead=True))
+        leader = before[0] if leader is None else leader
         cost = dict(zip(before, self._problem.cost_of(task * self._problem.C + np.array(before)).tolist(), strict=True))
         others = sorted((client for client in before if client != leader), key=lambda each: (not may[each], cost[each], each))
         after = [leader, *others[: len(before) - 1]]

@@ -6,6 +6,11 @@ are interchangeable and form its *pool*, with one rank and one restore cost. 10,
 columns instead of ten million.
 
 Tasks are sorted, so that the tasks of one subtopology stand together; clients are sorted; columns by (task, client).
+
+R3 to R5 force copies in this rebalance, task by task (`Forced`). The s + 1 copies of a logged task go to its clients of least
+rank. Clients below the last rank that is needed (the threshold) are mandatory; of the *tied* clients at the threshold any
+`choices` may be taken. So the ranks of the copies are fixed, and with them the restore work that this answer forces. Only the
+choice among tied clients is open.
 """
 
 from __future__ import annotations
@@ -57,11 +62,9 @@ class Placement:
 
 
 def sort_unique(keys: IntArray) -> IntArray:
-    """Return (m,) the distinct keys of `keys` (n,), ascending. `np.unique` hashes integers and takes ten times as long."""
+    """Return (m,) the distinct keys ≥ 0 of `keys` (n,), ascending. `np.unique` hashes integers and takes ten times as long."""
     ordered = np.sort(keys)
-    is_first = np.ones(len(ordered), dtype=np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_first]
+    return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
 def find_sorted(ordered: IntArray, keys: IntArray) -> IntArray:
@@ -89,14 +92,39 @@ def make_placement(active: IntArray, standby_keys: IntArray, clients: int) -> Pl
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """One rebalance. Offsets are int64; `units` are threads × capacity in whole units of a millionth of a thread."""
+class Forced:
+    """The copies that R3 to R5 force, and the clients to choose from. Tasks without changelog have no tied clients."""
+
+    choices: IntArray
+    """(T,) number of copies to be chosen among the tied clients; 0 for tasks without changelog."""
+    tie_cost: IntArray
+    """(T,) restore cost of a copy on a tied client, the least if they differ; 0 if tied clients are caught up."""
+    tie_not_caught_up: BoolArray
+    """(T,) whether tied clients have a rank above 0: their first `choices` copies are forced, further ones cost."""
+    mandatory: BoolArray
+    """(A,) whether the client must hold a copy now."""
+    tied: BoolArray
+    """(A,) whether the client is tied."""
+    leading: BoolArray
+    """(A,) whether the client may hold the active copy now."""
+    pool_tied: BoolArray
+    """(T,) whether the pool's clients are tied."""
+    pool_leading: BoolArray
+    """(T,) whether the pool's clients may hold the active copy now."""
+    forced_work: int
+    """Restore work of this answer, offsets, for any choice."""
+    forced_not_caught_up: int
+    """Number of copies of rank above 0 in this answer, for any choice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Application:
+    """The tasks and clients of a snapshot. Offsets are int64; `units` are threads × capacity in millionths of a thread."""
 
     standbys: int
     """Standbys of each logged task: min(num_standby_replicas, clients − 1)."""
     max_warmups: int
     acceptable_lag: int
-    balance_factor: int
     group: IntArray
     """(T,) subtopology of each task, ascending."""
     kind: IntArray
@@ -109,6 +137,38 @@ class Problem:
     """(C,) whether the client is about to leave."""
     end: IntArray
     """(T,) offsets of the task's whole changelog; 0 without one."""
+
+    @property
+    def T(self) -> int:  # noqa: N802 - the formulation's own letters
+        """Number of tasks."""
+        return len(self.group)
+
+    @property
+    def C(self) -> int:  # noqa: N802
+        """Number of clients."""
+        return len(self.units)
+
+    @property
+    def G(self) -> int:  # noqa: N802
+        """Number of subtopologies."""
+        return len(self.kind)
+
+    @cached_property
+    def staying(self) -> BoolArray:
+        """(C,) whether the client is not about to leave; all clients stay if all are."""
+        return ~self.draining | self.draining.all()
+
+    @cached_property
+    def logged(self) -> BoolArray:
+        """(T,) whether the task has a changelog."""
+        return self.kind[self.group] == LOGGED
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Application):
+    """One rebalance."""
+
+    balance_factor: int
     pool_rank: IntArray
     """(T,) rank of the clients that have no column of the task."""
     pool_cost: IntArray
@@ -141,26 +201,6 @@ class Problem:
     goal_data: Mapping[str, object] = field(default_factory=dict)
     """Goal → further data of its model (`data_of`)."""
 
-    @property
-    def T(self) -> int:  # noqa: N802 - the formulation's own letters
-        """Number of tasks."""
-        return len(self.group)
-
-    @property
-    def C(self) -> int:  # noqa: N802
-        """Number of clients."""
-        return len(self.units)
-
-    @property
-    def G(self) -> int:  # noqa: N802
-        """Number of subtopologies."""
-        return len(self.kind)
-
-    @cached_property
-    def logged(self) -> BoolArray:
-        """(T,) whether the task has a changelog."""
-        return self.kind[self.group] == LOGGED
-
     @cached_property
     def stateful(self) -> BoolArray:
         """(T,) whether the task is stateful."""
@@ -185,6 +225,18 @@ class Problem:
     def has_owner(self) -> BoolArray:
         """(T,) whether some client lists the task as previously active."""
         return np.bincount(self.col_task[self.col_owner], minlength=self.T) > 0
+
+    @cached_property
+    def forced(self) -> Forced:
+        """The copies that R3 to R5 force. No pool may be mandatory, which `prepare` ensures."""
+        return _find_forced(self)
+
+    def keeps_r3_to_r5(self, answer: Placement) -> bool:
+        """Return whether an assignment with the right number of copies keeps R3 and R5."""
+        C, forced, copies = self.C, self.forced, answer.copy_keys(self.C, self.logged)
+        may_lead = self.look_up(np.arange(self.T) * C + answer.active, forced.leading, forced.pool_leading)
+        may_hold = self.look_up(copies, forced.mandatory | forced.tied, forced.pool_tied[copies // C])
+        return bool(may_lead.all() and may_hold.all() and np.isin(self.col_keys[forced.mandatory], copies).all())
 
     def data_of(self, goal: str, kind: type[_Data]) -> _Data | None:
         """Return the snapshot's data for a goal, or None if the goal is not requested or the snapshot lacks its data."""
@@ -270,3 +322,88 @@ class Problem:
         """Return the same problem with every client as a column of the given tasks (all, if None); their pools are empty."""
         chosen = np.arange(self.T) if tasks is None else np.asarray(tasks, dtype=np.int64)
         return self.with_columns((chosen[:, None] * self.C + np.arange(self.C)[None, :]).ravel())
+
+
+def prepare(problem: Problem) -> Problem:
+    """Return the problem with pools written out as columns if their clients are not interchangeable.
+
+    A pool is written out if all its clients must hold copies, or if it has the least rank and some column a greater one. Both
+    are rare: few clients, or a tiny changelog and a longer lag.
+    """
+    rank, least = _threshold(problem), _least_rank(problem)
+    has_pool = problem.logged & (problem.pool_size > 0)
+    up_to = np.bincount(problem.col_task[problem.col_rank_now <= rank[problem.col_task]], minlength=problem.T)
+    exact = (problem.pool_rank == rank) & (up_to + problem.pool_size <= problem.standbys + 1)
+    worse = np.bincount(problem.col_task[problem.col_rank_now > least[problem.col_task]], minlength=problem.T)
+    mixed = (problem.pool_rank == least) & (worse > 0)
+    write_out = has_pool & ((problem.pool_rank < rank) | exact | mixed)
+    return problem.with_all_columns(np.flatnonzero(write_out)) if write_out.any() else problem
+
+
+def _find_forced(problem: Problem) -> Forced:
+    logged, task = problem.logged, problem.col_task
+    threshold, least = _threshold(problem), _least_rank(problem)
+    column_logged, has_pool = logged[task], problem.pool_size > 0
+    below = column_logged & (problem.col_rank_now < threshold[task])
+    tied = column_logged & (problem.col_rank_now == threshold[task])
+    pool_tied = logged & has_pool & (problem.pool_rank == threshold)
+    choices = np.where(logged, problem.standbys + 1 - np.bincount(task[below], minlength=problem.T), 0)
+    number = np.bincount(task[tied], minlength=problem.T) + np.where(pool_tied, problem.pool_size, 0)
+    all_taken = logged & (number == choices)
+    mandatory = below | (tied & all_taken[task])
+    tied &= ~all_taken[task]
+    choices = np.where(all_taken, 0, choices)
+    pool_tied &= ~all_taken
+
+    # Clients of one rank cost the same, except for a lag of 1 or 2 next to an unknown lag (ranks 1 and 2), if the acceptable
+    # lag is less. With the least cost the forced work is a lower bound then.
+    tie_cost = np.where(pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
+    np.minimum.at(tie_cost, task[tied], problem.col_cost[tied])
+    tie_rank = np.where(pool_tied, problem.pool_rank, 0)
+    np.maximum.at(tie_rank, task[tied], problem.col_rank[tied])
+    tie_not_caught_up = (choices > 0) & (tie_rank > 0)
+    return Forced(
+        choices=choices,
+        tie_cost=np.where(tie_not_caught_up, tie_cost, 0),
+        tie_not_caught_up=tie_not_caught_up,
+        mandatory=mandatory,
+        tied=tied,
+        leading=~column_logged | (problem.col_rank_now == least[task]),
+        pool_tied=pool_tied,
+        pool_leading=has_pool & (~logged | (problem.pool_rank == least)),
+        forced_work=exact_sum(problem.col_cost[mandatory])
+        + exact_sum(np.where(tie_not_caught_up, tie_cost, 0), np.where(tie_not_caught_up, choices, 0)),
+        forced_not_caught_up=int(np.sum(problem.col_rank[mandatory] > 0) + np.sum(choices[tie_not_caught_up])),
+    )
+
+
+def exact_sum(values: IntArray, times: IntArray | None = None) -> int:
+    """Return Σ `values` (n,) × `times` (n,) without overflow."""
+    if times is None:
+        times = np.ones_like(values)
+    used = (values != 0) & (times != 0)
+    values, times = values[used], times[used]
+    if not len(values):
+        return 0
+    if int(np.abs(values).max()) * int(np.abs(times).max()) * len(values) < 1 << 62:
+        return int(np.dot(values, times))
+    return int(np.sum(values.astype(object) * times.astype(object)))
+
+
+def _threshold(problem: Problem) -> IntArray:
+    """Return (T,) the rank of the (s + 1)-th most caught-up client of each logged task; 0 for the others."""
+    ranks = np.append(problem.col_rank_now[np.lexsort((problem.col_rank_now, problem.col_task))], 0)
+    start, number = problem.col_start[:-1], np.diff(problem.col_start)
+    first = problem.standbys - problem.pool_size  # if the pool's clients come before the place, otherwise they come after it
+    before = np.where(first >= 0, ranks[start + np.maximum(first, 0)], np.iinfo(np.int64).min)
+    after = np.where(
+        problem.standbys < number, ranks[np.minimum(start + problem.standbys, len(ranks) - 1)], np.iinfo(np.int64).max
+    )
+    return np.where(problem.logged, np.maximum(before, np.minimum(problem.pool_rank, after)), 0)
+
+
+def _least_rank(problem: Problem) -> IntArray:
+    """Return (T,) the least rank of any client; 0 for tasks without changelog."""
+    least = np.where(problem.pool_size > 0, problem.pool_rank, np.iinfo(np.int64).max)
+    np.minimum.at(least, problem.col_task, problem.col_rank_now)
+    return np.where(problem.logged, least, 0)

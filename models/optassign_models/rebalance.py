@@ -20,12 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optassign_models.forced import Forced, exact_sum, prepare
-from optassign_models.goals.default_order import count_active_moves
-from optassign_models.goals.goal import PairCosts
+from optassign_models.goals.goal import PairCosts, find_active_moves
 from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.policy.constants import OFF_S
-from optassign_models.problem import STATELESS, BoolArray, IntArray, Placement, Problem, make_placement, rank_within
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, exact_sum, make_placement, prepare, rank_within
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 
@@ -48,7 +46,8 @@ def rebalance(
     """
     C, T = problem.C, problem.T
     standby_keys = plan.standby_keys(C)
-    problem, forced = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
+    problem = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
+    forced = problem.forced
     planned_active = plan.active[problem.col_task] == problem.col_client
     planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
 
@@ -56,9 +55,8 @@ def rebalance(
     # clients. Then at most s of these are of the plan, unless its active is one, so an active off target takes a free place.
     open_actives = _narrow(problem, forced.leading, forced.leading & problem.col_owner)
     open_actives = _narrow(problem, open_actives, forced.leading & planned_active)
-    if np.any(hold):
-        is_held = np.broadcast_to(hold, T)[problem.col_task]
-        open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
+    is_held = np.broadcast_to(hold, T)[problem.col_task]
+    open_actives = _narrow(problem, open_actives, problem.col_owner & forced.leading & is_held)
     active, least_imbalance = choose(problem, shares, open_actives)
     active_column = np.zeros(len(problem.col_task), dtype=np.bool_)
     active_column[problem.find(np.arange(T) * C + active)] = True
@@ -74,7 +72,7 @@ def rebalance(
     if least_imbalance is None:
         return Found(answer)
     bounds = {**rebalance_values(problem, answer, plan), ACTIVE_IMBALANCE: least_imbalance}
-    if not _ties_cost_alike(problem, forced):
+    if not _ties_cost_alike(problem):
         # (ii) then depends on the choice of the active, which the open actives ignore.
         bounds = {COPIES_ON_TARGET: bounds[COPIES_ON_TARGET]}
     return Found(answer, bounds=bounds)
@@ -89,7 +87,7 @@ def rebalance_values(problem: Problem, answer: Placement, plan: Placement) -> di
         COPIES_ON_TARGET: len(np.intersect1d(mine, planned, assume_unique=True)) + int(np.sum(led_by_plan & unlogged)),
         RESTORE_WORK_OFF_TARGET: exact_sum(problem.cost_of(np.setdiff1d(mine, planned, assume_unique=True))),
         ACTIVES_ON_TARGET: int(np.sum(led_by_plan)),
-        ACTIVE_MOVES: count_active_moves(problem, answer),
+        ACTIVE_MOVES: int(find_active_moves(problem, answer.active).sum()),
     }
 
 
@@ -99,17 +97,15 @@ def _narrow(problem: Problem, actives: BoolArray, better: BoolArray) -> BoolArra
     return better | (actives & ~has_better[problem.col_task])
 
 
-def _ties_cost_alike(problem: Problem, forced: Forced) -> bool:
+def _ties_cost_alike(problem: Problem) -> bool:
     """Return whether all tied clients of each task cost the same.
 
-    They do, except for lags of 1 or 2 next to unknown lags (forced.py).
+    They do, except for lags of 1 or 2 next to unknown lags (problem.py).
     """
-    task, cost = problem.col_task[forced.tied], problem.col_cost[forced.tied]
-    least = np.where(forced.pool_tied, problem.pool_cost, np.iinfo(np.int64).max)
-    most = np.where(forced.pool_tied, problem.pool_cost, 0)
-    np.minimum.at(least, task, cost)
-    np.maximum.at(most, task, cost)
-    return bool(np.all(most <= least))
+    forced = problem.forced
+    on_columns = problem.col_cost[forced.tied] == forced.tie_cost[problem.col_task[forced.tied]]
+    in_pools = problem.pool_cost[forced.pool_tied] == forced.tie_cost[forced.pool_tied]
+    return bool(on_columns.all() and in_pools.all())
 
 
 def _best_tied(
@@ -166,8 +162,7 @@ class OffloadOptions:
 
     def evaluate(self, active: IntArray) -> int:
         """Return the cost of actives (T,), seconds: of each active beyond a share, and of each extra move."""
-        count = np.bincount(active, minlength=self.problem.C)
-        return self.excess_cost * count_too_many(self.shares, count) + int(self.price(active).sum())
+        return self.excess_cost * count_too_many(self.shares, active) + int(self.price(active).sum())
 
     def price(self, active: IntArray) -> IntArray:
         """Return (T,) the prices of the extra moves of actives (T,), seconds."""
@@ -181,8 +176,9 @@ class OffloadOptions:
         return int(least.sum())
 
 
-def count_too_many(shares: ShareFamilies, count: IntArray) -> int:
-    """Return the number of active tasks beyond clients' shares, from the counts (C,) of active tasks."""
+def count_too_many(shares: ShareFamilies, active: IntArray) -> int:
+    """Return the number of active tasks beyond clients' shares, for actives (T,)."""
+    count = np.bincount(active, minlength=len(shares.active.high))
     return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
 
@@ -201,12 +197,12 @@ def find_offload_options(
     task = np.arange(T)
     standby_keys = answer.standby_keys(C)
     here, planned = task * C + answer.active, task * C + plan.active
-    problem, forced = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
-    stateless = problem.kind[problem.group] == STATELESS
+    problem = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
+    stateless = ~problem.stateful
     stays = problem.col_keys == here[problem.col_task]
-    may_stay = prices[1] < OFF_S and count_too_many(shares, np.bincount(answer.active, minlength=C)) > 0
+    may_stay = prices[1] < OFF_S and count_too_many(shares, answer.active) > 0
     goes_home = may_stay & (here == planned)
-    columns = stays | stateless[problem.col_task] | _find_swaps(problem, forced, standby_keys, here, goes_home)
+    columns = stays | stateless[problem.col_task] | _find_swaps(problem, standby_keys, here, goes_home)
 
     is_planned = problem.col_keys == planned[problem.col_task]
     moves = (problem.has_owner[problem.col_task] & ~problem.col_owner).astype(np.int64) + ~is_planned
@@ -218,13 +214,13 @@ def find_offload_options(
     return OffloadOptions(problem, shares, excess_cost, columns, stateless, cost, answer.active, plan.active)
 
 
-def _find_swaps(problem: Problem, forced: Forced, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
+def _find_swaps(problem: Problem, standby_keys: IntArray, here: IntArray, goes_home: BoolArray) -> BoolArray:
     """Return (A,) whether the column is a caught-up standby that may become active.
 
     It may if the task's owner is active in the answer and caught up. An owner may stay active if its task is on its way to a
     caught-up target client (`goes_home`, (T,)).
     """
-    ready = forced.leading & (problem.col_rank == 0)
+    ready = problem.forced.leading & (problem.col_rank == 0)
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
     stays = problem.logged & goes_home & problem.flag_of(here, ready)
     may_lead = runs[problem.col_task] | (stays[problem.col_task] & problem.col_owner)

@@ -1,4 +1,4 @@
-"""Results of a search and of one rebalance, with their bounds and provers; clocks and deadlines for both."""
+"""Results of a search and of one rebalance, with their bounds and provers; times and deadlines for both."""
 
 from __future__ import annotations
 
@@ -74,11 +74,8 @@ class Reason(StrEnum):
     """A baseline answered; nothing is proven."""
 
 
-class Note(StrEnum):
-    """Fixed notes of a report. A later rebalance looks for HELD in the remembered answer, so its words are of the format."""
-
-    HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
-    WIDENED = "no balanced assignment was found: the shares are widened by the least imbalance"
+HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
+"""A note of a report. A later rebalance looks for it in the remembered answer, so its words are of the format."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +117,7 @@ class Step:
     weighs: bool = False
     """Whether the plan was searched for by its weighted sum (preset `weighted`), which the report then has."""
     weighted_bound: int | None = None
-    """A lower bound of the weighted sum of any plan, in `RequestedOrder.weight_unit`; None if unknown."""
-    is_remembered: bool = False
-    """Whether the plan, or the answer that is its own plan, is remembered; bounds found for another plan may not hold then."""
+    """A lower bound of the weighted sum of any plan, with `RequestedOrder.weights`; None if unknown."""
     followup: bool = False
     probing: bool = False
     """Whether a confirmed answer still wants the follow-up that the remembered answer asked for, if any (R8)."""
@@ -141,20 +136,14 @@ class Step:
     """Stage → seconds."""
 
 
-@dataclass
-class Clock:
-    """A stopwatch that adds up the seconds of each stage."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time of the block to a stage."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+@contextmanager
+def time_stage(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Add the time of the block to the `seconds` of a stage."""
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 @dataclass(frozen=True)

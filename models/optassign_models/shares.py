@@ -69,10 +69,6 @@ class ShareBounds:
     low: IntArray
     high: IntArray
 
-    def holds(self, count: IntArray) -> bool:
-        """Return whether every count (of the shape of `low`) is within its bounds."""
-        return bool(np.all((count >= self.low) & (count <= self.high)))
-
     def imbalance(self, count: IntArray) -> int:
         """Return Σ e (e + 1) / 2 over counts of the shape of `low`, where e is a count's distance from its share."""
         away = np.maximum(self.low - count, 0) + np.maximum(count - self.high, 0)
@@ -93,32 +89,25 @@ class ShareFamilies(NamedTuple):
     group_copies: ShareBounds
     """(G, C) copies of a logged subtopology; zero for the others."""
 
-    def widen_to(self, counts: FamilyCounts) -> ShareFamilies:
+    def widen_to(self, counts: Sequence[IntArray]) -> ShareFamilies:
         """Return all shares, widened to include the given counts, for groups without a balanced assignment."""
         pairs = zip(self, counts, strict=True)
         return ShareFamilies(*(ShareBounds(np.minimum(one.low, count), np.maximum(one.high, count)) for one, count in pairs))
 
-    def hold(self, counts: FamilyCounts) -> bool:
+    def hold(self, counts: Sequence[IntArray]) -> bool:
         """Return whether the counts are balanced: each count is inside its share."""
-        return all(share.holds(count) for share, count in zip(self, counts, strict=True))
+        return not any(self.imbalance(counts))
 
-    def imbalance(self, counts: FamilyCounts) -> tuple[int, ...]:
+    def imbalance(self, counts: Sequence[IntArray]) -> tuple[int, ...]:
         """Return the imbalance of each family, in order."""
         return tuple(share.imbalance(count) for share, count in zip(self, counts, strict=True))
 
 
-class FamilyCounts(NamedTuple):
-    """The counts of copies of an assignment by family, in the shapes of `ShareFamilies`."""
+def count_copies(problem: Problem, placed: Placement) -> tuple[IntArray, ...]:
+    """Return the counts of an assignment by family, in the order and shapes of `ShareFamilies`.
 
-    active: IntArray
-    stateful: IntArray
-    copies: IntArray
-    group_active: IntArray
-    group_copies: IntArray
-
-
-def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
-    """Return the counts of an assignment. A missing active copy (−1) does not count; standbys of its task do."""
+    A missing active copy (−1) does not count; standbys of its task do.
+    """
     G, C = problem.G, problem.C
     tasks = np.flatnonzero(placed.active >= 0)
     group_active = np.bincount(problem.group[tasks] * C + placed.active[tasks], minlength=G * C).reshape(G, C)
@@ -126,18 +115,8 @@ def count_copies(problem: Problem, placed: Placement) -> FamilyCounts:
     group_standby = np.bincount(standby_cell, minlength=G * C).reshape(G, C)
     logged = (problem.kind == LOGGED)[:, None]
     group_copies = np.where(logged, group_active + group_standby, 0)
-    return FamilyCounts(
-        active=group_active.sum(axis=0),
-        stateful=group_active[problem.kind != STATELESS].sum(axis=0),
-        copies=group_copies.sum(axis=0),
-        group_active=group_active,
-        group_copies=group_copies,
-    )
-
-
-def compute_imbalance(problem: Problem, shares: ShareFamilies, placed: Placement) -> tuple[int, ...]:
-    """Return the imbalance of each family in a placement, in order."""
-    return shares.imbalance(count_copies(problem, placed))
+    stateful = group_active[problem.kind != STATELESS]
+    return *(cells.sum(axis=0) for cells in (group_active, stateful, group_copies)), group_active, group_copies
 
 
 _Fractions = tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]
@@ -149,10 +128,9 @@ def compute_shares(problem: Problem) -> ShareFamilies:
     sizes = np.bincount(problem.group, minlength=problem.G)
     logged_sizes = np.where(problem.kind == LOGGED, sizes, 0)
     units = problem.units // np.gcd.reduce(problem.units)  # products of these stay small
-    draining = problem.draining & (not problem.draining.all())
-    staying = np.where(draining, 0, units)
-    of_active = staying.astype(object), np.full(problem.C, int(staying.sum()), dtype=object)
-    of_copies = _share_copies(units, draining, problem.standbys + 1)
+    open_units = np.where(problem.staying, units, 0)
+    of_active = open_units.astype(object), np.full(problem.C, int(open_units.sum()), dtype=object)
+    of_copies = _share_copies(units, problem.staying, problem.standbys + 1)
     every = _round(of_active, problem.T)
     fractions = (of_active[0] * problem.T % of_active[1]).tolist()
     spare = problem.balance_factor - 1
@@ -164,34 +142,28 @@ def compute_shares(problem: Problem) -> ShareFamilies:
         active=widen(ShareBounds(*narrow_to_nearest(every.low, every.high, fractions, problem.T))),
         stateful=widen(_round(of_active, int(sizes[problem.kind != STATELESS].sum()))),
         copies=widen(_round(of_copies, int(logged_sizes.sum()))),
-        group_active=_round_each(of_active, sizes),
-        group_copies=_round_each(of_copies, logged_sizes),
+        group_active=_round(of_active, sizes),
+        group_copies=_round(of_copies, logged_sizes),
     )
 
 
-def _share_copies(units: IntArray, draining: BoolArray, copies: int) -> _Fractions:
+def _share_copies(units: IntArray, staying: BoolArray, copies: int) -> _Fractions:
     """Return shares of all copies of a logged task; draining clients get the copies that the others have no room for."""
     numerator, denominator = np.zeros(len(units), dtype=object), np.ones(len(units), dtype=object)
-    left = copies
-    for clients in (np.flatnonzero(~draining), np.flatnonzero(draining)):
-        shares, left = split_copies(units[clients].tolist(), left)
+    for clients in (np.flatnonzero(staying), np.flatnonzero(~staying)):
+        shares, copies = split_copies(units[clients].tolist(), copies)
         numerator[clients] = [share.numerator for share in shares]
         denominator[clients] = [share.denominator for share in shares]
     return numerator, denominator
 
 
-def _round(share: _Fractions, tasks: int | npt.NDArray[np.object_]) -> ShareBounds:
-    """Return floor and ceiling of the shares of `tasks` tasks: (C,) for one number, (n, C) for numbers (n, 1)."""
-    numerator, denominator = share[0] * tasks, share[1]
-    return ShareBounds((numerator // denominator).astype(np.int64), (-(-numerator // denominator)).astype(np.int64))
-
-
-def _round_each(share: _Fractions, tasks: IntArray) -> ShareBounds:
-    """Return floors and ceilings (G, C) of the shares of each number of `tasks` (G,)."""
+def _round(share: _Fractions, tasks: int | IntArray) -> ShareBounds:
+    """Return floors and ceilings of the shares of `tasks` tasks: (C,) for one number, (G, C) for numbers (G,)."""
     # Most subtopologies have one of a few sizes, so exact arithmetic runs once per size.
     sizes, back = np.unique(tasks, return_inverse=True)
-    bounds = _round(share, sizes.astype(object)[:, None])
-    return ShareBounds(bounds.low[back], bounds.high[back])
+    numerator, denominator = share[0] * sizes.astype(object)[:, None], share[1]
+    low, high = (numerator // denominator).astype(np.int64), (-(-numerator // denominator)).astype(np.int64)
+    return ShareBounds(*(each[back.reshape(np.shape(tasks))] for each in (low, high)))
 
 
 def allow_any_counts(problem: Problem) -> ShareFamilies:

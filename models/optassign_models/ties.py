@@ -14,17 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from optassign_models.policy.constants import (
-    FAILOVER_CANDIDATES,
-    FAILOVER_LEAST_GAIN,
-    FAILOVER_MOST_BYTES,
-    FAILOVER_ROTATED,
-    LOST_CANDIDATES,
-    LOST_LEAST_GAIN,
-    LOST_TURNS,
-    LOST_WORK,
-    ROUNDS,
-)
+from optassign_models.policy import constants as policy
 from optassign_models.problem import (
     BoolArray,
     FloatArray,
@@ -57,8 +47,8 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
     search = _LostTrades(problem, plan, lost, np.flatnonzero(is_cold), speed)
     order = np.flatnonzero(lost)
     order = order[np.argsort(-problem.end[order], kind="stable")]
-    turns = min(LOST_TURNS, LOST_WORK // int(number.max()))
-    for _ in range(ROUNDS):
+    turns = min(policy.LOST_TURNS, policy.LOST_WORK // int(number.max()))
+    for _ in range(policy.ROUNDS):
         some = order[:turns].tolist()
         turns -= len(some)
         if not sum(search.exchange(t) for t in some):
@@ -68,9 +58,8 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
 
 def find_lost(problem: Problem) -> BoolArray:
     """Return (T,) whether a task is lost: logged, without an owner, and no client ranks better than its pool."""
-    best = np.full(problem.T, np.iinfo(np.int64).max)
-    np.minimum.at(best, problem.col_task, problem.col_rank)
-    return problem.logged & (problem.pool_rank > 0) & (best >= problem.pool_rank) & ~problem.has_owner
+    better = np.bincount(problem.col_task[problem.col_rank < problem.pool_rank[problem.col_task]], minlength=problem.T)
+    return problem.logged & (problem.pool_rank > 0) & (better == 0) & ~problem.has_owner
 
 
 class _LostTrades:
@@ -108,7 +97,7 @@ class _LostTrades:
         left = _sum_cubes(_replace(self._sizes[same], np.full(len(others), size), self._size[others]), speed[same])
         gain = before - (arrived + left)
         best = int(np.argmax(gain))
-        if gain[best] <= before[best] * LOST_LEAST_GAIN:
+        if gain[best] <= before[best] * policy.LOST_LEAST_GAIN:
             return False
         self._apply(t, int(others[best]))
         return True
@@ -119,10 +108,9 @@ class _LostTrades:
         more = self._size[t] - self._size[others]
         ends = np.maximum((self._load[there] + more) / self._speed[there], (self._load[here] - more) / self._speed[here])
         ends[there == here] = np.inf
-        if len(ends) <= LOST_CANDIDATES:
-            return np.flatnonzero(ends < np.inf)
-        last = np.partition(ends, LOST_CANDIDATES - 1)[LOST_CANDIDATES - 1]
-        return np.flatnonzero((ends <= last) & (ends < np.inf))[:LOST_CANDIDATES]
+        at = min(len(ends), policy.LOST_CANDIDATES) - 1
+        last = np.partition(ends, at)[at]
+        return np.flatnonzero((ends <= last) & (ends < np.inf))[: policy.LOST_CANDIDATES]
 
     def _may_exchange(self, t: int, others: IntArray) -> BoolArray:
         """Return (n,) whether t and each of `others` have neither a column nor a standby on each other's client."""
@@ -163,10 +151,10 @@ def spread_failover(problem: Problem, placed: Placement) -> Placement:
     """
     C = problem.C
     slots = np.flatnonzero(problem.find(placed.standby_keys(C)) < 0)
-    if C < 3 or len(slots) < 2 or (problem.T + 8 * C) * C > FAILOVER_MOST_BYTES or np.any(placed.active < 0):
+    if C < 3 or len(slots) < 2 or (problem.T + 8 * C) * C > policy.FAILOVER_MOST_BYTES or np.any(placed.active < 0):
         return placed
     trades = _StandbyTrades(problem, placed, slots)
-    for _ in range(ROUNDS):
+    for _ in range(policy.ROUNDS):
         if not trades.turn():
             break
     return make_placement(placed.active, trades.task * C + trades.client, C)
@@ -198,12 +186,12 @@ class _StandbyTrades:
 
     def turn(self) -> bool:
         """Try to exchange each standby of a pair of clients with a surplus. Return whether any was exchanged."""
-        moved, most = False, FAILOVER_CANDIDATES
+        moved, most = False, policy.FAILOVER_CANDIDATES
         for slots in self.groups:
             for k, slot in enumerate(slots.tolist()):
                 if self.count[self.active[slot], self.client[slot]] > self.fair[self.active[slot], self.client[slot]]:
                     near = slots if len(slots) <= most else np.take(slots, k + 1 + np.arange(most), mode="wrap")
-                    moved |= self._exchange(slot, near) or self._rotate(slot, near[:FAILOVER_ROTATED])
+                    moved |= self._exchange(slot, near) or self._rotate(slot, near[: policy.FAILOVER_ROTATED])
         return moved
 
     def _exchange(self, slot: int, others: IntArray) -> bool:
@@ -213,7 +201,7 @@ class _StandbyTrades:
         allowed = ~self.is_barred[t, other_b] & ~self.is_barred[self.task[others], b] & (other_a != a)
         rise = self._measure_rise(a, b, other_b) + self._measure_rise(other_a, other_b, b)
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
-        if not allowed[best] or rise[best] > -FAILOVER_LEAST_GAIN:
+        if not allowed[best] or rise[best] > -policy.FAILOVER_LEAST_GAIN:
             return False
         self._move((slot, int(others[best])), (other_b[best], b))
         return True
@@ -233,7 +221,7 @@ class _StandbyTrades:
         )
         best = int(np.argmin(np.where(allowed, rise, np.inf)))
         i, j = divmod(best, len(others))
-        if not allowed[i, j] or rise[i, j] > -FAILOVER_LEAST_GAIN:
+        if not allowed[i, j] or rise[i, j] > -policy.FAILOVER_LEAST_GAIN:
             return False
         self._move((slot, int(others[i]), int(others[j])), (other_b[i], other_b[j], b))
         return True

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from optassign_models.limits import PlacementLimit
 from optassign_models.policy.constants import PATIENCE, SOON_S, TOGETHER
-from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem, find_sorted
-from optassign_models.shares import ShareFamilies, count_copies
+from optassign_models.problem import FloatArray, IntArray, Placement, Problem, find_sorted
+from optassign_models.shares import ShareFamilies
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,22 +32,10 @@ class Progress:
     under_way_ms: IntArray
     """(n,) milliseconds for which the copy had been assigned at the last answer."""
 
-    def find_idle_answers(self, keys: IntArray) -> IntArray:
-        """Return (n,) `idle` of each key of `keys` (n,); 0 for unknown keys."""
-        return np.append(self.idle, 0)[find_sorted(self.keys, keys)]  # the 0 is at position −1, for unknown keys
-
-    def find_under_way(self, keys: IntArray) -> IntArray:
-        """Return (n,) `under_way_ms` of each key of `keys` (n,); 0 for copies that are assigned for the first time."""
-        return np.append(self.under_way_ms, 0)[find_sorted(self.keys, keys)]
-
-
-class Queue(NamedTuple):
-    """The copies that want a warm-up slot."""
-
-    keys: IntArray
-    """(n,) task × C + client, in the order in which copies are served."""
-    served: int
-    """The number of copies, from the first on, that have a slot in this rebalance."""
+    def find(self, keys: IntArray) -> tuple[IntArray, IntArray]:
+        """Return `idle` and `under_way_ms` of each key of `keys` (n,), (n,) each; 0 for unknown keys."""
+        at = find_sorted(self.keys, keys)
+        return np.append(self.idle, 0)[at], np.append(self.under_way_ms, 0)[at]  # the 0 is at position −1, for unknown keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +58,10 @@ def queue_warmups(
     answer: Placement,
     restoring: Restoring,
     room: IntArray | None = None,
-) -> Queue:
-    """Return the plan's copies that this answer does not hold, in the order in which they get slots.
+) -> tuple[IntArray, int]:
+    """Return the keys (n,) of the plan's copies that this answer does not hold, in the order in which they get slots.
+
+    The second value is the number of copies, from the first on, that have a slot in this rebalance.
 
     The criteria, most important first: not caught up; not idle for `PATIENCE` answers; under way already; a copy of the task on
     a draining client; most state to lose (all alike, if follow-ups are timed or such copies are soon restored); clients apart,
@@ -88,12 +77,12 @@ def queue_warmups(
     task, client = keys // C, keys % C
     lag, caught_up = problem.lag_of(keys), problem.rank_of(keys) == 0
     to_lose = np.where(problem.flag_of(keys, problem.col_state), np.maximum(problem.end[task] - lag, 0), 0)
-    counts = count_copies(problem, answer)
-    over = np.maximum(counts.active - shares.active.high, 0) / problem.threads
+    over = np.maximum(np.bincount(answer.active, minlength=C) - shares.active.high, 0) / problem.threads
     overload = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
-    stuck = restoring.progress.find_idle_answers(keys) >= PATIENCE
+    stuck = restoring.progress.find(keys)[0] >= PATIENCE
     going = np.isin(keys, under_way)
-    leaving = _find_leaving(problem, answer)[task]
+    held = answer.copy_keys(C, problem.logged)
+    leaving = np.isin(task, held[~problem.staying[held % C]] // C)  # a client that is about to leave has a copy
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
     is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= SOON_S * problem.max_warmups))
     at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
@@ -114,16 +103,7 @@ def queue_warmups(
         spread = _spread(client[copies], seconds[copies], share[copies], weight[copies], left, len(with_slot), served)
         order[places] = copies[spread]
         with_slot = np.concatenate([with_slot, order[places[:served]]])
-    return Queue(np.concatenate([keys[order], last]), served)
-
-
-def _find_leaving(problem: Problem, answer: Placement) -> BoolArray:
-    """Return (T,) whether a draining client has a copy of the task in this answer; False if all clients drain."""
-    leaving = np.zeros(problem.T, dtype=np.bool_)
-    if problem.draining.any() and not problem.draining.all():
-        keys = answer.copy_keys(problem.C, problem.logged)
-        leaving[keys[problem.draining[keys % problem.C]] // problem.C] = True
-    return leaving
+    return np.concatenate([keys[order], last]), served
 
 
 def _spread(
@@ -186,9 +166,9 @@ def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArra
 
 
 def admit(
-    problem: Problem, queue: Queue, room: IntArray, restoring: Restoring, *, is_restoring: bool
-) -> tuple[Queue, IntArray, IntArray]:
-    """Return the queue with slots only for copies that have room, at most as many as the queue serves.
+    problem: Problem, keys: IntArray, served: int, room: IntArray, restoring: Restoring, *, is_restoring: bool
+) -> tuple[IntArray, int, IntArray, IntArray]:
+    """Return the queue of `queue_warmups` with slots only for copies that have room, at most `served` of them.
 
     A warm-up under way keeps its slot, as its state is there. If neither a copy with a slot nor another copy makes progress,
     room would never come: the copy that exceeds a limit by least then gets the first slot.
@@ -198,12 +178,12 @@ def admit(
         is_restoring: whether copies of this answer restore; after that, others may leave.
 
     Returns:
-        The queue, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of copies without room yet.
+        The queue and its number of slots, the key of the copy that gets a slot beyond a limit, (0,) or (1,), and (n,) keys of
+        copies without room yet.
     """
-    keys, served = queue
     size, client = problem.end[keys // problem.C].tolist(), (keys % problem.C).tolist()
     going = np.isin(keys, restoring.under_way).tolist()
-    is_stuck, is_caught_up = restoring.progress.find_idle_answers(keys) >= PATIENCE, problem.rank_of(keys) == 0
+    is_stuck, is_caught_up = restoring.progress.find(keys)[0] >= PATIENCE, problem.rank_of(keys) == 0
     left = {c: int(room[c]) for c in set(client)}
     taken: list[int] = []
     for k, c in enumerate(client):
@@ -217,4 +197,4 @@ def admit(
         taken = [*beyond, *taken][: problem.max_warmups]
     rest = sorted(set(range(len(client))).difference(taken))
     kept_back = [k for k in rest if size[k] > left[client[k]]]
-    return Queue(keys[[*taken, *rest]], len(taken)), keys[beyond], keys[kept_back]
+    return keys[[*taken, *rest]], len(taken), keys[beyond], keys[kept_back]

@@ -53,8 +53,7 @@ class _Search:
             number = np.zeros((problem.T, int(value.max(initial=-1)) + 2), dtype=np.int64)
             np.add.at(number, (self._task[counted], value[self.client[counted]]), 1)
             self._number.append(number)
-        counts = count_copies(problem, placed)
-        self._copies, self._group_copies = counts.copies.copy(), counts.group_copies.copy()
+        _, _, self._copies, _, self._group_copies = count_copies(problem, placed)
 
     def improve_all(self) -> bool:
         """Try one change of each copy that can gain. Return whether any was changed and effort is left."""

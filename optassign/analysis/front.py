@@ -14,7 +14,7 @@ from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.translating.snapshot import read_situation
-from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, RESTORE_WORK
+from optassign_models.goals.goal import ACTIVE_MIGRATIONS, RESTORE_WORK
 from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
 from optassign_models.results import Deadline, Effort
 from optassign_models.solving.method import make_case
@@ -60,7 +60,7 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
     situation = read_situation(state)
     effort = choose_effort(situation, Deadline.after(time_limit))
     case = make_case(choose_method(situation, effort), situation.problem, situation.requests.limits)
-    question = Question(case.problem, case.forced, case.shares, (), shares_bind=False, limits=case.limits.placements)
+    question = Question(case.problem, case.shares, (), shares_bind=False, limits=case.limits.placements)
     ends = _find(question, [(1, 0), (0, 1)], effort), _find(question, [(0, 1), (1, 0)], effort)
     found = [point for point in ends if point is not None]
     if len(found) < 2 or found[0].imbalance == found[1].imbalance:

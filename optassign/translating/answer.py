@@ -28,13 +28,20 @@ from optassign.formats.assignment import (
 from optassign.formats.clients import find_clients
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Goal, Value, measure_stage
-from optassign.goals.order import WEIGHTED_COST, find_plan_goals, note_unserved
+from optassign.goals.order import (
+    WEIGHTED_COST,
+    find_plan_goals,
+    find_unservable,
+    note_unserved,
+    note_unused_weights,
+    note_weighing,
+)
 from optassign.goals.plan.caught_up import RESTORE_WORK
 from optassign.goals.rebalance import REBALANCE_GOALS
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.measuring.facts import Facts, list_pairs
 from optassign.measuring.limits import describe_limit, find_breaches, list_limits
-from optassign.translating.snapshot import read_situation
+from optassign.translating.snapshot import read_situation, read_weights
 from optassign_models.problem import IntArray, Placement
 from optassign_models.results import FoundBy, Reason, Step
 from optassign_models.solving.followups import time_followup
@@ -64,14 +71,16 @@ def write_answer(state: ApplicationState, situation: Situation, step: Step, assi
     answer = TaskAssignment.model_construct(
         format=1,
         assignor=assignor,
-        clients=_list_clients(situation.inventory, step, time_followup(situation, step)),
+        clients=_list_clients(state, situation, step),
         plan=None if step.plan is None else _list_plan(situation.inventory, step.plan),
         report=Report(to_balance_ms=step.to_balance_ms),
     )
     return answer.model_copy(update={"report": _write_report(state, situation, step, answer)})
 
 
-def _list_clients(inventory: Inventory, step: Step, followup_ms: int | None) -> tuple[KafkaStreamsAssignment, ...]:
+def _list_clients(state: ApplicationState, situation: Situation, step: Step) -> tuple[KafkaStreamsAssignment, ...]:
+    inventory, followup_ms = situation.inventory, time_followup(situation, step)
+    asking = next((c for c, client in enumerate(state.clients) if not client.says_draining), 0)  # for follow-ups (R8)
     active, standby = _by_client(inventory, step.answer)
     warmup = _group_by_client(inventory, step.warmups.keys // inventory.C, step.warmups.keys % inventory.C)
     return tuple(
@@ -80,7 +89,7 @@ def _list_clients(inventory: Inventory, step: Step, followup_ms: int | None) -> 
             active=active[c],
             standby=standby[c],
             warmup=warmup[c],
-            followup_rebalance_ms=followup_ms if c == inventory.followup_client else None,
+            followup_rebalance_ms=followup_ms if c == asking else None,
         )
         for c, process_id in enumerate(inventory.clients)
     )
@@ -139,8 +148,9 @@ def _write_report(state: ApplicationState, situation: Situation, step: Step, ans
         dropped=state.dropped,
         notes=(
             *map(str, step.notes),
-            *note_unserved({**situation.requests.unservable, **step.unserved}),
-            *situation.requests.notes,
+            *note_unserved({**find_unservable(state, situation.requests.order.asked_for), **step.unserved}),
+            *note_unused_weights(state.options),
+            *note_weighing(state),
             *note_drains(state, drains),
             *((_HOLD_NOT_SERVED,) if is_heuristic and state.options.hold != "none" else ()),
             *(note_limits(limits, words) if step.given_way is not None else note_unserved_limits(state, answer.assignor)),
@@ -216,7 +226,7 @@ def _has_same_values(confirmed: tuple[GoalReport, ...], now: tuple[GoalReport, .
 
 def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[GoalReport, ...]:
     """Return the values of all goals, recomputed by their measures, with the bounds that hold for them."""
-    weighted = [_report_weighted(order, step, facts)] if step.weighs else []
+    weighted = [_report_weighted(step, facts)] if step.weighs else []
     known = find_plan_goals()
     ordered = {name: known[name] for name in order.names}
     others = {name: goal for name, goal in known.items() if name not in ordered and not goal.is_configured}
@@ -232,10 +242,10 @@ def _report_goals(order: RequestedOrder, step: Step, facts: Facts) -> tuple[Goal
     )
 
 
-def _report_weighted(order: RequestedOrder, step: Step, facts: Facts) -> GoalReport:
+def _report_weighted(step: Step, facts: Facts) -> GoalReport:
     """Return the report on the weighted sum of preset `weighted`, which was minimised."""
     value, units = measure_weighted_cost(facts.state, facts.answer), step.weighted_bound
-    bound = None if units is None else float(units * order.weight_unit)
+    bound = None if units is None else float(units * read_weights(facts.state.options.weights)[1])
     return GoalReport(
         stage="plan", name=WEIGHTED_COST, value=value, bound=bound, gap=_gap(value, bound, 1.0), proven=bound == value
     )
@@ -249,7 +259,7 @@ def _report_stage(stage: Stage, goals: Mapping[str, Goal], step: Step, facts: Fa
         goal = goals[name]
         measured = step.measured_bounds.get(name)
         bound: int | float | None = bounds.get(name)
-        if not certain and stage == "plan" and step.is_remembered:
+        if not certain and stage == "plan" and step.found_by == FoundBy.REMEMBERED:
             bound = None  # proven for values of another target
         if bound is not None:
             bound = goal.bound_in_units(bound, facts)

@@ -17,7 +17,7 @@ from optassign.formats.assignment import KafkaStreamsAssignment, Report, TargetA
 from optassign.formats.base import INT64_MAX, to_ms
 from optassign.formats.configs import Weights
 from optassign.formats.state import ApplicationState
-from optassign.goals.order import find_unservable, goal_order, note_unused_weights, note_weighing
+from optassign.goals.order import goal_order
 from optassign.measuring.limits import describe_limit, list_limits, select_clients, select_tasks
 from optassign.measuring.load import balances_load, find_wait_for_rates_ms
 from optassign_models.limits import Kind, PlacementLimit
@@ -34,12 +34,11 @@ from optassign_models.problem import (
 from optassign_models.solving.inputs import (
     Inventory,
     RememberedAnswer,
-    RememberedPace,
     RequestedLimits,
     RequestedOrder,
     Requests,
 )
-from optassign_models.solving.rates import Evidence
+from optassign_models.solving.rates import ClientRates, Evidence
 from optassign_models.solving.situation import Situation, make_situation
 from optassign_models.warmups import Progress
 
@@ -58,7 +57,7 @@ def read_situation(state: ApplicationState) -> Situation:
     requests = read_requests(state, inventory)
     pace = read_pace(state, inventory)
     memory = read_memory(state.remembered, inventory)
-    return make_situation(inventory, requests, memory, pace, state.taken_at)
+    return make_situation(inventory, requests, memory, pace)
 
 
 def read_inventory(state: ApplicationState) -> Inventory:
@@ -78,15 +77,13 @@ def read_inventory(state: ApplicationState) -> Inventory:
     had_standby = keys_of(client.previous_standby for client in clients)
     lag_keys = keys_of(client.lags for client in clients)
     lags = np.fromiter(chain.from_iterable(client.lags.values() for client in clients), np.int64, len(lag_keys))
-    staying = [c for c, client in enumerate(clients) if not client.says_draining]
     return Inventory(
         tasks=tasks,
         clients=tuple(client.process_id for client in clients),
         task_at=task_at,
         client_at={client.process_id: c for c, client in enumerate(clients)},
-        subtopology=subtopology,
+        group=subtopology,
         kind=kinds,
-        logged=logged,
         end=_find_ends(state, logged, lag_keys, lags),
         threads=np.array([client.threads for client in clients], dtype=np.int64),
         units=np.array([c.threads * round(c.capacity * _CAPACITY_UNIT) for c in clients], dtype=np.int64),
@@ -98,7 +95,6 @@ def read_inventory(state: ApplicationState) -> Inventory:
         had_standby=had_standby[logged[had_standby // C]],
         lag_keys=lag_keys,
         lags=lags,
-        followup_client=staying[0] if staying else 0,
     )
 
 
@@ -207,7 +203,6 @@ def _make_complete_placement(active: IntArray, standby: IntArray, inventory: Inv
 def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
     """Return the requests of options and configs, in arrays."""
     options, order = state.options, goal_order(state)
-    weights, unit = _read_weights(options.weights)
     goal_data = {name: goal.find_data(state) for name, goal in order.goals.items() if goal.is_configured}
     return Requests(
         order=RequestedOrder(
@@ -215,12 +210,10 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
             configured=order.configured,
             is_given=order.is_given,
             is_weighted=order.preset == "weighted",
-            weights=weights,
-            weight_unit=unit,
+            weights=read_weights(options.weights)[0],
             asked_for=order.asked_for,
         ),
         goal_data={name: data for name, data in goal_data.items() if data is not None},
-        unservable=find_unservable(state, order.asked_for),
         balance_factor=options.balance_factor,
         balances_load=balances_load(state),
         load_tolerance=options.load_tolerance,
@@ -233,13 +226,10 @@ def read_requests(state: ApplicationState, inventory: Inventory) -> Requests:
         hold_ends_ms=options.hold_ends_ms,
         idle_ms=options.idle_followup_ms or None,
         wait_for_rates_ms=find_wait_for_rates_ms(state),
-        interval_ms=state.configs.probing_rebalance_interval_ms,
-        by_interval=options.followup == "interval",
-        notes=(*note_unused_weights(options), *note_weighing(state)),
     )
 
 
-def _read_weights(weights: Weights) -> tuple[tuple[int, int, int], Fraction]:
+def read_weights(weights: Weights) -> tuple[tuple[int, int, int], Fraction]:
     """Return the weights as the smallest integers in their ratio, and the weight of one unit of these integers."""
     denominator = lcm(*(weight.denominator for weight in weights.exact))
     instance, subtopology, stickiness = (int(weight * denominator) for weight in weights.exact)
@@ -267,24 +257,28 @@ def _read_limits(state: ApplicationState, inventory: Inventory) -> RequestedLimi
     return RequestedLimits(binding, min((most for most in moves if most < inventory.T), default=None), words)
 
 
-def read_pace(state: ApplicationState, inventory: Inventory) -> RememberedPace | None:
-    """Return the restore rates of the remembered answer; None if it has none, or if the snapshot has no time."""
+def read_pace(state: ApplicationState, inventory: Inventory) -> ClientRates:
+    """Return the restore rates of the remembered answer; not measured if it has none, or if the snapshot has no time."""
     before = None if state.remembered is None else state.remembered.report.pace
-    if state.taken_at is None or before is None:
-        return None
-    now = to_ms(state.taken_at)
-    offsets, ms = np.zeros(inventory.C, dtype=np.int64), np.zeros(inventory.C, dtype=np.int64)
-    evidence = np.zeros(inventory.C, dtype=np.int64)
-    for row in before.clients:
-        c = inventory.client_at.get(row.process_id)
-        if c is not None:
-            offsets[c], ms[c], evidence[c] = row.offsets, row.ms, Evidence[row.evidence.upper()]
-    return RememberedPace(
-        elapsed_ms=now - to_ms(before.taken_at),
+    offsets, ms, evidence = np.zeros((3, inventory.C), dtype=np.int64)
+    elapsed = counted = None
+    if state.taken_at is not None and before is not None:
+        now = to_ms(state.taken_at)
+        elapsed = now - to_ms(before.taken_at)
+        counted = None if before.counted_at is None else now - to_ms(before.counted_at)
+        for row in before.clients:
+            c = inventory.client_at.get(row.process_id)
+            if c is not None:
+                offsets[c], ms[c], evidence[c] = row.offsets, row.ms, Evidence[row.evidence.upper()]
+    return ClientRates(
+        taken_at=state.taken_at,
+        elapsed_ms=elapsed,
         offsets=offsets,
         ms=ms,
         evidence=evidence,
-        looks=before.looks,
-        counted_at=before.counted_at,
-        counted_ms=None if before.counted_at is None else now - to_ms(before.counted_at),
+        looks=0 if elapsed is None or before is None else before.looks,
+        counted_at=None if before is None else before.counted_at,
+        counted_ms=counted,
+        interval_ms=state.configs.probing_rebalance_interval_ms,
+        by_interval=state.options.followup == "interval",
     )

@@ -18,7 +18,7 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import planned_placement
 from optassign.simulation.convergence import converge
 from optassign_models.goals import DEFAULT_ORDER
-from optassign_models.target import search, solver
+from optassign_models.policy import constants as policy
 
 DEFAULT = tuple(goal.name for goal in DEFAULT_ORDER)
 ORDERS = [
@@ -31,8 +31,8 @@ ORDER = ("standby_migrations", "restore_work", "copies_not_caught_up")
 
 @pytest.fixture(autouse=True)
 def _every_group_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
-    monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
+    monkeypatch.setattr(policy, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(policy, "CP_SAT_VARIABLES", 0)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
@@ -97,7 +97,7 @@ def test_a_goal_that_is_no_sum_over_copies_is_reported() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "SECONDS_PER_VARIABLE", 1.0)
+    monkeypatch.setattr(policy, "SECONDS_PER_VARIABLE", 1.0)
     given = assign(ask(generate("scale-out", 40, 6, 1, seed=3), ORDER))
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == list(ORDER)

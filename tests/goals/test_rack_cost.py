@@ -18,7 +18,7 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.studies.racks import make_snapshots
-from optassign_models.target import search
+from optassign_models.policy import constants as policy
 
 GOALS: tuple[GoalName, ...] = (
     "rack_cost",
@@ -105,7 +105,7 @@ def test_groups_come_to_rest_by_it() -> None:
 
 def test_it_is_optimised_beyond_the_joint_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test lowers the limit of the joint model."""
-    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(policy, "SMALL_PAIRS", 10)
     for number, made in enumerate(make_snapshots("balance_subtopology", 6)):
         state = ask(made, 10, 1)
         given = assign(state)

@@ -17,13 +17,13 @@ from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.spread import count_values_of_tags
 from optassign.simulation.convergence import converge
 from optassign_benchmarks.studies.tags import find_most, make_snapshots, reached_by
-from optassign_models.target import search, solver
+from optassign_models.policy import constants as policy
 
 
 def without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable CP-SAT, so that the relaxation decides as in a large group."""
-    monkeypatch.setattr(search, "SMALL_PAIRS", 0)
-    monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
+    monkeypatch.setattr(policy, "SMALL_PAIRS", 0)
+    monkeypatch.setattr(policy, "CP_SAT_VARIABLES", 0)
 
 
 def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:

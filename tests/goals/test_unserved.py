@@ -14,7 +14,7 @@ from optassign.formats.configs import GoalName
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.goals.order import UNSERVED, WEIGHTED_COST, find_plan_goals
-from optassign_models.target import search
+from optassign_models.policy import constants as policy
 
 GOALS = tuple(find_plan_goals())
 DEFAULT = tuple(name for name, goal in find_plan_goals().items() if not goal.is_configured)
@@ -86,7 +86,7 @@ def test_unknown_racks_of_partitions_are_reported(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("goal", ["load", "active_moves", "disk", WEIGHTED_COST])
 def test_goals_too_large_for_the_joint_model_are_reported(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums over copies and load are optimised at every size; `disk` only if trades come near its bound."""
-    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(policy, "SMALL_PAIRS", 10)
     given = assign(asking_for(goal))
     is_far = any(row.bound is not None and row.value > 1.02 * row.bound for row in given.report.goals if row.name == "disk")
     assert list_unserved(given) == ([goal] if goal == "disk" and is_far else [])

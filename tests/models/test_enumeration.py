@@ -13,10 +13,9 @@ from tiny import draw_tiny_state
 
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_least_imbalance_actives
-from optassign_models.forced import Forced, prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_moves
-from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.goals.goal import ACTIVE_MOVES, find_active_moves
+from optassign_models.problem import Placement, Problem, make_placement, prepare
 from optassign_models.rebalance import REBALANCE_GOALS, rebalance
 from optassign_models.shares import ShareFamilies, compute_shares
 from optassign_models.solving.method import make_case
@@ -25,10 +24,10 @@ from optassign_models.solving.solver_methods import make_target_method
 SEEDS = take_few(range(400), 100)
 
 
-def problem_of(seed: int) -> tuple[Tiny, Problem, Forced, ShareFamilies]:
+def problem_of(seed: int) -> tuple[Tiny, Problem, ShareFamilies]:
     state = draw_tiny_state(seed, most=1500)
-    problem, forced = prepare(read_situation(state).problem)
-    return Tiny(state), problem, forced, compute_shares(problem)
+    problem = prepare(read_situation(state).problem)
+    return Tiny(state), problem, compute_shares(problem)
 
 
 def copies_of(tiny: Tiny, placed: Placement) -> Copies:
@@ -42,7 +41,7 @@ def copies_of(tiny: Tiny, placed: Placement) -> Copies:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_immediately_balanced_answer_has_the_fewest_moves(seed: int) -> None:
-    tiny, problem, _, _ = problem_of(seed)
+    tiny, problem, _ = problem_of(seed)
     best = tiny.find_best_now()
     order = read_situation(tiny.state).requests.order
     found = find_answer_now(
@@ -53,22 +52,22 @@ def test_an_immediately_balanced_answer_has_the_fewest_moves(seed: int) -> None:
         assert found.is_impossible
         return
     assert found.placement is not None
-    assert count_active_moves(problem, found.placement) == best == found.bounds[0]
+    assert find_active_moves(problem, found.placement.active).sum() == best == found.bounds[0]
     assert tiny.is_balanced(copies_of(tiny, found.placement))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_plan_is_optimal_in_every_goal(seed: int) -> None:
-    tiny, problem, forced, within = problem_of(seed)
+    tiny, problem, within = problem_of(seed)
     best = tiny.find_best_plan()
-    solved = find_target(problem, forced, within, effort=make_effort(choose_solver(seed)))
+    solved = find_target(problem, within, effort=make_effort(choose_solver(seed)))
     if best is None:
         assert solved.placement is None
         assert solved.is_impossible
         return
     assert solved.placement is not None
     assert tiny.is_balanced(copies_of(tiny, solved.placement))
-    assert tuple(evaluate(problem, forced, solved.placement).values()) == best
+    assert tuple(evaluate(problem, solved.placement).values()) == best
     assert tiny.measure_plan(copies_of(tiny, solved.placement)) == best
     assert solved.bounds == best
 
@@ -85,8 +84,8 @@ def draw_plan(tiny: Tiny, seed: int) -> Placement:
 @pytest.mark.parametrize("drawn", [False, True], ids=["best plan", "any plan"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_this_rebalance_is_optimal_in_every_goal(seed: int, drawn: bool) -> None:
-    tiny, problem, forced, within = problem_of(seed)
-    plan = draw_plan(tiny, seed) if drawn else find_target(problem, forced, within).placement
+    tiny, problem, within = problem_of(seed)
+    plan = draw_plan(tiny, seed) if drawn else find_target(problem, within).placement
     if plan is None:
         return  # no assignment is balanced, which `test_plan_is_optimal_in_every_goal` tests
     best = tiny.find_best_rebalance(copies_of(tiny, plan))

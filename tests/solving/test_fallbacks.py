@@ -18,6 +18,7 @@ from optassign.generating import SHAPES, generate
 from optassign.judging.validation import validate
 from optassign.simulation.convergence import converge
 from optassign_models.flows import Network
+from optassign_models.policy import constants as policy
 from optassign_models.problem import IntArray
 from optassign_models.results import Effort, Found
 from optassign_models.solving import heuristic_methods, solver_methods
@@ -222,7 +223,7 @@ def test_without_time_the_answer_is_valid_with_a_note(limit: float, tasks: int) 
 
 def test_without_time_for_the_program_a_large_group_has_the_greedy_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     state = generate("scale-out", 600, 60, 1, 8, seed=1)
-    monkeypatch.setattr(search, "SECONDS_PER_VARIABLE", 1.0)
+    monkeypatch.setattr(policy, "SECONDS_PER_VARIABLE", 1.0)
     given = assign(state)
     assert validate(state, given) == []
     assert (given.report.termination.limit, given.report.found_by) == ("time", "greedy")

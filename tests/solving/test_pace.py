@@ -13,7 +13,7 @@ from optassign.formats.assignment import ClientPace, EvidenceName, TaskAssignmen
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
-from optassign_models.results import Note
+from optassign_models.results import HELD
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 END = 100_000
@@ -310,7 +310,7 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
     options = made.options.model_copy(update={"followup": followup})
     first = made.model_copy(update={"taken_at": BEGIN.isoformat(), "options": options})
     held = assign(first, assignor)
-    assert Note.HELD in held.report.notes
+    assert HELD in held.report.notes
     assert delay_of(held) == delay
     leader = next(client.process_id for client in held.clients if "0_5" in client.active)
     told = clients[leader]

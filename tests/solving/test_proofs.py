@@ -22,12 +22,11 @@ from optassign.measuring.placement import planned_placement
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_least_imbalance_actives
-from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.greedy.plan import find_greedy_plan
-from optassign_models.problem import make_placement
+from optassign_models.problem import make_placement, prepare
 from optassign_models.rebalance import rebalance, rebalance_values
-from optassign_models.results import Effort, Note
+from optassign_models.results import HELD, Effort
 from optassign_models.shares import compute_shares
 from optassign_models.solving import solver_methods
 from optassign_models.solving.solver_methods import read_answer
@@ -47,7 +46,7 @@ def bounds_of(given: TaskAssignment, stage: str) -> dict[str, float | None]:
 def test_bounds_are_valid_up_to_the_first_goal_above_its_bound() -> None:
     """A bound is valid given the values of the goals before it."""
     problem = read_situation(generate("scale-out", 16, 4, 1, seed=1)).problem
-    placed = find_greedy_plan(*prepare(problem), compute_shares(problem))
+    placed = find_greedy_plan(prepare(problem), compute_shares(problem))
     found = read_answer(TargetAnswer(placed, (5, 3, 2), (5, 4, 2)), list_in_order(DEFAULT_ORDER))
     assert found.bounds == {"restore_work": 5, "copies_not_caught_up": 3}
 
@@ -129,7 +128,7 @@ def test_only_the_first_goal_has_a_bound_if_owners_are_held_back() -> None:
         "c": {},
     }
     held = assign(make_snapshot(dict.fromkeys([*owned, "0_5"], 1000), clients, num_standby_replicas=1))
-    assert Note.HELD in held.report.notes
+    assert HELD in held.report.notes
     assert set(owned) <= set(held.by_process_id["a"].active)
     rows = {goal.name: goal for goal in held.report.goals if goal.stage == "rebalance"}
     first = rows.pop("copies_on_target")

@@ -1,4 +1,4 @@
-"""The goals of a plan as the models see them: each file but `goal.py` lists those of one concept as `GOALS`.
+"""The goals of a plan as the models see them: each file lists those of one concept as `GOALS`.
 
 The values of a report are recomputed by the measures of `optassign.goals`, which share no code with these.
 """
@@ -10,17 +10,15 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from optassign_models.forced import Forced
-from optassign_models.goals.default_order import DEFAULT_ORDER
-from optassign_models.goals.goal import GoalModel
+from optassign_models.goals.goal import DEFAULT_ORDER, GoalModel
 from optassign_models.problem import Placement, Problem
 
 __all__ = ["DEFAULT_ORDER", "GoalModel", "evaluate", "find_goals"]
 
 
-def evaluate(problem: Problem, forced: Forced, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:
+def evaluate(problem: Problem, plan: Placement, goals: Sequence[GoalModel] = DEFAULT_ORDER) -> dict[str, int]:
     """Return goal → value of a plan, in the order of `goals`. Less is better for all of them."""
-    return {goal.name: goal.evaluate(problem, forced, plan) for goal in goals}
+    return {goal.name: goal.evaluate(problem, plan) for goal in goals}
 
 
 def find_goals(names: Iterable[str]) -> tuple[GoalModel, ...]:
@@ -31,5 +29,5 @@ def find_goals(names: Iterable[str]) -> tuple[GoalModel, ...]:
 
 @cache
 def _list_goals() -> Mapping[str, GoalModel]:
-    files = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__) if found.name != "goal"]
+    files = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
     return {goal.name: goal for file in files for goal in file.GOALS}

@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.forced import exact_sum
 from optassign_models.goals.goal import Carried, GoalModel
 from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
-from optassign_models.problem import IntArray, Placement, Problem, make_placement
+from optassign_models.problem import IntArray, Placement, Problem, exact_sum, make_placement
 
 _EVEN_SPREAD = 10**6
 
 
 def list_sizes(p: Problem) -> IntArray:
     """Return (T,) the state of a copy of each task, in millionths of an even spread over the clients that stay."""
-    staying = p.C if p.draining.all() else int(np.sum(~p.draining))
+    staying = int(p.staying.sum())
     size = np.where(p.logged, p.end, 0)
     total = max(1, exact_sum(size) * (p.standbys + 1))
     return np.array([each * 1_000_000 * staying // total for each in size.tolist()], dtype=np.int64)

@@ -1,4 +1,9 @@
-"""A goal of the models: the costs of copies, which give its linear form in a program and its value for a plan."""
+"""A goal of the models: the costs of copies, which give its linear form in a program and its value for a plan.
+
+Here is also the default order, goals (b) to (f) (docs/reference/rules.md, "The target"), and `active_moves`, which counts owned
+tasks. A task without owner whose planned active is not caught up counts as a migration: it starts now on a caught-up client,
+and stops once more when its planned active has caught up. New standbys of tasks without a previous holder do not count.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optassign_models.forced import Forced, exact_sum
-from optassign_models.problem import IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, Forced, IntArray, Placement, Problem, exact_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +83,12 @@ class GoalModel:
     carries: Callable[[Problem], Carried | None] | None = None
     """The weights of copies, if the goal is a greatest sum; it returns None if the snapshot lacks them."""
 
-    def evaluate(self, problem: Problem, forced: Forced, plan: Placement) -> int:
+    def evaluate(self, problem: Problem, plan: Placement) -> int:
         """Return the goal's value for a plan, in whole units."""
         value = 0
         if self.cost_per_copy is not None and self.forced_costs is not None:
-            keys, beyond = _find_paid(problem, forced, plan.copy_keys(problem.C, problem.logged))
-            per_tie, paid = self.forced_costs(forced)
+            keys, beyond = _find_paid(problem, plan.copy_keys(problem.C, problem.logged))
+            per_tie, paid = self.forced_costs(problem.forced)
             value += paid + exact_sum(self._price(problem, self.cost_per_copy, keys)) + exact_sum(per_tie, beyond)
         if self.cost_per_active is not None:
             keys = np.arange(problem.T) * problem.C + plan.active
@@ -106,12 +110,60 @@ class GoalModel:
         return problem.look_up(keys, costs.columns, costs.pools[task, self.distinguishes(problem)[client]])
 
 
-def _find_paid(problem: Problem, forced: Forced, keys: IntArray) -> tuple[IntArray, IntArray]:
+def _find_paid(problem: Problem, keys: IntArray) -> tuple[IntArray, IntArray]:
     """Return (n,) the copies of `keys` (K,) that cost as their clients do: neither mandatory nor on cold tied clients.
 
     The second value has (T,) copies on cold tied clients beyond the `choices` that R3 to R5 force anyway.
     """
-    task = keys // problem.C
+    task, forced = keys // problem.C, problem.forced
     is_tied = problem.look_up(keys, forced.tied, forced.pool_tied[task]) & forced.tie_not_caught_up[task]
     beyond = np.maximum(np.bincount(task[is_tied], minlength=problem.T) - forced.choices, 0)
     return keys[~problem.flag_of(keys, forced.mandatory) & ~is_tied], beyond
+
+
+def _price_not_caught_up(problem: Problem) -> PairCosts:
+    return PairCosts((problem.col_rank > 0).astype(np.int64), (problem.pool_rank > 0).astype(np.int64))
+
+
+def find_active_moves(problem: Problem, active: IntArray) -> BoolArray:
+    """Return (T,) whether an owned task is active on none of its owners; `active`: (T,) client of each active copy."""
+    return problem.has_owner & ~problem.flag_of(np.arange(problem.T) * problem.C + active, problem.col_owner)
+
+
+def price_active_moves(problem: Problem) -> PairCosts:
+    """Return the cost of an active copy: 1 if its task has owners and the client is none of them, otherwise 0."""
+    moved = problem.has_owner[problem.col_task] & ~problem.col_owner
+    return PairCosts(moved.astype(np.int64), problem.has_owner.astype(np.int64))
+
+
+def price_active_migrations(problem: Problem) -> PairCosts:
+    """Return the cost of an active copy: as `price_active_moves`; without an owner, 1 if the copy is not caught up."""
+    columns = np.where(problem.has_owner[problem.col_task], ~problem.col_owner, problem.col_rank > 0)
+    pools = problem.has_owner | (problem.pool_rank > 0)
+    return PairCosts(columns.astype(np.int64), pools.astype(np.int64))
+
+
+def price_standby_migrations(problem: Problem) -> PairCosts:
+    """Return the cost of a standby: 1 if the client did not have it and the task is not new, otherwise 0."""
+    moved = problem.has_history[problem.col_task] & ~problem.col_standby
+    return PairCosts(moved.astype(np.int64), problem.has_history.astype(np.int64))
+
+
+RESTORE_WORK = GoalModel(
+    "restore_work",
+    cost_per_copy=lambda problem: PairCosts(problem.col_cost, problem.pool_cost),
+    forced_costs=lambda forced: (forced.tie_cost, forced.forced_work),
+)
+COPIES_NOT_CAUGHT_UP = GoalModel(
+    "copies_not_caught_up",
+    cost_per_copy=_price_not_caught_up,
+    forced_costs=lambda forced: (forced.tie_not_caught_up.astype(np.int64), forced.forced_not_caught_up),
+)
+ACTIVES_NOT_CAUGHT_UP = GoalModel("actives_not_caught_up", cost_per_active=_price_not_caught_up)
+ACTIVE_MIGRATIONS = GoalModel("active_migrations", cost_per_active=price_active_migrations)
+ACTIVE_MOVES = GoalModel("active_moves", cost_per_active=price_active_moves)
+STANDBY_MIGRATIONS = GoalModel("standby_migrations", cost_per_standby=price_standby_migrations)
+
+DEFAULT_ORDER = (RESTORE_WORK, COPIES_NOT_CAUGHT_UP, ACTIVES_NOT_CAUGHT_UP, ACTIVE_MIGRATIONS, STANDBY_MIGRATIONS)
+"""Goals (b) to (f): the default order."""
+GOALS = (*DEFAULT_ORDER, ACTIVE_MOVES)

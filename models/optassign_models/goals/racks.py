@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from optassign_models.goals.default_order import price_active_moves, price_standby_migrations
-from optassign_models.goals.goal import GoalModel, PairCosts
+from optassign_models.goals.goal import GoalModel, PairCosts, price_active_moves, price_standby_migrations
 from optassign_models.problem import IntArray, Problem
 
 

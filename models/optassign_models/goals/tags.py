@@ -20,9 +20,8 @@ def weigh_tags(copies: int, tags: int) -> tuple[int, ...]:
 
     If weights would be too large for `_LARGEST`, the last tags weigh the same.
     """
-    base, weights = copies + 1, [1] * tags
-    for place in range(tags - 2, -1, -1):
-        weights[place] = weights[place + 1] * base
+    base = copies + 1
+    weights = [base**place for place in reversed(range(tags))]
     while weights and weights[0] * base > _LARGEST:
         weights = [max(1, weight // base) for weight in weights]
     return tuple(weights)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from optassign_models.forced import Forced, find_forced
 from optassign_models.goals import evaluate
 from optassign_models.greedy.choosing import FAR, Level, Wanted, choose_pairs
 from optassign_models.policy.constants import SECOND_TRY
@@ -30,14 +29,14 @@ _STRICT, _TOGETHER, _IN_ORDER = 0, 1, 2
 """Bounds never give way, or together, or in order: subtopologies, copies, stateful actives, all actives."""
 
 
-def find_greedy_plan(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement:
+def find_greedy_plan(problem: Problem, shares: ShareFamilies) -> Placement:
     """Return a plan that keeps R1, R2 and R4, with little restore work; with little imbalance if no balanced plan is found."""
     C, everywhere = problem.C, np.ones(problem.T, dtype=np.bool_)
     if not problem.standbys or not problem.T:
-        worth = _value_copies(problem, forced, problem.col_owner & False)
+        worth = _value_copies(problem, problem.col_owner & False)
         active = _choose_actives(problem, shares, worth == worth, everywhere, _IN_ORDER, worth)
         return make_placement(active, active[:0], C)
-    keys = _choose_copies(problem, forced, shares, np.zeros(0, dtype=np.int64))
+    keys = _choose_copies(problem, shares, np.zeros(0, dtype=np.int64))
     written = problem.with_columns(keys)
     near = np.isin(written.col_keys, keys)
     active = _choose_actives(written, shares, near | ~written.logged[written.col_task], ~problem.logged, _IN_ORDER)
@@ -46,19 +45,19 @@ def find_greedy_plan(problem: Problem, forced: Forced, shares: ShareFamilies) ->
         return plan
 
     def rank(plan: Placement) -> tuple[int, ...]:
-        return *shares.imbalance(count_copies(problem, plan)), *evaluate(problem, forced, plan).values()
+        return *shares.imbalance(count_copies(problem, plan)), *evaluate(problem, plan).values()
 
     active = _choose_actives(written, shares, near | ~near, everywhere, _IN_ORDER, near.astype(np.int64))
     must = np.flatnonzero(problem.logged) * C + active[problem.logged]
     written = problem.with_columns(must)
-    around = _complete(problem, _choose_copies(written, find_forced(written), shares, must), active)
+    around = _complete(problem, _choose_copies(written, shares, must), active)
     return min((plan, around), key=rank)
 
 
-def _choose_copies(problem: Problem, forced: Forced, shares: ShareFamilies, must: IntArray) -> IntArray:
+def _choose_copies(problem: Problem, shares: ShareFamilies, must: IntArray) -> IntArray:
     """Return the sorted keys (n,) of the plan's copies of logged tasks, which include the keys `must`."""
     is_must, logged = np.isin(problem.col_keys, must), problem.logged
-    worth = _value_copies(problem, forced, is_must)
+    worth = _value_copies(problem, is_must)
     wanted = _want_copies(problem, shares, worth, logged[problem.col_task], is_must, logged, _IN_ORDER)
     keys, lost = choose_pairs(problem, wanted)
     for task in lost.tolist():  # R4 comes before all shares
@@ -68,9 +67,10 @@ def _choose_copies(problem: Problem, forced: Forced, shares: ShareFamilies, must
     return np.sort(keys)
 
 
-def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamilies) -> Placement | None:
+def find_greedy_answer_now(problem: Problem, shares: ShareFamilies) -> Placement | None:
     """Return an assignment that keeps R1 to R5 and all shares now, with few active moves; None if no assignment is found."""
-    C, pools, chosen = problem.C, ~problem.logged | forced.pool_leading, np.zeros(0, dtype=np.int64)
+    C, forced, chosen = problem.C, problem.forced, np.zeros(0, dtype=np.int64)
+    pools = ~problem.logged | forced.pool_leading
     if not problem.standbys:
         active = _choose_actives(problem, shares, forced.leading, pools, _STRICT, np.zeros_like(problem.col_task))
         return None if np.any(active < 0) else make_placement(active, active[:0], C)
@@ -83,7 +83,7 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamili
         if len(lost) and not len(keys):
             return None
         written = problem.with_columns(keys)
-        columns = find_forced(written).leading & (np.isin(written.col_keys, keys) | ~written.logged[written.col_task])
+        columns = written.forced.leading & (np.isin(written.col_keys, keys) | ~written.logged[written.col_task])
         if not len(lost):
             active = _choose_actives(written, shares, columns, ~problem.logged, _STRICT)
             if np.all(active >= 0):
@@ -93,7 +93,7 @@ def find_greedy_answer_now(problem: Problem, forced: Forced, shares: ShareFamili
             return None
         chosen = np.flatnonzero(problem.logged) * C + active[problem.logged]
         problem = problem.with_columns(chosen)
-        forced = find_forced(problem)
+        forced = problem.forced
         pools = ~problem.logged | forced.pool_leading
     return None
 
@@ -122,12 +122,12 @@ def _want_copies(
     return Wanted(need, worth, allowed, must, pools, shares.group_copies, _weigh(0, gives_way), (level,))
 
 
-def _value_copies(problem: Problem, forced: Forced, must: BoolArray) -> IntArray:
+def _value_copies(problem: Problem, must: BoolArray) -> IntArray:
     """Return the gain (A,) of a column over the pool: restore work in small integers, copies not caught up, then stays.
 
     Copies that R3 to R5 force in this answer cost nothing: all on mandatory clients, `choices` on tied clients.
     """
-    task, stays = problem.col_task, _value_staying(problem, must)
+    task, forced, stays = problem.col_task, problem.forced, _value_staying(problem, must)
     cost = np.where(forced.mandatory, 0, problem.col_cost)
     unit = 1 + int(max(cost.max(initial=0), problem.pool_cost.max(initial=0))) // _FINE
     price = cost // unit * _STEP + np.where((problem.col_rank > 0) & ~forced.mandatory, _NOT_CAUGHT_UP, 0)

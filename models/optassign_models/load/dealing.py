@@ -18,17 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from optassign_models.load.loads import LOAD_NAME, LoadArrays, bound_greatest_load, read_loads
-from optassign_models.policy.constants import (
-    CLIENTS_FOR_THREE,
-    EVEN_STEPS,
-    FEW_TASKS,
-    LEAST_GAIN,
-    PAIRED_TASKS,
-    PARTNERS,
-    ROUNDING,
-    SEED,
-    TRADE_TRIES,
-)
+from optassign_models.policy import constants as policy
 from optassign_models.problem import BoolArray, FloatArray, IntArray, Placement, Problem
 
 
@@ -52,7 +42,7 @@ def deal(loads: LoadArrays, client: IntArray, barred: BoolArray | None = None) -
         weight = float(weights[at])
         added = np.maximum(weight, loads.capacity) if is_oversized[at] else np.full(loads.C, weight)
         ends = (sums + added) / size
-        ends = np.maximum(ends, weight / loads.capacity) + ROUNDING * ends  # a task uses one thread
+        ends = np.maximum(ends, weight / loads.capacity) + policy.ROUNDING * ends  # a task uses one thread
         ends[held[task[at]]] = np.inf
         if is_active[at]:
             if left <= missing.sum() and np.isfinite(ends[missing > 0]).any():
@@ -87,12 +77,12 @@ class _Trades:
         self._size = np.where(loads.size > 0, loads.size, 1.0)
         self._weight = np.append(loads.copy_weight, 0.0)  # −1 is no copy
         self._subsets: dict[int, tuple[FloatArray, IntArray, IntArray, FloatArray]] = {}
-        self._random = np.random.default_rng(SEED)
+        self._random = np.random.default_rng(policy.SEED)
 
     def run(self, stop_at: float) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
         best, least, trading = self._client.copy(), np.inf, self._loads.size > 0
-        for _ in range(EVEN_STEPS):
+        for _ in range(policy.EVEN_STEPS):
             load = np.where(self._loads.size > 0, self._sums / self._size, -np.inf)
             giver = int(np.argmax(load))
             if load[giver] <= stop_at:
@@ -111,17 +101,17 @@ class _Trades:
         """Return (k,) the least loaded of the other clients that trade, and as many at random."""
         others = np.flatnonzero(trading)
         others = others[others != giver]
-        if len(others) <= 2 * PARTNERS:
+        if len(others) <= 2 * policy.PARTNERS:
             return others
-        lightest = others[np.argpartition(load[others], PARTNERS)[:PARTNERS]]
-        return np.union1d(lightest, self._random.choice(others, PARTNERS, replace=False))
+        lightest = others[np.argpartition(load[others], policy.PARTNERS)[: policy.PARTNERS]]
+        return np.union1d(lightest, self._random.choice(others, policy.PARTNERS, replace=False))
 
     def _find_handover(self, giver: int, load: FloatArray, trading: BoolArray) -> tuple[IntArray, int, IntArray] | None:
         """Return a trade that hands the giver's lightest copy to the least loaded client; None if no client can take it.
 
         The giver takes part in no further trade. Many clients together can absorb a copy that no single client can.
         """
-        on = self._list_movable(giver)
+        on = np.flatnonzero(self._movable & (self._client == giver))
         if not trading[giver] or not len(on) or self._number[giver] <= self._loads.least_number[giver]:
             return None
         lightest = on[[np.argmin(self._weight[on])]]
@@ -147,7 +137,7 @@ class _Trades:
         partner = np.repeat(partners, [len(part[0]) for part in theirs])
         a, b, size_a, size_b = self._sums[giver], self._sums[partner], self._size[giver], self._size[partner]
         above = np.searchsorted(sums, their_sums + (a * size_b - b * size_a) / (size_a + size_b))
-        least, best, trade = np.minimum(loads.least_number, self._number), a / size_a * (1 - LEAST_GAIN), None
+        least, best, trade = np.minimum(loads.least_number, self._number), a / size_a * (1 - policy.LEAST_GAIN), None
         for at in (np.minimum(above, len(sums) - 1), np.maximum(above - 1, 0)):
             moved = sums[at] - their_sums
             gained = their_actives - actives[at]
@@ -155,7 +145,7 @@ class _Trades:
             allowed &= (capacity[partner] >= capacity[giver]) | (heaviest[at] <= best * capacity[partner])
             allowed &= (capacity[giver] >= capacity[partner]) | (their_heaviest <= best * capacity[giver])
             more = np.where(allowed, np.maximum((a - moved) / size_a, (b + moved) / size_b), np.inf)
-            for _ in range(TRADE_TRIES):
+            for _ in range(policy.TRADE_TRIES):
                 k = int(np.argmin(more))
                 if more[k] >= best:
                     break
@@ -173,10 +163,6 @@ class _Trades:
                 return False
         return True
 
-    def _list_movable(self, client: int) -> IntArray:
-        """Return (k,) the movable copies on a client."""
-        return np.flatnonzero(self._movable & (self._client == client))
-
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
         """Return ascending sums (k,) of sets of movable copies of a client, and the copies (k, 3) of each set, padded with −1.
 
@@ -185,11 +171,11 @@ class _Trades:
         `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more.
         """
         if client not in self._subsets:
-            on = self._list_movable(client)
-            if len(on) > PAIRED_TASKS:
+            on = np.flatnonzero(self._movable & (self._client == client))
+            if len(on) > policy.PAIRED_TASKS:
                 by_weight = on[np.argsort(self._weight[on], kind="stable")]
-                on = by_weight[np.linspace(0, len(on) - 1, PAIRED_TASKS).astype(np.int64)]
-            most = 3 if len(on) <= FEW_TASKS and self._loads.C <= CLIENTS_FOR_THREE else 2
+                on = by_weight[np.linspace(0, len(on) - 1, policy.PAIRED_TASKS).astype(np.int64)]
+            most = 3 if len(on) <= policy.FEW_TASKS and self._loads.C <= policy.CLIENTS_FOR_THREE else 2
             listed = [chosen + (-1,) * (3 - size) for size in range(most + 1) for chosen in combinations(on.tolist(), size)]
             sets = np.array(listed, dtype=np.int64)
             sets = sets[np.argsort(self._weight[sets].sum(axis=1), kind="stable")]
@@ -235,7 +221,7 @@ class LoadTarget:
         for stop_at in (most, least):
             client = even_out(loads, client, every, stop_at)
             greatest, idle = loads.greatest(client), loads.count_idle(client)
-            if greatest <= most * (1 + ROUNDING) and not idle:
+            if greatest <= most * (1 + policy.ROUNDING) and not idle:
                 break
         return cls(loads, least, max(most, greatest), idle, loads.read(client))
 
@@ -257,11 +243,11 @@ class LoadTarget:
     def holds(self, placed: Placement) -> bool:
         """Return whether the load is balanced."""
         greatest, idle = self.measure(placed)
-        return greatest <= self.most * (1 + ROUNDING) and idle <= self.idle
+        return greatest <= self.most * (1 + policy.ROUNDING) and idle <= self.idle
 
     def measure(self, placed: Placement) -> tuple[float, int]:
         """Return the greatest load of a placement and its number of idle threads."""
-        return self.loads.greatest_of(placed), self.loads.count_idle(placed.active)
+        return self.loads.greatest(self.loads.locate(placed)), self.loads.count_idle(placed.active)
 
     def widen_to(self, placed: Placement) -> LoadTarget:
         """Return a target that the placement keeps."""

@@ -146,10 +146,6 @@ class LoadArrays:
         load = np.maximum(carried / np.where(self.size > 0, self.size, 1.0), heaviest / self.capacity)
         return float(np.where(self.size > 0, load, np.where(carried > 0, np.inf, 0.0)).max(initial=0.0))
 
-    def greatest_of(self, placed: Placement) -> float:
-        """Return the greatest load of any client, as `greatest`; 0 without copies."""
-        return self.greatest(self.locate(placed))
-
     def measure_room(self, level: float) -> FloatArray:
         """Return (C,) the greatest weight of each client at this load; 0 if it drains, even if `level` is infinite."""
         room: FloatArray = np.multiply(self.size, level, out=np.zeros(self.C), where=self.size > 0)
@@ -157,8 +153,7 @@ class LoadArrays:
 
     def fits(self, weight: FloatArray, client: IntArray, level: float) -> BoolArray:
         """Return (k,) whether copies of weights (k,) may be on clients (k,) at this load: a thread bears the weight."""
-        fits: BoolArray = (weight <= level * self.capacity[client] * (1 + ROUNDING)) & (self.size[client] > 0)
-        return fits
+        return np.asarray((weight <= level * self.capacity[client] * (1 + ROUNDING)) & (self.size[client] > 0))
 
     def count_actives(self, client: IntArray) -> IntArray:
         """Return (C,) the number of active copies on each client, for copies on clients (n,), −1 for none."""
@@ -181,12 +176,11 @@ def read_loads(problem: Problem) -> LoadArrays:
     """Return the loads of a problem, with equal weights if it has none."""
     weights = problem.data_of(LOAD_NAME, TaskWeights)
     raw = np.ones(problem.T) if weights is None else weights.of_task.astype(np.float64)
-    open_ = ~problem.draining | problem.draining.all()
-    threads = np.where(open_, problem.threads, 0)
+    threads = np.where(problem.staying, problem.threads, 0)
     of_thread = problem.units / problem.threads
-    capacity = of_thread / of_thread[open_].max()  # relative, so that only ratios of capacities matter
+    capacity = of_thread / of_thread[problem.staying].max()  # relative, so that only ratios of capacities matter
     share = 0.0 if weights is None else weights.standby_share
-    standbys = min(problem.standbys, max(0, int(open_.sum()) - 1)) if share else 0
+    standbys = min(problem.standbys, max(0, int(problem.staying.sum()) - 1)) if share else 0
     of_standby = np.where(problem.logged, share, 0.0) if standbys else np.zeros(problem.T)
     is_oversized, even, oversized_weight = _set_oversized_apart(raw, raw * (1 + standbys * of_standby), threads, capacity)
     weight = np.where(is_oversized, oversized_weight, raw / even)

@@ -14,9 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign_models.forced import Forced
-from optassign_models.goals.default_order import price_active_migrations
-from optassign_models.goals.goal import PairCosts
+from optassign_models.goals.goal import PairCosts, price_active_migrations
 from optassign_models.load.dealing import deal, even_out
 from optassign_models.load.loads import LoadArrays
 from optassign_models.policy.constants import EVEN_LOAD, PLACING_ROUNDS, ROUNDING
@@ -27,36 +25,35 @@ _MOST_COST = 1 << 40
 """Greater costs are counted in greater units, so that sums over some hundred tasks stay exact."""
 
 
-def leave_actives_alone(problem: Problem, forced: Forced) -> Problem:
+def leave_actives_alone(problem: Problem) -> Problem:
     """Return the problem without standbys, in which an active costs what its task restores beyond what R3 to R5 force.
 
     R3 to R5 force standbys + 1 copies of a task. Its plan restores only these if its active is on one of their clients, and the
     copy on the active's client in addition otherwise.
     """
+    forced = problem.forced
     cost = np.where(forced.mandatory | forced.tied, 0, problem.col_cost)
     in_pool = np.where(forced.pool_tied, 0, problem.pool_cost)
     rank, pool_rank = (cost > 0).astype(np.int64), (in_pool > 0).astype(np.int64)
     return replace(problem, standbys=0, col_cost=cost, pool_cost=in_pool, col_rank=rank, col_rank_now=rank, pool_rank=pool_rank)
 
 
-def price_actives(problem: Problem, forced: Forced) -> PairCosts:
+def price_actives(problem: Problem) -> PairCosts:
     """Return the price of an active: 4 × its cost in `leave_actives_alone`, 2 more if it restores, 1 more if it migrates."""
-    alone = leave_actives_alone(problem, forced)
+    alone = leave_actives_alone(problem)
     unit = 1 + max(int(alone.col_cost.max(initial=0)), int(alone.pool_cost.max(initial=0))) // _MOST_COST
     moves = price_active_migrations(problem)
     columns = alone.col_cost // unit * 4 + 2 * alone.col_rank + moves.columns
     return PairCosts(columns, alone.pool_cost // unit * 4 + 2 * alone.pool_rank + moves.pools)
 
 
-def place_actives(
-    problem: Problem, forced: Forced, loads: LoadArrays, level: float, preferred: IntArray | None = None
-) -> IntArray:
+def place_actives(problem: Problem, loads: LoadArrays, level: float, preferred: IntArray | None = None) -> IntArray:
     """Return (T,) actives that restore little, with loads up to `level`, or beyond if no such actives are found.
 
     preferred: (T,) clients to begin with, −1 for tasks to be dealt; None: each task's best client.
     """
     alone, task, client = loads.actives_alone, problem.col_task, problem.col_client
-    price = price_actives(problem, forced)
+    price = price_actives(problem)
     dearest = np.zeros(problem.T, dtype=np.int64)
     np.maximum.at(dearest, task, price.columns)
     # The price that an active on each column saves over one elsewhere.
@@ -168,7 +165,7 @@ def _spare_for_idle(loads: LoadArrays, active: IntArray, lost: IntArray) -> IntA
     return active
 
 
-def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: IntArray, level: float) -> Placement:
+def place_standbys(problem: Problem, loads: LoadArrays, active: IntArray, level: float) -> Placement:
     """Return the placement with these actives (T,) and the standbys of each logged task (R2, R4), on draining clients last.
 
     Standbys are where they cost least to restore, then where they were, then where clients carry least: weight up to `level`
@@ -184,7 +181,7 @@ def place_standbys(problem: Problem, forced: Forced, loads: LoadArrays, active: 
         room, one, none = np.full(C, np.inf), problem.logged.astype(np.float64), np.zeros(problem.T, dtype=np.bool_)
         loads = replace(loads, weight=one, is_oversized=none, standby=one, standby_task=np.repeat(logged, n))
     weight = loads.standby[task]
-    cost = np.where(forced.mandatory, 0, problem.col_cost)
+    cost = np.where(problem.forced.mandatory, 0, problem.col_cost)
     may = problem.logged[task] & (loads.size[client] > 0) & (client != active[task]) & (cost < problem.pool_cost[task])
     column = np.flatnonzero(may)
     keys = (client, problem.col_lag, ~problem.col_standby, cost, task, -weight)

@@ -17,21 +17,14 @@ from typing import cast
 
 import numpy as np
 
-from optassign_models.forced import Forced, exact_sum, prepare
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
 from optassign_models.load.dealing import LoadTarget
 from optassign_models.load.loads import LoadArrays
 from optassign_models.load.placing import price_actives
-from optassign_models.policy.constants import (
-    CLASS_RATIO,
-    POOLED_WORK,
-    ROOMY_CANDIDATES,
-    ROUNDING,
-    SEARCH_WORK,
-)
-from optassign_models.problem import FloatArray, IntArray, Placement, Problem, sort_unique
+from optassign_models.policy import constants as policy
+from optassign_models.problem import FloatArray, IntArray, Placement, Problem, exact_sum, prepare, sort_unique
 from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, Program
@@ -64,26 +57,26 @@ def make_question_under_load(
     start: a placement whose copies are allowed at any load; None for no such copies.
     has_pools: count copies in pools; otherwise all pairs of task and client are candidates.
     """
-    problem, forced = prepare(problem if has_pools else problem.with_all_columns())
+    problem = prepare(problem if has_pools else problem.with_all_columns())
     parts = _PARTS_RELAXED if has_pools else _PARTS
     require = partial(_require_load, loads=loads, most=most, start=start, parts=parts)
     return Question(
-        problem, forced, allow_any_counts(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
+        problem, allow_any_counts(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
     )
 
 
 def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline: Deadline) -> LoadTarget:
     """Return the target, lowered by bisection to within the tolerance of the least load, while CP-SAT decides each level."""
     unreached = load.least
-    while math.isfinite(load.most) and load.most > unreached * (1 + max(tolerance, ROUNDING)) * (1 + ROUNDING):
+    while math.isfinite(load.most) and load.most > unreached * (1 + max(tolerance, policy.ROUNDING)) * (1 + policy.ROUNDING):
         level = max(unreached * (1 + tolerance), math.sqrt(unreached * load.most))
         question = make_question_under_load(problem, load.loads, level, (), (), None, has_pools=False)
         program = state_target(Scope.of(question))
         nothing = np.zeros_like(program.matrix.low)
-        decided = decide(program.matrix, nothing, None, POOLED_WORK, deadline, presolves=True)
+        decided = decide(program.matrix, nothing, None, policy.POOLED_WORK, deadline, presolves=True)
         placed = None if decided.values is None else deal_places(program.v, decided.values)[0]
         if placed is not None:
-            most = max(unreached * (1 + tolerance), load.loads.greatest_of(placed))
+            most = max(unreached * (1 + tolerance), load.measure(placed)[0])
             load = replace(load, dealt=placed, idle=0, most=most)
         elif decided.is_impossible:
             unreached = level
@@ -110,7 +103,7 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     bound = form.total(prove_best_bound(program.matrix, form.coefficients >> spare, relaxed[1]).bound << spare)
     proved_by, values = FoundBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
     spare = (exact_sum(np.abs(form.coefficients), program.matrix.high) // MOST).bit_length()
-    decided = decide(program.matrix, form.coefficients >> spare, None, POOLED_WORK, effort.deadline, presolves=True)
+    decided = decide(program.matrix, form.coefficients >> spare, None, policy.POOLED_WORK, effort.deadline, presolves=True)
     values = values if decided.values is None else decided.values
     if decided.bound is not None and form.total(decided.bound << spare) > bound:
         bound, proved_by = form.total(decided.bound << spare), FoundBy.CP_SAT
@@ -126,7 +119,7 @@ def _group_by_weight(problem: Problem, loads: LoadArrays) -> Problem:
     Under load no share counts subtopologies.
     """
     weight = np.maximum(loads.weight, 1e-12)
-    grade = np.floor(np.log(weight / weight.min()) / math.log(CLASS_RATIO)).astype(np.int64)
+    grade = np.floor(np.log(weight / weight.min()) / math.log(policy.CLASS_RATIO)).astype(np.int64)
     kind = problem.kind[problem.group]
     classes, group = np.unique(np.stack([kind, grade]), axis=1, return_inverse=True)
     return replace(problem, group=group.reshape(-1), kind=classes[0])
@@ -149,7 +142,7 @@ def _require_load(
         return np.floor(loads.weigh_standbys(task, client) / grain).astype(np.int64)
 
     # A task that is pinned to a draining client has no finite load.
-    room = np.floor(np.minimum(loads.measure_room(most) * (1 - ROUNDING / 4), every) / grain).astype(np.int64)
+    room = np.floor(np.minimum(loads.measure_room(most) * (1 - policy.ROUNDING / 4), every) / grain).astype(np.int64)
     least, active, standby_keys = loads.least_number, np.full(p.T, -1, dtype=np.int64), p.col_keys[:0]
     if start is not None:
         active, standby_keys = start.active, start.standby_keys(p.C)
@@ -181,19 +174,17 @@ _SEARCH_PARTS = 1 << 20
 """Weights in the search are rounded up to this part of the greatest room."""
 
 
-def improve_actives(
-    problem: Problem, forced: Forced, loads: LoadArrays, level: float, active: IntArray, deadline: Deadline
-) -> IntArray:
+def improve_actives(problem: Problem, loads: LoadArrays, level: float, active: IntArray, deadline: Deadline) -> IntArray:
     """Return actives (T,) that cost no more than `active` (T,), with loads up to `level` and a task for each thread.
 
     The candidates of a task are its present client, all clients where it costs less than in its pool, and some with room.
     """
-    T, C, price = problem.T, problem.C, price_actives(problem, forced)
+    T, C, price = problem.T, problem.C, price_actives(problem)
     every = float(np.maximum(loads.weight, loads.capacity.max()).sum())  # a task pinned to a draining client has no finite load
     room = np.minimum(loads.measure_room(level), every)
     by_room = loads.open_clients[np.argsort((loads.sum_up(active) - room)[loads.open_clients], kind="stable")]
-    roomy = by_room[: max(ROOMY_CANDIDATES, len(by_room) // 2)]
-    some = np.repeat(np.arange(T), ROOMY_CANDIDATES) * C + np.resize(roomy, T * ROOMY_CANDIDATES)
+    roomy = by_room[: max(policy.ROOMY_CANDIDATES, len(by_room) // 2)]
+    some = np.repeat(np.arange(T), policy.ROOMY_CANDIDATES) * C + np.resize(roomy, T * policy.ROOMY_CANDIDATES)
     is_cheap = price.columns < price.pools[problem.col_task]
     task, client = np.divmod(sort_unique(np.concatenate([np.arange(T) * C + active, problem.col_keys[is_cheap], some])), C)
     may = (active[task] == client) | (loads.fits(loads.weight[task], client, level) & ~loads.is_oversized[task])
@@ -212,7 +203,7 @@ def improve_actives(
     cost = problem.look_up(task * C + client, price.columns, price.pools[task])
     if exact_sum(np.abs(cost), np.ones_like(cost)) >= MOST:
         return active  # CP-SAT has no room for the sum
-    found = decide(program.finish(), cost, now, SEARCH_WORK, deadline, presolves=True, by_neighbourhoods=True)
+    found = decide(program.finish(), cost, now, policy.SEARCH_WORK, deadline, presolves=True, by_neighbourhoods=True)
     if found.values is None or exact_sum(cost, found.values) >= exact_sum(cost, now):
         return active
     better = active.copy()

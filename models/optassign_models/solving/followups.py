@@ -8,33 +8,16 @@ snapshots carry no times, it is due after the interval.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from optassign_models.policy.constants import (
-    BATCH_MS,
-    FIRST_LOOK_MS,
-    HALF_SOONER,
-    IDLE_SHARE,
-    LEAST_AFTER_PASS_MS,
-    LONG_IDLE_SHARE,
-    LOOK_AGAIN,
-    MARGIN,
-    MOMENT_MS,
-    MOST_DOUBLINGS,
-    NO_PROGRESS_LOOK_MS,
-    OUTWAITED,
-    REBALANCE_MS,
-)
-from optassign_models.problem import IntArray, Placement, Problem, sort_unique
-from optassign_models.results import Note, Reason, Step
+from optassign_models.policy import constants as policy
+from optassign_models.problem import FloatArray, IntArray, Placement, Problem, sort_unique
+from optassign_models.results import HELD, Reason, Step
 from optassign_models.solving.inputs import Requests
 from optassign_models.solving.rates import ClientRates
 from optassign_models.solving.situation import Situation
 from optassign_models.warmups import Progress
 
 _LATEST_MS = int(np.iinfo(np.int64).max)
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def time_followup(situation: Situation, step: Step) -> int | None:
@@ -43,27 +26,27 @@ def time_followup(situation: Situation, step: Step) -> int | None:
     delay = choose_delay(situation.problem, pace, step) if step.followup else None
     if step.reason is Reason.HELD and requests.hold_ends_ms is not None:
         # Every pending move waits for the end of the pause, and no other event would start a rebalance then.
-        delay = min(REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else _LATEST_MS)
+        delay = min(policy.REBALANCE_MS + requests.hold_ends_ms, delay if delay is not None else _LATEST_MS)
     if step.probing:
         delay = memory.asked_ms if memory.asked_ms is not None else delay
-        if delay is not None and pace.elapsed_ms is not None and not requests.by_interval:
-            delay = max(LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
+        if delay is not None and pace.elapsed_ms is not None and not pace.by_interval:
+            delay = max(policy.LEAST_AFTER_PASS_MS, min(delay, delay - pace.elapsed_ms))
     if delay is None and step.reason is not Reason.HEURISTIC:
-        delay = _wait_at_rest(requests)
-    if delay is not None and step.reason is Reason.CONFIRMED and not requests.by_interval and memory.new_drains:
-        return min(delay, REBALANCE_MS)  # a drain that came between the passes takes effect soon
+        delay = _wait_at_rest(requests, pace)
+    if delay is not None and step.reason is Reason.CONFIRMED and not pace.by_interval and memory.new_drains:
+        return min(delay, policy.REBALANCE_MS)  # a drain that came between the passes takes effect soon
     return delay
 
 
-def _wait_at_rest(requests: Requests) -> int | None:
+def _wait_at_rest(requests: Requests, pace: ClientRates) -> int | None:
     """Return milliseconds until a group at rest rebalances, not before quiet hours end; None for never.
 
     It rebalances as soon as all its input rates count (R8), otherwise for possible requests of its operator.
     """
-    after_hold = 0 if requests.hold_ends_ms is None else REBALANCE_MS + requests.hold_ends_ms
+    after_hold = 0 if requests.hold_ends_ms is None else policy.REBALANCE_MS + requests.hold_ends_ms
     has_no_end = requests.is_paused and requests.hold_ends_ms is None
     if requests.wait_for_rates_ms is not None and not has_no_end:
-        return max(requests.wait_for_rates_ms, requests.interval_ms if requests.by_interval else 0, after_hold)
+        return max(requests.wait_for_rates_ms, pace.interval_ms if pace.by_interval else 0, after_hold)
     return None if requests.idle_ms is None else max(requests.idle_ms, after_hold)
 
 
@@ -72,8 +55,8 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
     interval = pace.interval_ms
     if pace.by_interval or pace.taken_at is None or step.plan is None:
         return interval
-    soon = min(interval, REBALANCE_MS << min(pace.looks, MOST_DOUBLINGS))
-    if Note.HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
+    soon = min(interval, policy.REBALANCE_MS << min(pace.looks, policy.MOST_DOUBLINGS))
+    if HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
         return soon  # owners held back cost one rebalance, not the time that other copies take
     relevant = _find_relevant(problem, step.plan, step)
     if not len(relevant):
@@ -82,7 +65,7 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
     rates = pace.rates()
     longest = _bound_wait(problem, pace, relevant, step.warmups.progress)
     if pace.looks and not step.warmups.stalled:
-        interval = min(interval, NO_PROGRESS_LOOK_MS)
+        interval = min(interval, policy.NO_PROGRESS_LOOK_MS)
     if rates is None:
         return int(min(interval, max(pace.first_look_ms, longest)))
     restoring = step.answer.copy_keys(problem.C, problem.logged)
@@ -92,13 +75,13 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
     wait = float(due[-1])
     actives = np.sort(times[np.isin(restoring, relevant) & (step.plan.active[restoring // problem.C] == restoring % problem.C)])
     half = actives[(len(actives) - 1) // 2] if len(actives) > 1 else wait
-    if step.is_over_share and len(actives) > 1 and half < HALF_SOONER * actives[-1]:
+    if step.is_over_share and len(actives) > 1 and half < policy.HALF_SOONER * actives[-1]:
         wait = float(half)
     if step.warmups.is_queue_left:
         queue = np.sum(~np.isin(step.warmups.waiting, restoring))
-        share = LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else IDLE_SHARE
+        share = policy.LONG_IDLE_SHARE if queue > 2 * problem.max_warmups else policy.IDLE_SHARE
         wait = _wait_for_some(np.sort(times[np.isin(restoring, step.warmups.keys)]), due, share)
-    return int(min(interval, max(soon, min(longest, wait * MARGIN + MOMENT_MS))))
+    return int(min(interval, max(soon, min(longest, wait * policy.MARGIN + policy.MOMENT_MS))))
 
 
 def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progress: Progress | None) -> float:
@@ -111,8 +94,8 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
         return np.inf
     client = relevant % problem.C
     longest = np.where(pace.is_trusted, np.inf, 0.0)
-    np.maximum.at(longest, client, LOOK_AGAIN * progress.find_under_way(relevant))
-    return max(float(FIRST_LOOK_MS), float(np.sort(longest[client])[int(OUTWAITED * len(client))]))
+    np.maximum.at(longest, client, policy.LOOK_AGAIN * progress.find(relevant)[1])
+    return max(float(policy.FIRST_LOOK_MS), float(np.sort(longest[client])[int(policy.OUTWAITED * len(client))]))
 
 
 def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
@@ -135,7 +118,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
     if pace.by_interval:
         return batches * pace.interval_ms
     if rates is None:
-        return batches * BATCH_MS
+        return batches * policy.BATCH_MS
     client = step.warmups.waiting % problem.C
     lags = problem.lag_of(step.warmups.waiting)
     # Standbys in their places are not waited for, but share the disks of clients with awaited copies.
@@ -145,7 +128,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
         for some in (matters, np.isin(step.warmups.waiting, in_line))
     )
     by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
-    return min(_LATEST_MS, int(max(by_disks, by_slots, batches * REBALANCE_MS) + batches * BATCH_MS))
+    return min(_LATEST_MS, int(max(by_disks, by_slots, batches * policy.REBALANCE_MS) + batches * policy.BATCH_MS))
 
 
 def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
@@ -163,19 +146,11 @@ def _find_relevant(problem: Problem, plan: Placement, step: Step) -> IntArray:
 def _estimate_times(problem: Problem, keys: IntArray, rates: IntArray) -> FloatArray:
     """Return (n,) milliseconds until each copy is restored, with all copies of a client at equal shares of its rate."""
     left = problem.lag_of(keys)  # the whole lag: a task that moves is down until the rest is restored
-    client = keys % problem.C
+    client, times = keys % problem.C, np.zeros(len(keys))
     order = np.lexsort((left, client))
-    times = np.zeros(len(keys))
-    passed, done, place = 0.0, 0, 0
-    number = np.bincount(client, minlength=problem.C)
-    last = -1
-    for k in order.tolist():
-        c, offsets = int(client[k]), int(left[k])
-        if c != last:
-            passed, done, place, last = 0.0, 0, 0, c
-        passed += (offsets - done) * (int(number[c]) - place) * 1000 / int(rates[c])
-        done, place = offsets, place + 1
-        times[k] = passed
+    for mine in np.split(order, 1 + np.flatnonzero(np.diff(client[order]))):
+        more, rate = np.diff(left[mine].astype(object), prepend=0), rates[client[mine]].astype(object)  # unlimited integers
+        times[mine] = np.cumsum(more * np.arange(len(mine), 0, -1) * 1000 / rate)
     return times
 
 
@@ -184,6 +159,6 @@ def _wait_for_some(slots: FloatArray, due: FloatArray, share: float) -> float:
     chosen = float(due[0])
     for x in due.tolist():
         idle = float(np.sum(np.maximum(0.0, x - slots)))
-        if idle <= len(slots) * max(share * x, REBALANCE_MS):
+        if idle <= len(slots) * max(share * x, policy.REBALANCE_MS):
             chosen = x
     return chosen

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from optassign_models.goals import evaluate
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
@@ -31,7 +30,11 @@ def make_greedy_method(order: RequestedOrder) -> Method:
         order,
         find_balanced_now=_find_greedy_answer_now,
         place=_place_greedily,
-        find_unserved=_find_unserved_by_greedy,
+        find_unserved=partial(
+            _find_unserved,
+            known="greedy knows goals (b) to (f) in their default order",
+            then={TAG_SPREAD.name: "it swaps standbys", RACK_TRAFFIC.name: "tasks trade places"},
+        ),
         search_free_plan=_search_greedy_plan,
         search_limited_plan=_search_again,
         find_offload=find_greedy_offload,
@@ -42,14 +45,14 @@ def make_greedy_method(order: RequestedOrder) -> Method:
 
 def _find_greedy_answer_now(case: Case) -> Found:
     """Return an assignment balanced now if the heuristic finds one; moves may be more than the fewest."""
-    answer = find_greedy_answer_now(case.problem, case.forced, case.target)
+    answer = find_greedy_answer_now(case.problem, case.target)
     if answer is not None:
         answer = spread_zones(case.problem, case.target, answer, now=True)
     return Found(answer, found_by=FoundBy.GREEDY)
 
 
 def _place_greedily(case: Case) -> Found:
-    plan = find_greedy_plan(case.problem, case.forced, case.target)
+    plan = find_greedy_plan(case.problem, case.target)
     return Found(spread_zones(case.problem, case.target, plan, now=False), found_by=FoundBy.GREEDY)
 
 
@@ -59,7 +62,7 @@ def _search_greedy_plan(case: Case) -> Found:
     Otherwise a group could be at rest with a poor plan, and find a better one at the next request.
     """
     plans = [plan for plan in (case.search_free_placement().whole,) if case.reaches_target(plan)]
-    if not plans or _count_missing_zones(case, plans[0]) > _bound_missing_zones(case):
+    if not plans or _count_missing_zones(case, plans[0]) > bound_by_numbers(case.problem):
         now = case.search_now().placement
         swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
         plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
@@ -84,29 +87,19 @@ def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
 def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
     """Return None if the remembered plan (perhaps a solver's) or a greedy plan reaches more zones than `now`; otherwise {}."""
     missing, others = _count_missing_zones(case, now), [case.problem.remembered_plan]
-    if missing > _bound_missing_zones(case):
+    if missing > bound_by_numbers(case.problem):
         others.append(case.search_plan().placement)
     return {} if all(missing <= _count_missing_zones(case, each) for each in others if each is not None) else None
 
 
 def _count_missing_zones(case: Case, plan: Placement) -> int:
     """Return the unreached part of goal `tag_spread`, up to a constant; 0 if the goal is not requested."""
-    if TAG_SPREAD.name not in case.method.order.names:
-        return 0
-    return int(evaluate(case.problem, case.forced, plan, (TAG_SPREAD,))[TAG_SPREAD.name])
+    return TAG_SPREAD.evaluate(case.problem, plan)
 
 
-def _bound_missing_zones(case: Case) -> int:
-    return bound_by_numbers(case.problem) if TAG_SPREAD.name in case.method.order.names else 0
-
-
-def _find_unserved_by_greedy(case: Case, placed: Placement) -> Mapping[str, str]:
-    then = {TAG_SPREAD.name: "it swaps standbys", RACK_TRAFFIC.name: "tasks trade places"}
-    return _explain_unserved(case.method.order.asked_for, "greedy knows goals (b) to (f) in their default order", then)
-
-
-def _explain_unserved(asked_for: Iterable[str], known: str, then: Mapping[str, str]) -> dict[str, str]:
+def _find_unserved(case: Case, placed: Placement, *, known: str, then: Mapping[str, str]) -> dict[str, str]:
     """Return goal → why a method with the goals `known` does not serve it. `then`: goal → the method's change afterwards."""
+    asked_for = [goal for goal in case.method.order.asked_for if case.load is None or goal != LOAD.name]
     return {goal: f"{known}; then {then[goal]} for this one" if goal in then else f"{known} only" for goal in asked_for}
 
 
@@ -118,25 +111,21 @@ def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
         order,
         find_balanced_now=_answer_under_load,
         place=lambda case: Found(place_under_load(case), found_by=FoundBy.GREEDY),
-        find_unserved=_find_unserved_under_load,
-        set_target=lambda case: _demand_load(case, tolerance),
+        find_unserved=partial(
+            _find_unserved,
+            known="the load, then goals (b) to (f) in their default order",
+            then=dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped"),
+        ),
+        set_target=lambda case: replace(
+            case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance)
+        ),
     )
-
-
-def _demand_load(case: Case, tolerance: float) -> Case:
-    return replace(case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance))
 
 
 def _answer_under_load(case: Case) -> Found:
     """Return the answer on the way to a plan that is found without a solver, if it is balanced already."""
     answer = find_rebalance(case, place_under_load(case)).whole
     return Found(answer if case.reaches_target(answer) else None, found_by=FoundBy.GREEDY)
-
-
-def _find_unserved_under_load(case: Case, placed: Placement) -> Mapping[str, str]:
-    known = "the load, then goals (b) to (f) in their default order"
-    then = dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped")
-    return _explain_unserved([goal for goal in case.method.order.asked_for if goal != LOAD.name], known, then)
 
 
 def get_load(case: Case) -> LoadTarget:
@@ -151,7 +140,7 @@ def place_under_load(case: Case, preferred: IntArray | None = None) -> Placement
     preferred: (T,) clients of actives to try first, −1 for none.
     """
     load = get_load(case)
-    return finish_under_load(case, place_actives(case.problem, case.forced, load.loads, load.most_of_actives, preferred))
+    return finish_under_load(case, place_actives(case.problem, load.loads, load.most_of_actives, preferred))
 
 
 def finish_under_load(case: Case, active: IntArray) -> Placement:
@@ -167,7 +156,7 @@ def _add_standbys(case: Case, load: LoadTarget, active: IntArray) -> Placement:
     If standbys have weight, copies are traded; if loads remain too great, the placement is the target's `dealt`.
     """
     problem, loads = case.problem, load.loads
-    placed = place_standbys(problem, case.forced, loads, active, load.most)
+    placed = place_standbys(problem, loads, active, load.most)
     if not loads.standbys:
         return placed
     client = loads.locate(placed)

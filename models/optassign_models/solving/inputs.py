@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
 from optassign_models.limits import PlacementLimit
-from optassign_models.problem import BoolArray, IntArray, Placement, sort_unique
+from optassign_models.problem import Application, BoolArray, IntArray, Placement, sort_unique
 from optassign_models.warmups import Progress
 
 RUNNING, UNKNOWN_LAG = -2, -3
@@ -20,8 +19,8 @@ RUNNING, UNKNOWN_LAG = -2, -3
 
 
 @dataclass(frozen=True, eq=False)
-class Inventory:
-    """T tasks, C clients, G subtopologies, and the tasks and lags that clients list; keys are task × C + client."""
+class Inventory(Application):
+    """The application, and the tasks and lags that clients list; keys are task × C + client."""
 
     tasks: tuple[str, ...]
     """(T,) ids."""
@@ -29,24 +28,6 @@ class Inventory:
     """(C,) process ids."""
     task_at: Mapping[str, int]
     client_at: Mapping[str, int]
-    subtopology: IntArray
-    """(T,) subtopology of each task."""
-    kind: IntArray
-    """(G,) STATELESS, UNLOGGED or LOGGED."""
-    logged: BoolArray
-    """(T,) whether the task has a changelog."""
-    end: IntArray
-    """(T,) offsets of the whole changelog, 0 without one."""
-    threads: IntArray
-    """(C,) stream threads."""
-    units: IntArray
-    """(C,) threads × capacity, in millionths."""
-    draining: BoolArray
-    """(C,) whether the client is about to leave."""
-    standbys: int
-    """Standbys of each logged task."""
-    max_warmups: int
-    acceptable_lag: int
     owned: IntArray
     """(n,) keys of the tasks in the clients' `previous_active`."""
     had_standby: IntArray
@@ -55,18 +36,6 @@ class Inventory:
     """(n,) keys of the lags that clients report."""
     lags: IntArray
     """(n,) the lag of each of `lag_keys`, offsets, RUNNING or UNKNOWN_LAG."""
-    followup_client: int
-    """The client that asks for follow-ups: the first without `draining` in the snapshot, or 0 if all drain (R8)."""
-
-    @property
-    def T(self) -> int:  # noqa: N802 - the formulation's own letters
-        """Number of tasks."""
-        return len(self.tasks)
-
-    @property
-    def C(self) -> int:  # noqa: N802
-        """Number of clients."""
-        return len(self.clients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +96,6 @@ class RequestedOrder:
     """Whether one weighted sum is requested in place of an order."""
     weights: tuple[int, int, int]
     """Weights of instance imbalance, subtopology imbalance and stickiness in that sum: least whole numbers of their ratio."""
-    weight_unit: Fraction
-    """The factor from `weights` to the weights of the options."""
     asked_for: tuple[str, ...]
     """Goals that are requested beyond the default order. The report names those that are not served."""
 
@@ -154,8 +121,6 @@ class Requests:
     order: RequestedOrder
     goal_data: Mapping[str, object]
     """Goal → its model's data in addition to the arrays, for the goals (a) for which the snapshot has such data."""
-    unservable: Mapping[str, str]
-    """Goal → reason, for goals that no assignor can serve, or not in full, because the snapshot lacks facts."""
     balance_factor: int
     balances_load: bool
     load_tolerance: float
@@ -174,28 +139,3 @@ class Requests:
     """Time until a group at rest asks again, so that new requests take effect; None if it does not."""
     wait_for_rates_ms: int | None
     """Time until all input rates count as weights; None if no rate is awaited."""
-    interval_ms: int
-    """The longest time between follow-ups."""
-    by_interval: bool
-    """Whether follow-ups come after the interval, regardless of rates."""
-    notes: tuple[str, ...]
-    """Notes of the report on weights that are not used, or not yet."""
-
-
-@dataclass(frozen=True, eq=False)
-class RememberedPace:
-    """Rates of C clients by the report of the remembered answer, and the time since."""
-
-    elapsed_ms: int
-    """Time since the snapshot of the remembered answer."""
-    offsets: IntArray
-    """(C,) offsets restored within `ms`."""
-    ms: IntArray
-    """(C,) milliseconds of measurement; 0 if not measured."""
-    evidence: IntArray
-    """(C,) `Evidence` of each rate, as a number."""
-    looks: int
-    """Follow-ups in a row that found nothing restored."""
-    counted_at: str | None
-    counted_ms: int | None
-    """Time since `counted_at`, the snapshot of the last answer that counted for R11; None if there is none."""

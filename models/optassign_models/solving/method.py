@@ -8,18 +8,17 @@ from functools import partial
 
 import numpy as np
 
-from optassign_models.forced import Forced, find_forced, keeps_r3_to_r5, prepare
 from optassign_models.goals import evaluate
-from optassign_models.goals.default_order import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK, find_active_moves
+from optassign_models.goals.goal import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK, find_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.load.dealing import LoadTarget
 from optassign_models.load.placing import choose_least_loaded
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, prepare
 from optassign_models.rebalance import ChooseActives, OffloadOptions, rebalance
 from optassign_models.results import Effort, Found, FoundBy
-from optassign_models.shares import ShareFamilies, compute_imbalance, compute_shares, count_copies
+from optassign_models.shares import ShareFamilies, compute_shares, count_copies
 from optassign_models.solving.inputs import RequestedLimits, RequestedOrder
 
 
@@ -28,8 +27,6 @@ class Case:
     """One problem to solve, prepared by `make_case`, with its shares, limits and method, and a cache of searches."""
 
     problem: Problem
-    forced: Forced
-    """The copies that R3 to R5 force in this rebalance."""
     shares: ShareFamilies
     """The shares of balance, by the rules."""
     target: ShareFamilies
@@ -40,8 +37,6 @@ class Case:
     limits: RequestedLimits = field(default_factory=RequestedLimits, kw_only=True)
     """The operator's limits that hold together. They bind the plan, and an answer that is its own plan. On the way R3 to R5
     decide where copies are."""
-    limited: bool = field(default=False, kw_only=True)
-    """Whether a limit of time or work ended the search by which the operator's limits were chosen."""
     searched: dict[str, Found] = field(default_factory=dict, init=False)
     """Name of a search → its result, for searches that were made."""
 
@@ -96,22 +91,19 @@ class Case:
 
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
         """Return whether the remembered plan has no more imbalance than the found plan, for R11 if no plan is balanced."""
-        if self.load is not None:
-            mine, theirs = (self.load.measure(each) for each in (own, found))
-            return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
-        problem, shares = self.problem, self.shares
-        return compute_imbalance(problem, shares, own) <= compute_imbalance(problem, shares, found)
+        mine, theirs = (self._measure(each, self.shares) for each in (own, found))
+        if self.load is None:
+            return mine <= theirs
+        return mine[0] <= theirs[0] * (1 + ROUNDING) and mine[1] <= theirs[1]
 
     def has_fewer_faults(self, placed: Placement, other: Placement) -> bool:
         """Return whether a placement breaks fewer limits than another one, or as many and has less imbalance."""
+        broken, others = (len(list_broken(self.limits.placements, each)) for each in (placed, other))
+        return (broken, *self._measure(placed, self.target)) < (others, *self._measure(other, self.target))
 
-        def measure(placed: Placement) -> tuple[float, ...]:
-            broken = len(list_broken(self.limits.placements, placed))
-            if self.load is not None:
-                return broken, *self.load.measure(placed)
-            return broken, *self.target.imbalance(count_copies(self.problem, placed))
-
-        return measure(placed) < measure(other)
+    def _measure(self, placed: Placement, shares: ShareFamilies) -> tuple[float, ...]:
+        """Return the imbalance of each family of shares or, under load, the greatest load and the number of idle threads."""
+        return shares.imbalance(count_copies(self.problem, placed)) if self.load is None else self.load.measure(placed)
 
     def widen_target_to(self, answer: Placement) -> Case:
         """Return the case with its target widened to the counts, or the load, of the answer."""
@@ -121,12 +113,7 @@ class Case:
 
     def after_restoring(self, placed: Placement) -> Case:
         """Return the case of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
-        problem = self.problem.after_restoring(placed)
-        return replace(self, problem=problem, forced=find_forced(problem))
-
-    def keeps_r3_to_r5(self, answer: Placement) -> bool:
-        """Return whether an assignment with the right number of copies keeps R3 and R5."""
-        return keeps_r3_to_r5(self.problem, self.forced, answer)
+        return replace(self, problem=self.problem.after_restoring(placed))
 
     def has_few_moves(self, answer: Placement) -> bool:
         """Return whether an answer keeps the limit on active moves, or makes no move that R3 does not force."""
@@ -147,7 +134,7 @@ class Case:
     def find_moves(self, answer: Placement) -> tuple[BoolArray, BoolArray]:
         """Return (T,) whether an owned task becomes active on none of its owners, and (T,) whether that move is free (R3)."""
         problem, moved = self.problem, find_active_moves(self.problem, answer.active)
-        may = np.bincount(problem.col_task[problem.col_owner & self.forced.leading], minlength=problem.T) > 0
+        may = np.bincount(problem.col_task[problem.col_owner & self.problem.forced.leading], minlength=problem.T) > 0
         return moved, moved & may
 
 
@@ -203,7 +190,7 @@ def keep_by_default_order(case: Case, own: Placement, found: Placement) -> bool:
     The later goals never replace a plan: plans would flip between equals while lags grow, and tasks would move twice. For the
     same reason a plan with more migrations has to be worth them.
     """
-    mine, theirs = (evaluate(case.problem, case.forced, plan) for plan in (own, found))
+    mine, theirs = (evaluate(case.problem, plan) for plan in (own, found))
     more = max(0, theirs[ACTIVE_MIGRATIONS.name] - mine[ACTIVE_MIGRATIONS.name])
     logged = case.problem.end[case.problem.logged]
     changelog = int(logged.sum()) // max(1, len(logged))
@@ -251,9 +238,9 @@ class Method:
 
 def make_case(method: Method, problem: Problem, limits: RequestedLimits | None = None) -> Case:
     """Return the case of the problem, with the operator's limits that hold together; of others the last named give way."""
-    problem, forced = prepare(problem)
+    problem = prepare(problem)
     shares = compute_shares(problem)
-    case, limits = method.set_target(Case(problem, forced, shares, shares, method)), limits or RequestedLimits()
+    case, limits = method.set_target(Case(problem, shares, shares, method)), limits or RequestedLimits()
     if not limits.placements or not problem.T:
         return replace(case, limits=replace(limits, placements=()))
     start = case.search_free_placement()
@@ -275,7 +262,9 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
         else:
             why = f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
         given_way[limit.name] = why
-    return replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way), limited=start.limited)
+    case = replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way))
+    case.searched["free placement"] = start  # which limits do not change
+    return case
 
 
 def find_rebalance(case: Case, plan: Placement, *, hold: bool | BoolArray = False) -> Found:

@@ -9,27 +9,14 @@ restore, its rate is only a lower bound. Times are the snapshots', never the clo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 
-from optassign_models.policy.constants import (
-    AGREES,
-    BELIEVED_FIRST,
-    BELIEVED_MEASURED,
-    BELIEVED_MORE,
-    FIRST_LOOK_MS,
-    LAG_AGE_MS,
-    LEAST_INTERVAL_MS,
-    MOST_DOUBLINGS,
-    RATE_WINDOW_MS,
-    REBALANCE_MS,
-    SOON_MS,
-    START_MS,
-)
+from optassign_models.policy import constants as policy
 from optassign_models.problem import BoolArray, IntArray, Problem
-from optassign_models.solving.inputs import RememberedAnswer, RememberedPace, Requests
+from optassign_models.solving.inputs import RememberedAnswer
 
 _MOST_OFFSETS = (2**63 - 1) // 4_000
 """The greatest `offsets` of a rate: `ClientRates.rates` multiplies them by 1,000 within int64."""
@@ -62,7 +49,7 @@ class Rate:
     def agrees(self, offsets: int, ms: int) -> bool:
         """Return whether this rate and `offsets` in `ms` differ by at most the factor `AGREES`."""
         mine, other = self.offsets * ms, offsets * self.ms
-        return 0 < max(mine, other) <= AGREES * min(mine, other)
+        return 0 < max(mine, other) <= policy.AGREES * min(mine, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +58,7 @@ class ClientRates:
 
     taken_at: str | None
     elapsed_ms: int | None
-    """Time since the snapshot of the remembered pace; None without such a pace."""
+    """Time since the snapshot of the remembered rates; None without such rates."""
     offsets: IntArray
     """(C,) offsets restored within `ms`."""
     ms: IntArray
@@ -80,29 +67,35 @@ class ClientRates:
     """(C,) `Evidence` of each rate."""
     looks: int
     """Follow-ups in a row that found nothing restored."""
-    counts_idle: bool
-    """Whether this answer counts for R11 as an answer without progress, for copies whose lag has not fallen."""
     counted_at: str | None
+    counted_ms: int | None
+    """Time since the snapshot of the last answer that counted for R11 before this one; None if there is none."""
     interval_ms: int
+    """The longest time between follow-ups."""
     by_interval: bool
     """Whether follow-ups come after the interval, regardless of rates."""
+
+    @property
+    def counts_idle(self) -> bool:
+        """Whether this answer counts for R11 as an answer without progress, for copies whose lag has not fallen."""
+        return self.counted_ms is None or not 0 <= self.counted_ms < policy.LEAST_INTERVAL_MS
 
     @property
     def is_timed(self) -> bool:
         """Whether follow-ups come when copies are expected to be done (soon, if no rate is known), not by the interval."""
         if self.taken_at is None or self.by_interval:
             return False
-        return self.rates() is not None or self.first_look_ms <= SOON_MS
+        return self.rates() is not None or self.first_look_ms <= policy.SOON_MS
 
     @property
     def first_look_ms(self) -> int:
         """Time until the next look if no rate is known; doubled by each look that found nothing restored."""
-        return min(self.interval_ms, FIRST_LOOK_MS << min(self.looks, MOST_DOUBLINGS))
+        return min(self.interval_ms, policy.FIRST_LOOK_MS << min(self.looks, policy.MOST_DOUBLINGS))
 
     @property
     def is_trusted(self) -> BoolArray:
         """(C,) whether each client's rate is steady and its mean covers the whole window."""
-        return (self.evidence == Evidence.STEADY) & (self.ms >= RATE_WINDOW_MS)
+        return (self.evidence == Evidence.STEADY) & (self.ms >= policy.RATE_WINDOW_MS)
 
     def rates(self) -> IntArray | None:
         """Return (C,) offsets per second, at least 1; the median for a client without a rate, None if no client has one."""
@@ -113,30 +106,22 @@ class ClientRates:
         return np.maximum(1, np.where(known, rate, int(np.median(rate[known]))))
 
 
-def learn_rates(
-    problem: Problem, requests: Requests, memory: RememberedAnswer, before: RememberedPace | None, taken_at: str | None
-) -> ClientRates:
+def learn_rates(problem: Problem, memory: RememberedAnswer, before: ClientRates) -> ClientRates:
     """Return the remembered rates, updated by the offsets that clients have restored since.
 
     A second pass teaches nothing: its lags may be as old as the answer before it.
-
-    Args:
-        before: the remembered pace; None if the pace or the time of this snapshot is unknown.
-        taken_at: the time of this snapshot.
     """
-    nothing = np.zeros(problem.C, dtype=np.int64)
-    interval, by_interval = requests.interval_ms, requests.by_interval
-    if before is None:
-        return ClientRates(taken_at, None, nothing, nothing, nothing, 0, True, taken_at, interval, by_interval)
     elapsed = before.elapsed_ms
+    if elapsed is None:
+        return replace(before, counted_at=before.taken_at)
     known = zip(before.offsets.tolist(), before.ms.tolist(), before.evidence.tolist(), strict=True)
     rates = [_shorten(offsets, ms, Evidence(evidence if ms else 0)) for offsets, ms, evidence in known]
     # A group at rest has no looks, so the count begins anew after it, with an early first look.
     asked = memory.asked_ms if memory.plan_differs else None
     looks = before.looks if asked is not None else 0
-    teaching = LAG_AGE_MS if asked is None else min(LAG_AGE_MS, max(REBALANCE_MS, asked))
+    teaching = policy.LAG_AGE_MS if asked is None else min(policy.LAG_AGE_MS, max(policy.REBALANCE_MS, asked))
     # A member joins a follow-up rebalance when it is due, or later, so its lags are no older than that.
-    age = LAG_AGE_MS if asked is None or elapsed < asked else min(LAG_AGE_MS, elapsed - asked)
+    age = policy.LAG_AGE_MS if asked is None or elapsed < asked else min(policy.LAG_AGE_MS, elapsed - asked)
     progress = memory.progress
     tried = np.isin(progress.keys, memory.assigned) & (progress.lag > problem.acceptable_lag)
     if elapsed >= teaching and tried.any() and not memory.in_transit.any():
@@ -145,16 +130,15 @@ def learn_rates(
         is_done = np.bincount(client, weights=problem.rank_of(keys) > 0, minlength=problem.C) == 0
         for c in np.unique(client).tolist():
             here = client == c
-            starting = START_MS - int(progress.under_way_ms[tried][here].max())
+            starting = policy.START_MS - int(progress.under_way_ms[tried][here].max())
             restored, is_start = sum(fell[here].tolist()), 2 * starting > elapsed
             rates[c] = _update_rate(rates[c], restored, elapsed, age, is_start=is_start, is_done=bool(is_done[c]))
         looks = 0 if fell.any() else looks + 1
-    elif asked is not None and elapsed >= REBALANCE_MS and not len(progress.keys):
+    elif asked is not None and elapsed >= policy.REBALANCE_MS and not len(progress.keys):
         looks += 1
-    counts = before.counted_ms is None or not 0 <= before.counted_ms < LEAST_INTERVAL_MS
-    counted_at = taken_at if counts else before.counted_at
+    counted_at = before.taken_at if before.counts_idle else before.counted_at
     offsets, ms, evidence = np.array([(r.offsets, r.ms, r.evidence) for r in rates], dtype=np.int64).reshape(-1, 3).T
-    return ClientRates(taken_at, elapsed, offsets, ms, evidence, looks, counts, counted_at, interval, by_interval)
+    return replace(before, offsets=offsets, ms=ms, evidence=evidence, looks=looks, counted_at=counted_at)
 
 
 def _update_rate(known: Rate, offsets: int, elapsed_ms: int, age_ms: int, *, is_start: bool, is_done: bool) -> Rate:
@@ -175,14 +159,14 @@ def _update_rate(known: Rate, offsets: int, elapsed_ms: int, age_ms: int, *, is_
         if known.evidence < Evidence.ONCE:
             return _shorten(offsets, ms, Evidence.ONCE)
         is_steady = known.agrees(offsets, ms)
-        kept = max(0, min(known.ms, RATE_WINDOW_MS - ms)) if is_steady else min(known.ms // 2, ms)
+        kept = max(0, min(known.ms, policy.RATE_WINDOW_MS - ms)) if is_steady else min(known.ms // 2, ms)
         evidence = Evidence.STEADY if is_steady else Evidence.ONCE
         return _shorten(known.offsets * kept // max(1, known.ms) + offsets, kept + ms, evidence)
     if known.evidence == Evidence.NONE:
-        return _shorten(int(offsets * BELIEVED_FIRST), elapsed_ms, Evidence.BOUND)
+        return _shorten(int(offsets * policy.BELIEVED_FIRST), elapsed_ms, Evidence.BOUND)
     if known.is_slower(offsets, elapsed_ms):
-        return _shorten(int(offsets * BELIEVED_MORE), elapsed_ms, min(known.evidence, Evidence.ONCE))
-    more = BELIEVED_MORE if known.evidence == Evidence.BOUND else BELIEVED_MEASURED
+        return _shorten(int(offsets * policy.BELIEVED_MORE), elapsed_ms, min(known.evidence, Evidence.ONCE))
+    more = policy.BELIEVED_MORE if known.evidence == Evidence.BOUND else policy.BELIEVED_MEASURED
     return _shorten(int(known.offsets * more), known.ms, known.evidence)
 
 

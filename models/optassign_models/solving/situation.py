@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, make_placement, rank_within, sort_unique
-from optassign_models.solving.inputs import RUNNING, UNKNOWN_LAG, Inventory, RememberedAnswer, RememberedPace, Requests
+from optassign_models.solving.inputs import RUNNING, UNKNOWN_LAG, Inventory, RememberedAnswer, Requests
 from optassign_models.solving.rates import ClientRates, learn_rates
 
 
@@ -36,10 +36,8 @@ class Situation:
         return self.memory.warmup[:0] if self.requests.forgets_plan else self.memory.warmup
 
 
-def make_situation(
-    inventory: Inventory, requests: Requests, memory: RememberedAnswer, before: RememberedPace | None, taken_at: str | None
-) -> Situation:
-    """Return the situation of the snapshot that was taken at `taken_at`; `before`: the remembered pace."""
+def make_situation(inventory: Inventory, requests: Requests, memory: RememberedAnswer, before: ClientRates) -> Situation:
+    """Return the situation of the snapshot; `before`: the remembered rates."""
     remembered = np.concatenate([memory.active[memory.active >= 0], memory.standby, memory.warmup, memory.plan_keys])
     keys = sort_unique(np.concatenate([inventory.owned, inventory.had_standby, inventory.lag_keys, remembered]))
     problem = _make_problem(inventory, requests, memory, keys, ~np.isin(keys, remembered))
@@ -47,7 +45,7 @@ def make_situation(
         inventory=inventory,
         requests=requests,
         memory=memory,
-        pace=learn_rates(problem, requests, memory, before, taken_at),
+        pace=learn_rates(problem, memory, before),
         problem=problem,
         previous=_find_previous(inventory, memory, keys),
         unconfirmed=not memory.known and _looks_like_second_pass(problem),
@@ -96,7 +94,7 @@ def _make_problem(
         max_warmups=inventory.max_warmups,
         acceptable_lag=acceptable,
         balance_factor=requests.balance_factor,
-        group=inventory.subtopology,
+        group=inventory.group,
         kind=inventory.kind,
         units=inventory.units,
         threads=inventory.threads,

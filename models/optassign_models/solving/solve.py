@@ -10,28 +10,30 @@ from dataclasses import replace
 
 from optassign_models.policy.constants import MENDING_ROUNDS
 from optassign_models.problem import Placement
-from optassign_models.results import Clock, Found, FoundBy, Note, Step
+from optassign_models.results import Found, FoundBy, Step, time_stage
 from optassign_models.solving.method import Case, Method, make_case
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.steps import answer_at_once, confirm_second_pass, hold_still, keep_at_rest, spread_ties, take_step
 from optassign_models.target.question import WEIGHTED_COST
 
+_WIDENED = "no balanced assignment was found: the shares are widened by the least imbalance"
+
 
 def solve(situation: Situation, method: Method) -> Step:
     """Solve one rebalance, stage by stage. The answer keeps R1 to R6 and R8 to R11, provided the method's contract holds."""
-    clock = Clock()
-    with clock.stage("prepare"):
+    seconds: dict[str, float] = {}
+    with time_stage(seconds, "prepare"):
         case = make_case(method, situation.problem, situation.requests.limits)
     given_way = case.limits.given_way if case.limits.words is not None else None
     if situation.requests.is_paused:
-        with clock.stage("now"):
+        with time_stage(seconds, "now"):
             held = hold_still(situation, case)
-        return replace(held, seconds=clock.seconds, limited=_was_limited(case), given_way=given_way)
-    with clock.stage("now"):
+        return replace(held, seconds=seconds, limited=_was_limited(case), given_way=given_way)
+    with time_stage(seconds, "now"):
         step = confirm_second_pass(situation, case)
-    step, cases = step or _solve_within(situation, case, clock), [case]
+    step, cases = step or _solve_within(situation, case, seconds), [case]
     if step is None:
-        step, others = _solve_beyond_shares(situation, case, clock)
+        step, others = _solve_beyond_shares(situation, case, seconds)
         cases += others
     placed = step.answer if step.plan is None else step.plan
     reasons = [found.default_reason for each in cases for found in each.searched.values()]
@@ -41,7 +43,7 @@ def solve(situation: Situation, method: Method) -> Step:
     weighted_bound = case.search_plan().bounds.get(WEIGHTED_COST) if weighs else None
     return replace(
         step,
-        seconds=clock.seconds,
+        seconds=seconds,
         limited=step.limited or any(map(_was_limited, cases)),
         notes=step.notes if why is None else (*step.notes, why),
         unserved=method.find_unserved(case, placed) if why is None else dict.fromkeys(method.order.asked_for, why),
@@ -53,49 +55,49 @@ def solve(situation: Situation, method: Method) -> Step:
 
 
 def _was_limited(case: Case) -> bool:
-    return case.limited or any(found.limited for found in case.searched.values())
+    return any(found.limited for found in case.searched.values())
 
 
-def _solve_within(situation: Situation, case: Case, clock: Clock) -> Step | None:
+def _solve_within(situation: Situation, case: Case, seconds: dict[str, float]) -> Step | None:
     """Return the step by the stages from `now` on, or None if no plan is found inside the target of the case."""
-    with clock.stage("now"):
+    with time_stage(seconds, "now"):
         step = keep_at_rest(situation, case) or answer_at_once(situation, case)
     if step is not None:
         return step
-    with clock.stage("plan"):
+    with time_stage(seconds, "plan"):
         found = case.search_plan()
-    return None if found.placement is None else _go_to(situation, case, found, clock)
+    return None if found.placement is None else _go_to(situation, case, found, seconds)
 
 
-def _solve_beyond_shares(situation: Situation, case: Case, clock: Clock) -> tuple[Step, list[Case]]:
+def _solve_beyond_shares(situation: Situation, case: Case, seconds: dict[str, float]) -> tuple[Step, list[Case]]:
     """Return the step for a group without a plan inside its shares, and the cases that were searched.
 
     The stages from `now` on run with shares widened by the least imbalance.
     """
-    with clock.stage("plan"):
+    with time_stage(seconds, "plan"):
         nearest = find_least_imbalance_plan(situation, case)
     cases: list[Case] = []
     for rounds_left in range(MENDING_ROUNDS, -1, -1):
         widened, found = case.widen_target_to(nearest), Found(nearest, found_by=FoundBy.GREEDY)
         cases.append(widened)
-        step = _solve_within(situation, widened, clock) or _go_to(situation, widened, found, clock)
+        step = _solve_within(situation, widened, seconds) or _go_to(situation, widened, found, seconds)
         if step.plan is not None or step.followup or not rounds_left:
             break
         later = case.after_restoring(step.answer)
-        with clock.stage("plan"):
+        with time_stage(seconds, "plan"):
             better = look_ahead(case, later, step.answer)
         cases.append(later)
         if better is None:
             break
         if case.may_be_plan(better):
-            return _go_to(situation, case, Found(better, found_by=FoundBy.GREEDY), clock), cases
+            return _go_to(situation, case, Found(better, found_by=FoundBy.GREEDY), seconds), cases
         nearest = better
-    return replace(step, notes=(Note.WIDENED, *step.notes)), cases
+    return replace(step, notes=(_WIDENED, *step.notes)), cases
 
 
-def _go_to(situation: Situation, case: Case, found: Found, clock: Clock) -> Step:
+def _go_to(situation: Situation, case: Case, found: Found, seconds: dict[str, float]) -> Step:
     """Return the step to the plan that was found, or to the remembered plan (R11)."""
-    return take_step(situation, case, choose_target(situation, case, found), clock)
+    return take_step(situation, case, choose_target(situation, case, found), seconds)
 
 
 def choose_target(situation: Situation, case: Case, found: Found) -> Found:

@@ -12,10 +12,9 @@ from dataclasses import replace
 from functools import partial
 
 from optassign_models.flows import find_least_imbalance_actives, find_offload
-from optassign_models.forced import prepare
 from optassign_models.goals import GoalModel, evaluate, find_goals
-from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
 from optassign_models.goals.disk import DISK, bound_state, even_out_state
+from optassign_models.goals.goal import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_plan
@@ -23,7 +22,7 @@ from optassign_models.limits import PlacementLimit, mend
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import improve_actives, lower_target, make_question_under_load, relax_under_load
 from optassign_models.policy.constants import CP_SAT_VARIABLES, ROUNDING, SECONDS_PER_ARC
-from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.problem import Placement, Problem, make_placement, prepare
 from optassign_models.results import Deadline, Effort, Found, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.heuristic_methods import finish_under_load, get_load, make_load_method, place_under_load
@@ -52,24 +51,20 @@ def make_target_method(order: RequestedOrder, effort: Effort, start: Placement |
     return Method(
         order,
         find_balanced_now=_find_best_now,
-        place=lambda case: Found(find_greedy_plan(case.problem, case.forced, case.target), found_by=FoundBy.GREEDY),
+        place=lambda case: Found(find_greedy_plan(case.problem, case.target), found_by=FoundBy.GREEDY),
         find_unserved=_find_unserved,
         effort=effort,
         start=start,
-        set_target=_demand_shares,
+        # Under preset `weighted` any counts are allowed, as imbalance is a cost.
+        set_target=lambda case: replace(case, target=allow_any_counts(case.problem)) if order.is_weighted else case,
         search_free_plan=_search_plan,
         find_least_imbalance=_find_least_imbalance_in_time,
         can_hold=partial(can_hold_together, effort=effort),
         choose_actives=find_least_imbalance_actives,
-        find_offload=None if order.is_weighted else find_offload,  # imbalance is a weighted cost
+        find_offload=None if order.is_weighted else find_offload,
         keeps_remembered=_keeps_remembered,
         bound_configured=_bound_configured,
     )
-
-
-def _demand_shares(case: Case) -> Case:
-    """Return the case; under preset `weighted` its target allows any counts."""
-    return replace(case, target=allow_any_counts(case.problem)) if case.method.order.is_weighted else case
 
 
 def _find_best_now(case: Case) -> Found:
@@ -98,7 +93,7 @@ def _search_plan(case: Case) -> Found:
         return replace(_find_greedy_plan(case, Found(None)), default_reason=excess)
     if not question.has_sums:
         return _find_best_plan(case, question)
-    counted = [objective for objective in question.objectives if not objective.has_sums]
+    counted = [each for each in question.objectives if all(goal.carries is None for goal, _ in each.goals)]
     found = _find_best_plan(case, replace(question, objectives=tuple(counted)))
     if found.impossible or found.placement is None:
         return found
@@ -142,13 +137,13 @@ def _ask_for_plan(case: Case) -> Question:
     order, start = case.method.order, case.method.start
     if not order.is_weighted:
         return replace(_state_question(case, list_in_order(find_goals(order.names))), start=start)
-    (problem, forced), objectives = express_in_changelogs(case.problem), (weigh(order.weights),)
+    problem, objectives = express_in_changelogs(case.problem), (weigh(order.weights),)
     limits = case.limits.placements
-    return Question(problem, forced, case.shares, objectives, shares_bind=False, limits=limits, start=start)
+    return Question(problem, case.shares, objectives, shares_bind=False, limits=limits, start=start)
 
 
 def _state_question(case: Case, objectives: tuple[Objective, ...]) -> Question:
-    return Question(case.problem, case.forced, case.target, objectives, limits=case.limits.placements)
+    return Question(case.problem, case.target, objectives, limits=case.limits.placements)
 
 
 def _leave_time(case: Case) -> Effort:
@@ -160,7 +155,7 @@ def _leave_time(case: Case) -> Effort:
 def _find_greedy_plan(case: Case, found: Found) -> Found:
     """Return greedy's plan of the default order, if it keeps shares and limits, and the bound of the first goal."""
     by_shares = case.shares if case.method.order.is_weighted else case.target
-    placed = mend(case.problem, by_shares, case.limits.placements, find_greedy_plan(case.problem, case.forced, by_shares))
+    placed = mend(case.problem, by_shares, case.limits.placements, find_greedy_plan(case.problem, by_shares))
     bounds = dict(list(found.bounds.items())[:1])
     return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
 
@@ -190,7 +185,7 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
             return False
         (first,) = find_goals(order.names[:1])
         if order.is_given and first.name not in {*order.configured, RESTORE_WORK.name}:
-            mine, theirs = (evaluate(case.problem, case.forced, plan, (first,))[first.name] for plan in (own, found))
+            mine, theirs = (evaluate(case.problem, plan, (first,))[first.name] for plan in (own, found))
             return is_within_tolerance(mine, theirs)
     return keep_by_default_order(case, own, found)
 
@@ -221,7 +216,7 @@ def _is_as_good(case: Case, now: Placement, plan: Placement) -> bool:
 
 
 def _value_configured(case: Case, placed: Placement) -> dict[str, int]:
-    return evaluate(case.problem, case.forced, placed, find_goals(case.method.order.configured))
+    return evaluate(case.problem, placed, find_goals(case.method.order.configured))
 
 
 def _find_unserved(case: Case, placed: Placement) -> Mapping[str, str]:
@@ -231,7 +226,7 @@ def _find_unserved(case: Case, placed: Placement) -> Mapping[str, str]:
     left_out = [goal.name for goal in goals if goal.carries is not None and goal.name in order.asked_for]
     if order.is_weighted or has_few_pairs(case.problem) or not left_out:
         return {}
-    values, bounds = evaluate(case.problem, case.forced, placed, goals), case.search_plan().bounds
+    values, bounds = evaluate(case.problem, placed, goals), case.search_plan().bounds
     return {goal: _NO_SUM for goal in left_out if not is_within_tolerance(values[goal], bounds.get(goal, 0))}
 
 
@@ -262,13 +257,13 @@ def solve_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:
     """Return the placement of least imbalance, family after family, that keeps the limits."""
     families = tuple(Objective(imbalance=tuple(int(family == at) for at in range(5))) for family in range(5))
     limits = case.limits.placements
-    return find_best(Question(case.problem, case.forced, case.target, families, shares_bind=False, limits=limits), effort)
+    return find_best(Question(case.problem, case.target, families, shares_bind=False, limits=limits), effort)
 
 
 def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort: Effort) -> bool | None:
     """Return whether some placement keeps R1, R2, R4 and the limits; None if unknown."""
-    problem, forced = prepare(problem)
-    answer = find_best(Question(problem, forced, allow_any_counts(problem), (), limits=tuple(limits)), effort)
+    problem = prepare(problem)
+    answer = find_best(Question(problem, allow_any_counts(problem), (), limits=tuple(limits)), effort)
     if answer.placement is not None:
         return True
     return False if answer.is_impossible else None
@@ -314,7 +309,7 @@ def _place_by_solver(case: Case) -> Found:
     if goals[0] is RESTORE_WORK and _is_within(case, found.whole):
         found = _relax(case, found)
     deadline = case.effort.deadline
-    active = improve_actives(case.problem, case.forced, load.loads, load.most_of_actives, found.whole.active, deadline)
+    active = improve_actives(case.problem, load.loads, load.most_of_actives, found.whole.active, deadline)
     placed = finish_under_load(case, active)
     return replace(_choose(case, found, placed), limited=found.limited or not deadline.left)
 
@@ -327,7 +322,7 @@ def _list_goals(case: Case) -> tuple[GoalModel, ...]:
 def _relax(case: Case, start: Found) -> Found:
     """Return the better of the start and the placement that the relaxation leads to, with the bound of restore work."""
     load, active = get_load(case), start.whole.active
-    alone, loads = leave_actives_alone(case.problem, case.forced), load.loads.actives_alone
+    alone, loads = leave_actives_alone(case.problem), load.loads.actives_alone
     placed = make_placement(active, active[:0], alone.C)
     question = make_question_under_load(alone, loads, load.most, (RESTORE_WORK,), (), placed, has_pools=True)
     # The search among candidates needs time, too.
@@ -336,7 +331,7 @@ def _relax(case: Case, start: Found) -> Found:
     if relaxed is None:
         return replace(start, limited=True)
     bound, proved_by, active = relaxed
-    bound += case.forced.forced_work
+    bound += case.problem.forced.forced_work
     found = start
     if bound > start.bounds.get(RESTORE_WORK.name, -1):
         found = replace(start, bounds={RESTORE_WORK.name: bound}, proved_by=proved_by)
@@ -397,7 +392,7 @@ def _bound_load(case: Case, now: Placement) -> dict[str, int] | None:
 
 
 def _evaluate(case: Case, plan: Placement, goals: Sequence[GoalModel]) -> tuple[int, ...]:
-    return tuple(evaluate(case.problem, case.forced, plan, goals).values())
+    return tuple(evaluate(case.problem, plan, goals).values())
 
 
 def _is_within(case: Case, placed: Placement) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optassign_models.goals.default_order import RESTORE_WORK, count_active_moves, find_active_moves
+from optassign_models.goals.goal import RESTORE_WORK, find_active_moves
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.limits import PlacementLimit, list_broken
@@ -26,7 +26,7 @@ from optassign_models.rebalance import (
     restrict_offload,
     swap_roles,
 )
-from optassign_models.results import Clock, Found, FoundBy, Note, Reason, Step, Warmups
+from optassign_models.results import HELD, Found, FoundBy, Reason, Step, Warmups, time_stage
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case, find_rebalance
@@ -47,7 +47,7 @@ def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
         return None
     if (
         memory.plan is None
-        or not case.keeps_r3_to_r5(remembered)
+        or not case.problem.keeps_r3_to_r5(remembered)
         or len(warmups) > problem.max_warmups
         or not problem.logged[warmups // problem.C].all()
         or np.isin(warmups, remembered.copy_keys(problem.C, problem.logged)).any()
@@ -61,7 +61,6 @@ def confirm_second_pass(situation: Situation, case: Case) -> Step | None:
         warmups=Warmups(warmups if has_plan else warmups[:0], progress=memory.progress),
         reason=Reason.CONFIRMED,
         found_by=FoundBy.REMEMBERED,
-        is_remembered=True,
         balanced=case.is_balanced(remembered),
         followup=problem.lag_unknown,
         probing=not settled,
@@ -89,7 +88,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
     The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
     """
     progress, elapsed = situation.memory.progress, situation.pace.elapsed_ms
-    if Note.HELD not in situation.memory.notes or not len(progress.keys) or (elapsed is not None and elapsed >= REBALANCE_MS):
+    if HELD not in situation.memory.notes or not len(progress.keys) or (elapsed is not None and elapsed >= REBALANCE_MS):
         return False
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 
@@ -99,8 +98,8 @@ def keep_at_rest(situation: Situation, case: Case) -> Step | None:
     previous, problem, memory = situation.previous, case.problem, situation.memory
     if previous is None or problem.lag_unknown:
         return None
-    held = count_copies(problem, previous)
-    if np.any(problem.draining & (held.active + held.copies > 0)) or not case.keeps_r3_to_r5(previous):
+    active, _, copies, *_ = count_copies(problem, previous)
+    if np.any(problem.draining & (active + copies > 0)) or not case.problem.keeps_r3_to_r5(previous):
         return None
     on_its_way = memory.plan_differs and memory.plan is not None
     is_good = case.reaches_target(previous) or (not on_its_way and _is_not_worth_moving(situation, case, previous))
@@ -113,9 +112,8 @@ def _is_not_worth_moving(situation: Situation, case: Case, previous: Placement) 
     if case.load is None:
         return False
     greatest, idle = case.load.measure(previous)
-    if idle > case.load.idle:
-        return False
-    return greatest - case.load.loads.greatest_of(case.search_least_imbalance().whole) < situation.requests.min_gain
+    least_gain = situation.requests.min_gain
+    return idle <= case.load.idle and greatest - case.load.measure(case.search_least_imbalance().whole)[0] < least_gain
 
 
 def answer_at_once(situation: Situation, case: Case) -> Step | None:
@@ -127,9 +125,9 @@ def answer_at_once(situation: Situation, case: Case) -> Step | None:
     if found.placement is not None and not (case.keeps_limits(found.placement) and case.has_few_moves(found.placement)):
         found = Found(None)  # the plan decides
     answer, own = found.placement, case.problem.remembered_plan
-    may_be_own = own is not None and case.reaches_target(own) and case.keeps_r3_to_r5(own)
+    may_be_own = own is not None and case.reaches_target(own) and case.problem.keeps_r3_to_r5(own)
     if own is not None and may_be_own and case.bound_optimum(own) is not None:
-        moves = [count_active_moves(case.problem, each) for each in (answer, own) if each is not None]
+        moves = [find_active_moves(case.problem, each.active).sum() for each in (answer, own) if each is not None]
         answer = own if moves[0] >= moves[-1] else answer
     bounds = None if answer is None else case.bound_optimum(answer)
     if answer is None or bounds is None:
@@ -151,7 +149,7 @@ def hold_still(situation: Situation, case: Case) -> Step:
         return rest
     problem = case.problem
     wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
-    if case.keeps_r3_to_r5(wanted):
+    if case.problem.keeps_r3_to_r5(wanted):
         return _as_own_plan(case, wanted, Reason.HELD)
     return _as_own_plan(case, find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
@@ -166,8 +164,7 @@ def _as_own_plan(
         reason=reason,
         found_by=found_by,
         balanced=case.is_balanced(answer),
-        bounds={"now": {RESTORE_WORK.name: case.forced.forced_work, **(bounds or {})}},
-        is_remembered=reason is not Reason.FEASIBLE,
+        bounds={"now": {RESTORE_WORK.name: case.problem.forced.forced_work, **(bounds or {})}},
         followup=case.problem.lag_unknown,
     )
 
@@ -185,7 +182,6 @@ def _complete(situation: Situation, problem: Problem) -> Placement:
     for key in standbys.tolist():
         by_task[key // C].append(key % C)
     clients = np.arange(C)
-    staying = ~problem.draining if not problem.draining.all() else np.ones(C, dtype=np.bool_)
     for task in range(T):
         need = problem.standbys if problem.logged[task] else 0
         mine = by_task[task][: need + (active[task] < 0)]
@@ -193,7 +189,7 @@ def _complete(situation: Situation, problem: Problem) -> Placement:
             by_task[task] = mine
             continue
         rank, lag = problem.rank_of(task * C + clients), problem.lag_of(task * C + clients)
-        order = np.lexsort((clients, held / problem.units, lag, ~staying, rank)).tolist()
+        order = np.lexsort((clients, held / problem.units, lag, ~problem.staying, rank)).tolist()
         if active[task] < 0:
             active[task] = min(mine, key=order.index) if mine else order[0]
             held[active[task]] += not mine
@@ -238,9 +234,9 @@ def spread_ties(situation: Situation, placed: Placement) -> Placement:
     return placed if set(map(id, list_broken(limits, spread))) - set(map(id, list_broken(limits, placed))) else spread
 
 
-def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> Step:
+def take_step(situation: Situation, case: Case, target: Found, seconds: dict[str, float]) -> Step:
     """Return the step to a target: this rebalance, with warm-ups and offload."""
-    with clock.stage("rebalance"):
+    with time_stage(seconds, "rebalance"):
         rebalanced, held = _rebalance(situation, case, target.whole)
     answer = rebalanced.whole
     step = Step(
@@ -250,23 +246,21 @@ def take_step(situation: Situation, case: Case, target: Found, clock: Clock) -> 
         found_by=target.found_by,
         bounds={"plan": target.bounds, "rebalance": rebalanced.bounds},
         proved_by={"plan": target.proved_by, "rebalance": rebalanced.proved_by},
-        is_remembered=target.found_by == FoundBy.REMEMBERED,
         balanced=case.is_balanced(answer),
         limited=target.limited,
-        notes=(Note.HELD,) if held else (),
+        notes=(HELD,) if held else (),
     )
     bounds = case.bound_optimum(answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the bounds were of another plan.
         own = _as_own_plan(case, answer, step.reason, bounds=bounds)
         return replace(step, plan=None, bounds=own.bounds, proved_by={"now": target.proved_by}, followup=own.followup)
-    with clock.stage("warmups"):
+    with time_stage(seconds, "warmups"):
         step = _warm_up(situation, case, step)
     if not held:
-        with clock.stage("offload"):
+        with time_stage(seconds, "offload"):
             step = _offload(situation, case, step)
-    counts = np.bincount(step.answer.active, minlength=case.problem.C)
-    return replace(step, is_over_share=count_too_many(case.shares, counts) > 0)
+    return replace(step, is_over_share=count_too_many(case.shares, step.answer.active) > 0)
 
 
 def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found, bool]:
@@ -319,28 +313,28 @@ def _warm_up(situation: Situation, case: Case, step: Step) -> Step:
     room = measure_room(binding, answer) if binding else None
     is_timed = pace.is_timed and LOAD.name not in case.method.order.names
     restoring = Restoring(situation.under_way, progress, pace.rates(), is_timed)
-    queue = queue_warmups(problem, case.shares, plan, answer, restoring, room)
+    keys, served = queue_warmups(problem, case.shares, plan, answer, restoring, room)
     kept_back = False
     notes: tuple[str, ...] = ()
     if room is not None:
-        is_restoring = bool(np.any(progress.find_idle_answers(in_place) < PATIENCE))
-        queue, over_limit, without_room = admit(problem, queue, room, restoring, is_restoring=is_restoring)
+        is_restoring = bool(np.any(progress.find(in_place)[0] < PATIENCE))
+        keys, served, over_limit, without_room = admit(problem, keys, served, room, restoring, is_restoring=is_restoring)
         kept_back, notes = len(without_room) > 0, _note_room(situation, binding, over_limit, without_room)
-    assigned = np.concatenate([queue.keys[: queue.served], in_place])
-    waiting = np.concatenate([assigned, queue.keys[queue.served :]])
-    idle = progress.find_idle_answers(waiting)
+    assigned = np.concatenate([keys[:served], in_place])
+    waiting = np.concatenate([assigned, keys[served:]])
+    idle, _ = progress.find(waiting)
     # Given up: every copy had its turn in vain. Stalled too: some copy is idle, and no copy has come nearer for as many looks.
     given_up = bool(len(waiting)) and bool(np.all(idle >= PATIENCE))
     stalled = given_up or (bool(np.any(idle >= PATIENCE)) and pace.looks >= PATIENCE)
     # Kept for the next answer: copies that restore now, and queued copies that were idle for `PATIENCE` answers.
     keep = np.sort(waiting[np.isin(waiting, assigned) | (idle >= PATIENCE)])
     warmups = Warmups(
-        keys=np.sort(queue.keys[: queue.served]),
+        keys=np.sort(keys[:served]),
         waiting=waiting,
-        is_queue_left=queue.served < len(queue.keys),
+        is_queue_left=served < len(keys),
         waits_for_room=kept_back,
         stalled=stalled,
-        progress=Progress(keep, problem.lag_of(keep), progress.find_idle_answers(keep), progress.find_under_way(keep)),
+        progress=Progress(keep, problem.lag_of(keep), *progress.find(keep)),
     )
     followup = (not answer.same_as(plan) and not given_up) or problem.lag_unknown
     return replace(step, warmups=warmups, followup=followup, notes=(*step.notes, *notes))
@@ -410,8 +404,6 @@ def update_progress(situation: Situation) -> Progress:
     """Return the remembered progress at the lags of this snapshot; a copy whose lag has not fallen is idle once more."""
     problem, memory, pace = situation.problem, situation.memory, situation.pace
     before = memory.progress
-    if not len(before.keys):
-        return before
     lag = problem.lag_of(before.keys)
     tried = np.isin(before.keys, memory.assigned)
     fell = lag < before.lag

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.forced import exact_sum
 from optassign_models.problem import BoolArray, FloatArray, IntArray
 
 FAR = 1 << 50
@@ -69,8 +68,7 @@ class Matrix:
     @property
     def is_free(self) -> BoolArray:
         """(n,) whether the variable has more than one value left."""
-        free: BoolArray = self.low < self.high
-        return free
+        return np.asarray(self.low < self.high)
 
     @property
     def is_plainly_impossible(self) -> bool:
@@ -131,12 +129,7 @@ class Decided:
     is_impossible: bool = False
     """Whether it is proven that no values keep the rows."""
 
-    def is_optimal(self, cost: IntArray) -> bool:
-        """Return whether the values are proven to cost least."""
-        return self.values is not None and exact_sum(cost, self.values) == self.bound
-
 
 def is_whole(values: FloatArray) -> BoolArray:
     """Return (n,) whether each value is a whole number within the solver's tolerance, 10⁻⁶."""
-    whole: BoolArray = np.abs(values - np.rint(values)) < 1e-6
-    return whole
+    return np.asarray(np.abs(values - np.rint(values)) < 1e-6)

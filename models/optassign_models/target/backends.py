@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2, solution_pb2
+from ortools.math_opt import callback_pb2, model_parameters_pb2, model_pb2, parameters_pb2, result_pb2
 from ortools.math_opt.core.python import solver as math_opt
 from ortools.sat.python import cp_model
 
-from optassign_models.forced import exact_sum
 from optassign_models.policy.constants import DUAL_PARTS, ITERATIONS, NODES, SCALED_BITS
-from optassign_models.problem import FloatArray, IntArray
+from optassign_models.problem import FloatArray, IntArray, exact_sum
 from optassign_models.results import Deadline
 from optassign_models.target.arrays import Decided, Matrix
 
@@ -136,9 +135,8 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> tuple[FloatArra
     result = next((found for solver in _SOLVERS if (found := _try(model, solver, parameters, deadline)) is not None), None)
     if result is None or result.termination.reason != result_pb2.TERMINATION_REASON_OPTIMAL:
         return None
-    values[free] = _read_values(result, int(free.sum()))
-    dual = result.solutions[0].dual_solution.dual_values
-    duals[rows[np.array(dual.ids, dtype=np.int64)]] = np.array(dual.values) * unit
+    values[free] = result.solutions[0].primal_solution.variable_values.values  # of all variables, in their order
+    duals[rows] = np.array(result.solutions[0].dual_solution.dual_values.values) * unit
     return values, duals
 
 
@@ -158,7 +156,7 @@ def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Decided:
     ends = (result_pb2.TERMINATION_REASON_OPTIMAL, result_pb2.TERMINATION_REASON_FEASIBLE)
     if result is None or result.termination.reason not in ends or not result.solutions:
         return nothing
-    values[free] = np.rint(_read_values(result, int(free.sum()))).astype(np.int64)
+    values[free] = np.rint(result.solutions[0].primal_solution.variable_values.values).astype(np.int64)
     bound = result.termination.objective_bounds.dual_bound
     return Decided(values, paid + math.ceil(bound - max(1e-6, 1e-9 * abs(bound))))
 
@@ -212,15 +210,6 @@ def _write(matrix: Matrix, cost: npt.NDArray[Any], *, whole: bool) -> model_pb2.
     model.objective.linear_coefficients.ids.extend(used)
     model.objective.linear_coefficients.values.extend(cost[used].astype(np.float64))
     return model
-
-
-def _read_values(result: result_pb2.SolveResultProto, number: int) -> FloatArray:
-    """Return (number,) values of the first solution."""
-    primal = result.solutions[0].primal_solution
-    values = np.zeros(number)
-    if primal.feasibility_status == solution_pb2.SOLUTION_STATUS_FEASIBLE:
-        values[np.array(primal.variable_values.ids, dtype=np.int64)] = primal.variable_values.values
-    return values
 
 
 _FINE_PARTS = 1 << 12

@@ -66,7 +66,7 @@ def count_beyond_ties(program: Program, v: TargetVariables) -> tuple[IntArray, I
 
     A row keeps each variable at or above these copies of its task.
     """
-    problem, forced = v.scope.problem, v.scope.question.forced
+    problem, forced = v.scope.problem, v.scope.problem.forced
     tied = np.bincount(problem.col_task[forced.tied], minlength=problem.T) + np.where(forced.pool_tied, problem.pool_size, 0)
     has_ties = forced.tie_not_caught_up & (tied > forced.choices)
     tasks = np.flatnonzero(has_ties)

@@ -172,7 +172,7 @@ def _deal(
             closed[t] = {*problem.col_client[columns].tolist(), int(active[t])}
         is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
         in_pool = np.where(is_in_pool, places[group], 0)
-        found = deal_pool(task[at], need[at], in_pool, closed, problem.C)
+        found = deal_pool(task[at], need[at], in_pool, closed)
         if found is None:
             not_dealt.append(task[at])
             found = _deal_anyway(task[at], need[at], in_pool, closed, np.flatnonzero(is_in_pool))
@@ -205,13 +205,11 @@ def _deal_anyway(
     return keys
 
 
-def deal_pool(
-    tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]], clients: int
-) -> list[int] | None:
-    """Give each task (K,), ascending, `need` (K,) different clients so that client c is used `places[c]` times.
+def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]]) -> list[int] | None:
+    """Give each task (K,), ascending, `need` (K,) different clients of C so that client c is used `places[c]` times.
 
     Σ need = Σ places. Ties go to the client whose last turn is the longest ago, then to the least index. `forbidden`: task →
-    clients that it must not get. Return keys task × `clients` + client, sorted; None if swaps do not suffice.
+    clients that it must not get. Return keys task × C + client, sorted; None if swaps do not suffice.
     """
     most_places_first = [(-number, 0, client) for client, number in enumerate(places.tolist()) if number > 0]
     heapq.heapify(most_places_first)
@@ -244,7 +242,7 @@ def deal_pool(
         given[other] = given[other] - {client} | {place}
         given[task].add(client)
         left.remove(place)
-    return [task * clients + client for task in sorted(given) for client in sorted(given[task])]
+    return [task * len(places) + client for task in sorted(given) for client in sorted(given[task])]
 
 
 def _find_swap(

@@ -14,12 +14,11 @@ from operator import mul
 
 import numpy as np
 
-from optassign_models.forced import Forced, exact_sum, keeps_r3_to_r5, prepare
 from optassign_models.goals import GoalModel, evaluate
-from optassign_models.goals.default_order import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
+from optassign_models.goals.goal import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
 from optassign_models.limits import PlacementLimit, list_broken
-from optassign_models.problem import IntArray, Placement, Problem
-from optassign_models.shares import ShareFamilies, compute_imbalance, count_copies
+from optassign_models.problem import IntArray, Placement, Problem, exact_sum, prepare
+from optassign_models.shares import ShareFamilies, count_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +31,6 @@ class Objective:
     imbalance: tuple[int, ...] = (0,) * 5
     """(5,) weight of the imbalance of each family of shares."""
 
-    @property
-    def has_sums(self) -> bool:
-        """Whether some goal is a greatest sum of weights of copies."""
-        return any(goal.carries is not None for goal, _ in self.goals)
-
 
 def list_in_order(goals: Iterable[GoalModel]) -> tuple[Objective, ...]:
     """Return an objective for each goal."""
@@ -48,7 +42,6 @@ class Question:
     """A problem, the objectives to minimise in order, and the constraints that bind: the input of `search.find_best`."""
 
     problem: Problem
-    forced: Forced
     shares: ShareFamilies
     objectives: tuple[Objective, ...]
     shares_bind: bool = True
@@ -64,8 +57,7 @@ class Question:
 
     def write_out(self, tasks: IntArray | None = None) -> Question:
         """Return the question with every client as a candidate of these tasks (n,); of all, if None."""
-        problem, forced = prepare(self.problem.with_all_columns(tasks))
-        return replace(self, problem=problem, forced=forced)
+        return replace(self, problem=prepare(self.problem.with_all_columns(tasks)))
 
     def allows(self, placed: Placement) -> bool:
         """Return whether a placement keeps the limits, and the shares and R3 to R5 if they bind."""
@@ -73,12 +65,12 @@ class Question:
             return False
         if self.shares_bind and not self.shares.hold(count_copies(self.problem, placed)):
             return False
-        return not self.is_now or keeps_r3_to_r5(self.problem, self.forced, placed)
+        return not self.is_now or self.problem.keeps_r3_to_r5(placed)
 
     def evaluate(self, placed: Placement) -> tuple[int, ...]:
         """Return the values of a placement in the objectives, computed without the program."""
-        values = evaluate(self.problem, self.forced, placed, self.goals)
-        imbalance = compute_imbalance(self.problem, self.shares, placed)
+        values = evaluate(self.problem, placed, self.goals)
+        imbalance = self.shares.imbalance(count_copies(self.problem, placed))
         return tuple(
             sum(weight * values[goal.name] for goal, weight in each.goals) + sum(map(mul, each.imbalance, imbalance))
             for each in self.objectives
@@ -98,7 +90,7 @@ class Question:
     @property
     def has_sums(self) -> bool:
         """Whether some objective has a greatest sum of weights of copies, or further rows bound such sums."""
-        return self.require is not None or any(objective.has_sums for objective in self.objectives)
+        return self.require is not None or any(goal.carries is not None for goal in self.goals)
 
     @property
     def costs(self) -> tuple[bool, ...]:
@@ -119,7 +111,7 @@ def weigh(weights: tuple[int, int, int]) -> Objective:
     return Objective(WEIGHTED_COST, sticky, (instance,) * 3 + (subtopology,) * 2)
 
 
-def express_in_changelogs(problem: Problem) -> tuple[Problem, Forced]:
+def express_in_changelogs(problem: Problem) -> Problem:
     """Return the problem with restore costs in hundredths of the logged tasks' mean changelog, rounded up per copy."""
     number = int(problem.logged.sum())
     total = exact_sum(problem.end, problem.logged.astype(np.int64))

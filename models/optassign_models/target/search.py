@@ -9,14 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from optassign_models.policy.constants import (
-    ALL_PAIRS,
-    POOLED_ROUNDS,
-    RESTATED_PROGRAMS,
-    SECONDS_PER_VARIABLE,
-    SEPARATION_ROUNDS,
-    SMALL_PAIRS,
-)
+from optassign_models.policy import constants as policy
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Effort, FoundBy, Solver
 from optassign_models.target.constraints import TargetProgram, state_target
@@ -57,14 +50,14 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
         answer = _solve_in_rounds(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
-    if is_done or problem.T * problem.C > ALL_PAIRS or not problem.pool_size.any():
+    if is_done or problem.T * problem.C > policy.ALL_PAIRS or not problem.pool_size.any():
         return answer
     return _choose(answer, _look_at_all_pairs(question, effort))
 
 
 def has_few_pairs(problem: Problem) -> bool:
     """Return whether all pairs of task and client may be candidates from the start."""
-    return problem.T * problem.C <= SMALL_PAIRS
+    return problem.T * problem.C <= policy.SMALL_PAIRS
 
 
 def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
@@ -99,8 +92,8 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
     best, start = TargetAnswer(None, ()), question.start
     if start is not None and question.allows(start):
         best = TargetAnswer(start, (), question.evaluate(start))
-    may_have_all_pairs = question.problem.T * question.problem.C <= ALL_PAIRS
-    for _ in range(POOLED_ROUNDS if may_have_all_pairs else SEPARATION_ROUNDS):
+    may_have_all_pairs = question.problem.T * question.problem.C <= policy.ALL_PAIRS
+    for _ in range(policy.POOLED_ROUNDS if may_have_all_pairs else policy.SEPARATION_ROUNDS):
         scope, program, optimum = _solve_with_enough_steps(scope, effort)
         if program is None:
             return replace(best, is_cut_short=True)
@@ -136,10 +129,10 @@ def _solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, Targe
     A program that cannot end in time is not begun: the time serves greedy better.
     """
     objectives, start = scope.question.objectives, scope.question.start
-    for _ in range(RESTATED_PROGRAMS):
+    for _ in range(policy.RESTATED_PROGRAMS):
         program = state_target(scope)
         number = len(program.matrix.low)
-        if SECONDS_PER_VARIABLE * number * scope.Z * max(1, len(objectives)) > effort.deadline.left:
+        if policy.SECONDS_PER_VARIABLE * number * scope.Z * max(1, len(objectives)) > effort.deadline.left:
             return scope, None, Optimum(None)
         hint = None if start is None else hint_copies(program.v, start, number)
         optimum = minimise_in_order(program, objectives, effort, hint)

@@ -12,21 +12,10 @@ from itertools import takewhile
 
 import numpy as np
 
-from optassign_models.forced import exact_sum
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
-from optassign_models.policy.constants import (
-    ACCEPTED_GAP_PARTS,
-    CP_SAT_FIRST_WORK,
-    CP_SAT_TIE_WORK,
-    CP_SAT_VARIABLES,
-    CP_SAT_WORK,
-    FULLY_SEARCHED_VARIABLES,
-    MOST_TIED,
-    MOST_WHOLE,
-    WHOLE_TOLERANCE,
-)
-from optassign_models.problem import FloatArray, IntArray
+from optassign_models.policy import constants as policy
+from optassign_models.problem import FloatArray, IntArray, exact_sum
 from optassign_models.results import Deadline, Effort, FoundBy, Solver
 from optassign_models.target.arrays import Matrix, is_whole
 from optassign_models.target.backends import MOST, Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
@@ -94,7 +83,7 @@ def price(program: TargetProgram, objective: Objective) -> LinearForm:
 
 def _price_goal(program: TargetProgram, goal: GoalModel) -> tuple[IntArray, int]:
     """Return (variables,) the goal's cost per unit of each variable, and the constant cost that this answer forces."""
-    v, problem, forced = program.v, program.v.scope.problem, program.v.scope.question.forced
+    v, problem, forced = program.v, program.v.scope.problem, program.v.scope.problem.forced
     cost, paid = np.zeros(len(program.matrix.low), dtype=np.int64), 0
     if goal.name in program.gained:
         return cost, -program.gained[goal.name]
@@ -158,7 +147,7 @@ def minimise_in_order(
     if effort.solver is Solver.CP_SAT:
         return _decide_in_order(program, forms, effort.deadline, hint, is_thorough=True)
     decided = Optimum(None)
-    if effort.solver is Solver.AUTO and effort.is_first_try and int(program.matrix.is_free.sum()) <= CP_SAT_VARIABLES:
+    if effort.solver is Solver.AUTO and effort.is_first_try and int(program.matrix.is_free.sum()) <= policy.CP_SAT_VARIABLES:
         decided = _decide_in_order(program, forms, effort.deadline, hint, is_thorough=False)
         if not decided.is_undecided:
             return decided
@@ -174,7 +163,7 @@ def _decide_in_order(
     is_thorough: work longer, presolve, and minimise the forms after an open one, too, with half of the work.
     """
     matrix, values, bounds = program.matrix, None, list[int]()
-    work = CP_SAT_WORK if is_thorough else CP_SAT_FIRST_WORK
+    work = policy.CP_SAT_WORK if is_thorough else policy.CP_SAT_FIRST_WORK
     left = [_coarsen(form, _measure(matrix, form.coefficients), MOST) for form in forms]
     is_open = False
     while left or values is None:
@@ -190,7 +179,7 @@ def _decide_in_order(
         steps_needed = program.find_needed_steps(values.astype(np.float64), cost)
         if steps_needed is not None:
             return Optimum(None, tuple(bounds), steps_needed, proved_by=FoundBy.CP_SAT)
-        if not found.is_optimal(cost):
+        if exact_sum(cost, values) != found.bound:
             if found.bound is not None and len(together) == 1 and not is_open:
                 bounds.append(together[0].total(found.bound))
             is_open = True
@@ -205,17 +194,15 @@ def _decide_in_order(
         return Optimum(values, tuple(bounds), proved_by=FoundBy.CP_SAT, is_undecided=True)
     tie = price_tie(program)
     if tie.any() and _measure(matrix, tie) < MOST:
-        tied = decide(matrix, tie, values, CP_SAT_TIE_WORK, deadline)
+        tied = decide(matrix, tie, values, policy.CP_SAT_TIE_WORK, deadline)
         values = values if tied.values is None else tied.values
     return Optimum(values, tuple(bounds), proved_by=FoundBy.CP_SAT)
 
 
 def _add_up(program: TargetProgram, forms: Sequence[LinearForm], weights: Sequence[int]) -> IntArray:
     """Return (variables,) the weighted sum of forms."""
-    cost = np.zeros(len(program.matrix.low), dtype=np.int64)
-    for weight, form in zip(weights, forms, strict=True):
-        cost += weight * form.coefficients
-    return cost
+    terms = (weight * form.coefficients for weight, form in zip(weights, forms, strict=True))
+    return sum(terms, np.zeros_like(program.matrix.low))
 
 
 def _coarsen(form: LinearForm, size: int, most: int) -> LinearForm:
@@ -278,7 +265,7 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
         if found is None:
             return Optimum(None, tuple(bounds), is_impossible=is_infeasible(matrix, effort.deadline))
         solved = found[0]
-    if len(program.v.y) <= MOST_TIED:
+    if len(program.v.y) <= policy.MOST_TIED:
         tied = relax(matrix, price_tie(program), effort.deadline)
         solved = tied[0] if tied is not None and is_whole(tied[0]).all() else solved
     whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
@@ -320,7 +307,7 @@ def _keep_bound(
 ) -> _Step:
     """Return the step that keeps an objective at its proven bound, or at the least whole value that was found."""
     bound = proof.bound
-    if abs(float(cost @ values) - bound) < max(WHOLE_TOLERANCE, 1e-9 * abs(bound)):
+    if abs(float(cost @ values) - bound) < max(policy.WHOLE_TOLERANCE, 1e-9 * abs(bound)):
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, bound)
         if not is_last or is_whole(values).all():
             return face, values, (bound,)
@@ -343,8 +330,7 @@ def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effor
 def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: FloatArray) -> Matrix:
     """Return the matrix with those candidates fixed that are whole in the solution."""
     keep = np.zeros(len(matrix.low), dtype=np.bool_)
-    keep[program.v.y] = True
-    keep[program.v.a] = True
+    keep[np.append(program.v.y, program.v.a)] = True
     keep &= is_whole(solved)
     near = np.rint(solved).astype(np.int64)
     return replace(matrix, low=np.where(keep, near, matrix.low), high=np.where(keep, near, matrix.high))
@@ -359,9 +345,9 @@ def _search_whole(
     """
     hint = np.rint(solved).astype(np.int64)
     found: tuple[IntArray, int] | None = None
-    if int(matrix.is_free.sum()) > FULLY_SEARCHED_VARIABLES:
+    if int(matrix.is_free.sum()) > policy.FULLY_SEARCHED_VARIABLES:
         near = _search(_keep_whole_candidates(program, matrix, solved), cost, effort, hint)
-        if near is not None and (exact_sum(cost, near[0]) - bound) * ACCEPTED_GAP_PARTS <= abs(bound):
+        if near is not None and (exact_sum(cost, near[0]) - bound) * policy.ACCEPTED_GAP_PARTS <= abs(bound):
             found = near[0], bound
     found = found if found is not None else _search(matrix, cost, effort, hint)
     if found is None:
@@ -374,12 +360,12 @@ def _search_whole(
 
 def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> tuple[IntArray, int] | None:
     """Return whole values with low cost and a bound, by CP-SAT or branch and bound; None if limits of size or work are hit."""
-    if int(matrix.is_free.sum()) > MOST_WHOLE:
+    if int(matrix.is_free.sum()) > policy.MOST_WHOLE:
         return None
     if effort.solver is Solver.HIGHS:
         found = search(matrix, cost, effort.deadline)
     elif _measure(matrix, cost) < MOST:
-        found = decide(matrix, cost, hint, CP_SAT_WORK, effort.deadline, presolves=True)
+        found = decide(matrix, cost, hint, policy.CP_SAT_WORK, effort.deadline, presolves=True)
     else:
         return None
     return None if found.values is None or found.bound is None else (found.values, found.bound)

@@ -191,7 +191,7 @@ def _find_allowed(scope: Scope) -> tuple[BoolArray, BoolArray, BoolArray, BoolAr
 
     Pins and forbidden places exclude pairs, and so do R3 to R5 if the question is about this rebalance.
     """
-    problem, question, forced = scope.problem, scope.question, scope.question.forced
+    problem, question, forced = scope.problem, scope.question, scope.problem.forced
     lead, hold = np.ones((2, len(problem.col_task)), dtype=np.bool_)
     lead_in, hold_in = np.ones((2, problem.T, scope.Z), dtype=np.bool_)
     for limit in question.limits:
@@ -215,7 +215,7 @@ def _find_allowed(scope: Scope) -> tuple[BoolArray, BoolArray, BoolArray, BoolAr
 
 def declare_variables(program: Program, scope: Scope) -> TargetVariables:
     """Add the variables of all copies to a program, with bounds by rules, limits and shares of places; return them."""
-    problem, must_hold = scope.problem, scope.question.forced.mandatory & scope.question.is_now
+    problem, must_hold = scope.problem, scope.problem.forced.mandatory & scope.question.is_now
     may_lead, may_hold, may_lead_in, may_hold_in = _find_allowed(scope)
     y_column = np.flatnonzero(problem.logged[problem.col_task])
     y = program.add_variables(must_hold[y_column], may_hold[y_column])

@@ -9,7 +9,6 @@ from itertools import islice
 
 import numpy as np
 
-from optassign_models.forced import Forced
 from optassign_models.problem import STATELESS, IntArray, Placement, Problem, make_placement
 from optassign_models.shares import count_copies
 
@@ -171,9 +170,10 @@ class Draft:
 class Costs:
     """Restore costs, lags and ranks of single pairs (task, client), by index; costs are offsets."""
 
-    def __init__(self, problem: Problem, forced: Forced) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem, self._C = problem, problem.C
         self._column = {key: at for at, key in enumerate(problem.col_keys.tolist())}
+        forced = problem.forced
         cold = forced.tie_not_caught_up
         # Copies that the rules force are free: mandatory copies, and the first `choices` of the tied ones.
         tied = forced.tied & cold[problem.col_task]

@@ -45,9 +45,8 @@ from optassign.formats.state import ApplicationState
 from optassign.translating.answer import write_answer
 from optassign.translating.snapshot import read_situation
 from optassign.utilities import AssignmentError
-from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER
-from optassign_models.goals.default_order import ACTIVE_MOVES
+from optassign_models.goals.goal import ACTIVE_MOVES
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Problem
@@ -111,11 +110,11 @@ class Chain:
 
     def find_balanced_now(self, case: Case) -> Found:
         """Return the result of the chain with R3 and R5 as hard goals; no placement if a hard goal or a share is violated."""
-        problem, forced, shares = case.problem, case.forced, case.target
-        if _is_out_of_reach(problem, forced, shares):
+        problem, shares = case.problem, case.target
+        if _is_out_of_reach(problem, shares):
             return Found(None, found_by=NAME)
-        costs, draft = Costs(problem, forced), Draft(problem, self._start)
-        draft.open_pool = (forced.pool_leading | forced.pool_tied).tolist()
+        costs, draft = Costs(problem), Draft(problem, self._start)
+        draft.open_pool = (problem.forced.pool_leading | problem.forced.pool_tied).tolist()
         chain = (
             CompleteGoal(costs),
             OneCopyPerClientGoal(),
@@ -129,10 +128,10 @@ class Chain:
 
     def place(self, case: Case) -> Found:
         """Return Cruise Control's proposal, balanced or not. A search with other shares starts from it."""
-        problem, forced, shares = case.problem, case.forced, case.target
+        problem, shares = case.problem, case.target
         if shares is self._searched:
             return Found(self._start, found_by=NAME)
-        costs, draft = Costs(problem, forced), Draft(problem, self._start)
+        costs, draft = Costs(problem), Draft(problem, self._start)
         soft = make_plan_goals(self._goals, costs, draft)
         chain = (CompleteGoal(costs), OneCopyPerClientGoal(), *make_balance_goals(shares, costs), *soft)
         for _ in range(CHAIN_PASSES):
@@ -175,8 +174,9 @@ def make_plan_goals(names: Sequence[str], costs: Costs, draft: Draft) -> tuple[C
     return tuple(by_name[name] for name in names)
 
 
-def _is_out_of_reach(problem: Problem, forced: Forced, shares: ShareFamilies) -> bool:
+def _is_out_of_reach(problem: Problem, shares: ShareFamilies) -> bool:
     """Return whether R3 or R5 keeps a client, mostly a new client, below the lower bound of its share of copies or actives."""
+    forced = problem.forced
     for allowed, pool, share in (
         (forced.mandatory | forced.tied, forced.pool_tied, shares.copies),
         (forced.leading, forced.pool_leading, shares.active),

@@ -25,10 +25,9 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.simulation.convergence import converge
 from optassign.translating.snapshot import read_situation
-from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
 from optassign_models.greedy.plan import choose_greedy_actives
-from optassign_models.problem import Placement, Problem
+from optassign_models.problem import Placement, Problem, prepare
 from optassign_models.rebalance import rebalance
 from optassign_models.shares import ShareFamilies, compute_shares, count_copies
 from optassign_models.solving.method import make_case
@@ -39,16 +38,16 @@ STATELESS = "stateless"
 SEEDS = range(3)
 
 
-def set_up(state: ApplicationState) -> tuple[Problem, Forced, ShareFamilies, Placement]:
+def set_up(state: ApplicationState) -> tuple[Problem, ShareFamilies, Placement]:
     """Return the problem, its forced copies, its shares, and the surviving copies from which the search starts."""
     situation = read_situation(state)
-    problem, forced = prepare(situation.problem)
-    return problem, forced, compute_shares(problem), find_surviving(situation)
+    problem = prepare(situation.problem)
+    return problem, compute_shares(problem), find_surviving(situation)
 
 
-def make_chains(problem: Problem, forced: Forced, within: ShareFamilies, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
+def make_chains(problem: Problem, within: ShareFamilies, draft: Draft) -> dict[str, tuple[ChainGoal, ...]]:
     """Return the chains of goals of the target ("plan") and of this rebalance ("now")."""
-    costs = Costs(problem, forced)
+    costs = Costs(problem)
     hard = (CompleteGoal(costs), OneCopyPerClientGoal())
     caught_up = MostCaughtUpGoal(costs, lambda near: rebalance(problem, within, near, choose_greedy_actives).whole)
     soft = make_plan_goals([goal.name for goal in DEFAULT_ORDER], costs, draft)
@@ -80,9 +79,9 @@ def random_action(draft: Draft, rng: random.Random) -> Action | None:
 def test_no_goal_breaks_those_before_it(shape: str, seed: int, chain: str) -> None:
     """No goal raises the measure of an earlier goal, with repairs and swaps; the draft's counts match its assignment."""
     state = generate(shape, 60, 8, seed % 3, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=seed)  # type: ignore[arg-type]
-    problem, forced, within, start = set_up(state)
+    problem, within, start = set_up(state)
     draft = Draft(problem, start)
-    goals = make_chains(problem, forced, within, draft)[chain]
+    goals = make_chains(problem, within, draft)[chain]
     for number, goal in enumerate(goals):
         before = measure_all(goals[: number + 1], draft)
         goal.optimise(draft, goals[:number])
@@ -104,9 +103,9 @@ def measure_all(goals: Sequence[ChainGoal], draft: Draft) -> list[int]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_goal_predicts_its_change_by_an_action(shape: str) -> None:
     state = generate(shape, 40, 6, 2, threads=(1, 4), unlogged=0.1, tiny=0.2, seed=4)  # type: ignore[arg-type]
-    problem, forced, within, start = set_up(state)
+    problem, within, start = set_up(state)
     draft = Draft(problem, start)
-    goals = make_chains(problem, forced, within, draft)["now"]
+    goals = make_chains(problem, within, draft)["now"]
     goals[0].optimise(draft, ())
     rng = random.Random(4)
     tried = 0
@@ -131,15 +130,15 @@ def test_a_goal_predicts_its_change_by_an_action(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_goals_measure_what_the_models_measure(shape: str) -> None:
-    problem, forced, within, start = set_up(generate(shape, 60, 8, 1, threads=(1, 4), tiny=0.2, seed=6))  # type: ignore[arg-type]
+    problem, within, start = set_up(generate(shape, 60, 8, 1, threads=(1, 4), tiny=0.2, seed=6))  # type: ignore[arg-type]
     draft = Draft(problem, start)
-    goals = make_chains(problem, forced, within, draft)["plan"]
+    goals = make_chains(problem, within, draft)["plan"]
     goals[0].optimise(draft, ())
     placed = draft.placement()
     imbalance = within.imbalance(count_copies(problem, placed))
     assert tuple(goal.measure(draft) for goal in goals if isinstance(goal, BalanceGoal)) == imbalance
-    values = evaluate(problem, forced, placed)
-    paid = {"restore_work": forced.forced_work, "copies_not_caught_up": forced.forced_not_caught_up}
+    values = evaluate(problem, placed)
+    paid = {"restore_work": problem.forced.forced_work, "copies_not_caught_up": problem.forced.forced_not_caught_up}
     found = {goal.name: goal.measure(draft) + paid.get(goal.name, 0) for goal in goals if goal.name in values}
     assert found == values
 
@@ -147,8 +146,8 @@ def test_goals_measure_what_the_models_measure(shape: str) -> None:
 def test_two_clients_at_their_share_of_actives_swap() -> None:
     """Each client has two tasks, and a both stateful ones. A move would break the first goal; a swap does not."""
     tasks = {"0_0": "unlogged", "0_1": "unlogged", "1_0": STATELESS, "1_1": STATELESS}
-    problem, forced, within, start = set_up(make_snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
-    draft, goals = Draft(problem, start), make_balance_goals(within, Costs(problem, forced))
+    problem, within, start = set_up(make_snapshot(tasks, {"a": {"active": "0_0 0_1"}, "b": {"active": "1_0 1_1"}}))
+    draft, goals = Draft(problem, start), make_balance_goals(within, Costs(problem))
     goals[STATEFUL].optimise(draft, [goals[ACTIVE]])
     assert (draft.counts[ACTIVE], draft.counts[STATEFUL]) == ([2, 2], [1, 1])
     alone = Draft(problem, start)
@@ -160,14 +159,14 @@ def test_an_earlier_goal_vetoes_a_move() -> None:
     """Client b has all state of a's tasks as standbys: only R2 prevents balance."""
     tasks = {"0_0": LOG, "0_1": LOG}
     standby = {"standby": "0_0 0_1", "lags": {"0_0": 0, "0_1": 0}}
-    problem, forced, within, start = set_up(
+    problem, within, start = set_up(
         make_snapshot(tasks, {"a": make_running_client("0_0 0_1"), "b": standby}, num_standby_replicas=1)
     )
     draft = Draft(problem, start)
     move = (DraftMove(0, 0, 1),)
     assert not OneCopyPerClientGoal().accepts(draft, move)
     assert OneCopyPerClientGoal().accepts(draft, (DraftMove(0, 0, 1, leadership=True),))
-    balance = make_balance_goals(within, Costs(problem, forced))[ACTIVE]
+    balance = make_balance_goals(within, Costs(problem))[ACTIVE]
     assert balance.change(draft, move) < 0
     balance.optimise(draft, [OneCopyPerClientGoal()])
     assert sorted(draft.active) == [0, 1], "so leadership moves"
@@ -177,26 +176,26 @@ def test_an_earlier_goal_vetoes_a_move() -> None:
 def test_healing_promotes_the_standby_that_lags_least() -> None:
     clients = {"a": {"0_0": 0}, "b": {"standby": "0_0", "lags": {"0_0": 7}}, "c": {"standby": "0_0", "lags": {"0_0": 6}}}
     remembered = make_answer({"b": " | 0_0", "c": " | 0_0", "gone": "0_0"})
-    problem, forced, _, start = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
+    problem, _, start = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2, remembered=remembered))
     draft = Draft(problem, start)
-    CompleteGoal(Costs(problem, forced)).optimise(draft, [])
+    CompleteGoal(Costs(problem)).optimise(draft, [])
     assert (draft.active, draft.standbys) == ([2], [frozenset({0, 1})])
 
 
 def test_healing_spares_draining_clients() -> None:
     clients = {"a": {"draining": True, "lags": {"0_0": 0}}, "b": make_running_client("0_1"), "c": make_running_client("0_2")}
-    problem, forced, _, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
+    problem, _, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG, "0_2": LOG}, clients, num_standby_replicas=1))
     draft = Draft(problem, start)
-    CompleteGoal(Costs(problem, forced)).optimise(draft, [])
+    CompleteGoal(Costs(problem)).optimise(draft, [])
     assert not draft.actives_on[0]
     assert not draft.standbys_on[0]
 
 
 def test_this_rebalance_moves_actives_to_allowed_clients() -> None:
     clients = {"a": {"active": "0_0 0_1", "lags": {"0_0": 900, "0_1": -2}}, "b": {"standby": "0_0", "lags": {"0_0": 0}}}
-    problem, forced, within, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG}, clients))
+    problem, within, start = set_up(make_snapshot({"0_0": LOG, "0_1": LOG}, clients))
     draft = Draft(problem, start)
-    goal = make_chains(problem, forced, within, draft)["now"][2]
+    goal = make_chains(problem, within, draft)["now"][2]
     assert isinstance(goal, MostCaughtUpGoal)
     assert goal.measure(draft) == 1
     goal.optimise(draft, [])
@@ -207,8 +206,8 @@ def test_this_rebalance_moves_actives_to_allowed_clients() -> None:
 def test_this_rebalance_passes_over_no_client_that_lags_less() -> None:
     """With two standbys a and b must hold copies, a the active one; either empty client may have the third copy."""
     clients = {"a": {"0_0": 0}, "b": {"0_0": 500}, "c": {}, "d": {}}
-    problem, forced, _, _ = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
-    costs = Costs(problem, forced)
+    problem, _, _ = set_up(make_snapshot({"0_0": LOG}, clients, num_standby_replicas=2))
+    costs = Costs(problem)
     assert costs.is_allowed_now(0, 0, frozenset({1, 2}))
     assert costs.is_allowed_now(0, 0, frozenset({1, 3}))
     assert not costs.is_allowed_now(0, 0, frozenset({2, 3}))
@@ -218,9 +217,9 @@ def test_this_rebalance_passes_over_no_client_that_lags_less() -> None:
 def test_least_restore_work_trades_a_large_state_for_a_small_one() -> None:
     """Client b has to take one of a's two tasks, and starts with the large one."""
     tasks = {"0_0": 90_000, "0_1": 1_000}
-    problem, forced, within, _ = set_up(make_snapshot(tasks, {"a": make_running_client("0_0 0_1"), "b": {}}))
+    problem, within, _ = set_up(make_snapshot(tasks, {"a": make_running_client("0_0 0_1"), "b": {}}))
     large = Placement(np.array([1, 0]), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    draft, costs = Draft(problem, large), Costs(problem, forced)
+    draft, costs = Draft(problem, large), Costs(problem)
     RestoreWorkGoal(costs).optimise(draft, make_balance_goals(within, costs))
     assert draft.active == [0, 1]
 

@@ -9,14 +9,13 @@ import pytest
 
 from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
-from optassign_models.forced import prepare
 from optassign_models.greedy.choosing import Level, Wanted, _take_in_order, choose_pairs
-from optassign_models.problem import LOGGED, Problem
+from optassign_models.problem import LOGGED, Problem, prepare
 from optassign_models.shares import ShareBounds, compute_shares
 
 
 def read_problem(shape: str, tasks: int, clients: int, standbys: int, seed: int) -> Problem:
-    return prepare(read_situation(generate(shape, tasks, clients, standbys, stateless=0.0, seed=seed)).problem)[0]  # type: ignore[arg-type]
+    return prepare(read_situation(generate(shape, tasks, clients, standbys, stateless=0.0, seed=seed)).problem)  # type: ignore[arg-type]
 
 
 def want_copies(problem: Problem, weight: int = 1) -> Wanted:
@@ -59,7 +58,7 @@ def test_each_task_has_different_clients_and_all_counts_hold(shape: str, tasks: 
     assert len(np.unique(keys)) == len(keys)
     assert np.all(np.bincount(keys // problem.C) == standbys + 1)
     cells = np.bincount(problem.group[keys // problem.C] * problem.C + keys % problem.C, minlength=problem.G * problem.C)
-    assert wanted.cells.holds(cells.reshape(problem.G, problem.C))
+    assert wanted.cells.imbalance(cells.reshape(problem.G, problem.C)) == 0
 
 
 def test_required_pairs_are_chosen_and_forbidden_ones_are_not() -> None:

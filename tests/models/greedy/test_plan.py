@@ -18,11 +18,10 @@ from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, generate
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_least_imbalance_actives
-from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
-from optassign_models.goals.default_order import ACTIVE_MOVES, count_active_moves
+from optassign_models.goals.goal import ACTIVE_MOVES, find_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives, find_greedy_answer_now, find_greedy_plan
-from optassign_models.problem import Placement, Problem
+from optassign_models.problem import Placement, Problem, prepare
 from optassign_models.rebalance import rebalance
 from optassign_models.results import Found
 from optassign_models.shares import ShareBounds, ShareFamilies, compute_shares, count_copies
@@ -40,7 +39,6 @@ class Case:
 
     name: str
     problem: Problem
-    forced: Forced
     shares: ShareFamilies
     plan: Found
     now: Placement | None
@@ -84,9 +82,9 @@ def snapshot(seed: int) -> ApplicationState:
 def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Case:
     """Return a case. `pools`: the greedy methods get pools of interchangeable clients instead of all pairs."""
     problem = read_situation(state).problem
-    written, forced = prepare(problem.with_all_columns(np.flatnonzero(problem.logged)))
+    written = prepare(problem.with_all_columns(np.flatnonzero(problem.logged)))
     w = compute_shares(written)
-    solved = find_target(*prepare(problem), w)
+    solved = find_target(prepare(problem), w)
     plan = Found(
         solved.placement,
         impossible=solved.is_impossible,
@@ -95,8 +93,8 @@ def make_case(state: ApplicationState, name: str, *, pools: bool = False) -> Cas
     case = method.make_case(make_target_method(read_situation(state).requests.order, make_effort()), problem)
     now = find_answer_now(case, (ACTIVE_MOVES,))
     if pools:
-        written, forced = prepare(problem)
-    return Case(name, written, forced, w, plan, now.placement)
+        written = prepare(problem)
+    return Case(name, written, w, plan, now.placement)
 
 
 @cache
@@ -126,11 +124,11 @@ def list_rules_broken_now(problem: Problem, placed: Placement) -> list[str]:
     """Return which of R3 and R5 an assignment breaks in this rebalance."""
     C = problem.C
     actives = np.arange(problem.T) * C + placed.active
-    problem, forced = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
+    problem = prepare(problem.with_columns(np.concatenate([actives, placed.standby_keys(C)])))
     held = np.isin(problem.col_keys, placed.copy_keys(C, problem.logged))
     checks = {
-        "R3": bool(np.all(forced.leading[problem.find(actives)])),
-        "R5": bool(np.all(held[forced.mandatory]) and np.all((forced.mandatory | forced.tied)[held])),
+        "R3": bool(np.all(problem.forced.leading[problem.find(actives)])),
+        "R5": bool(np.all(held[problem.forced.mandatory]) and np.all((problem.forced.mandatory | problem.forced.tied)[held])),
     }
     return [rule for rule, kept in checks.items() if not kept]
 
@@ -145,7 +143,7 @@ def is_balanced(problem: Problem, w: ShareFamilies, placed: Placement) -> bool:
 @batches
 def test_a_plan_keeps_the_rules_and_is_balanced_wherever_the_flows_are(batch: int) -> None:
     for case in make_batch(batch):
-        plan = find_greedy_plan(case.problem, case.forced, case.shares)
+        plan = find_greedy_plan(case.problem, case.shares)
         assert list_broken_rules(case.problem, plan) == [], case.name
         if case.plan.placement is not None:
             assert is_balanced(case.problem, case.shares, plan), case.name
@@ -157,7 +155,7 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
     for case in make_batch(batch):
         if case.plan.placement is None or not case.plan.bounds["restore_work"]:
             continue
-        work = evaluate(case.problem, case.forced, find_greedy_plan(case.problem, case.forced, case.shares))["restore_work"]
+        work = evaluate(case.problem, find_greedy_plan(case.problem, case.shares))["restore_work"]
         assert work >= case.plan.bounds["restore_work"], case.name
         ratios.append(work / case.plan.bounds["restore_work"])
     assert sorted(ratios)[len(ratios) // 2] <= 1.01
@@ -168,10 +166,10 @@ def test_a_plan_restores_little_more_than_the_proven_bound(batch: int) -> None:
 @pytest.mark.parametrize(("tasks", "clients", "standbys"), [(1000, 100, 1), (600, 60, 2), (1500, 5, 2), (1200, 20, 3)])
 def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int, clients: int, standbys: int) -> None:
     case = make_case(generate(shape, tasks, clients, standbys, threads=(1, 4), unlogged=0.1, seed=7), shape)  # type: ignore[arg-type]
-    plan = find_greedy_plan(case.problem, case.forced, case.shares)
+    plan = find_greedy_plan(case.problem, case.shares)
     assert list_broken_rules(case.problem, plan) == []
     assert is_balanced(case.problem, case.shares, plan)
-    work, bound = evaluate(case.problem, case.forced, plan)["restore_work"], case.plan.bounds["restore_work"]
+    work, bound = evaluate(case.problem, plan)["restore_work"], case.plan.bounds["restore_work"]
     assert bound <= work <= 1.15 * bound
 
 
@@ -179,7 +177,7 @@ def test_larger_plans_are_balanced_too_and_near_the_bound(shape: str, tasks: int
 def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
     """The shares are random, so often no assignment keeps them."""
     rng = np.random.default_rng(seed)
-    problem, forced = prepare(read_situation(snapshot(seed)).problem)
+    problem = prepare(read_situation(snapshot(seed)).problem)
     given = compute_shares(problem)
 
     def spoil(share: ShareBounds) -> ShareBounds:
@@ -187,8 +185,8 @@ def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
         return ShareBounds(low, low + rng.integers(0, 3, low.shape))
 
     spoilt = ShareFamilies(*(spoil(share) if rng.random() < 0.6 else share for share in given))
-    assert list_broken_rules(problem, find_greedy_plan(problem, forced, spoilt)) == []
-    now = find_greedy_answer_now(problem, forced, spoilt)
+    assert list_broken_rules(problem, find_greedy_plan(problem, spoilt)) == []
+    now = find_greedy_answer_now(problem, spoilt)
     assert now is None or is_balanced(problem, spoilt, now)
 
 
@@ -197,10 +195,10 @@ def test_no_share_makes_a_plan_break_a_rule(seed: int) -> None:
     [(0, 3, 1, 0.0), (1, 1, 0, 0.0), (1, 5, 3, 0.0), (5, 1, 2, 0.0), (6, 2, 3, 0.5), (7, 3, 1, 1.0), (3, 10, 2, 0.0)],
 )
 def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) -> None:
-    problem, forced = prepare(read_situation(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
+    problem = prepare(read_situation(generate("cold", tasks, clients, standbys, stateless=stateless)).problem)
     w = compute_shares(problem)
-    now = find_greedy_answer_now(problem, forced, w)
-    for placed in (find_greedy_plan(problem, forced, w), now):
+    now = find_greedy_answer_now(problem, w)
+    for placed in (find_greedy_plan(problem, w), now):
         assert placed is not None
         assert list_broken_rules(problem, placed) == []
         assert not tasks or is_balanced(problem, w, placed)
@@ -213,7 +211,7 @@ def test_odd_sizes(tasks: int, clients: int, standbys: int, stateless: float) ->
 def test_an_immediate_answer_keeps_all_rules_and_is_mostly_found(batch: int) -> None:
     found = there = 0
     for case in make_batch(batch):
-        now = find_greedy_answer_now(case.problem, case.forced, case.shares)
+        now = find_greedy_answer_now(case.problem, case.shares)
         if now is not None:
             assert list_broken_rules(case.problem, now) + list_rules_broken_now(case.problem, now) == [], case.name
             assert is_balanced(case.problem, case.shares, now), case.name
@@ -227,10 +225,10 @@ def test_an_immediate_answer_keeps_all_rules_and_is_mostly_found(batch: int) -> 
 @pytest.mark.parametrize("threads", [2, (1, 4)])
 def test_cold_and_resting_groups_have_an_immediate_answer(shape: str, standbys: int, threads: int | tuple[int, int]) -> None:
     state = generate(shape, 300, 30, standbys, threads=threads, unlogged=0.1, seed=standbys)  # type: ignore[arg-type]
-    problem, forced = prepare(read_situation(state).problem)
-    now = find_greedy_answer_now(problem, forced, compute_shares(problem))
+    problem = prepare(read_situation(state).problem)
+    now = find_greedy_answer_now(problem, compute_shares(problem))
     assert now is not None
-    assert count_active_moves(problem, now) == 0
+    assert not find_active_moves(problem, now.active).any()
 
 
 # ---------------------------------------------------------------------------------------------------------------- actives
@@ -240,7 +238,7 @@ def test_cold_and_resting_groups_have_an_immediate_answer(shape: str, standbys: 
 def test_actives_of_a_rebalance_have_hardly_more_imbalance_than_the_least(batch: int) -> None:
     total = least = 0
     for case in make_batch(batch):
-        plan = find_greedy_plan(case.problem, case.forced, case.shares)
+        plan = find_greedy_plan(case.problem, case.shares)
         answer = rebalance(case.problem, case.shares, plan, choose_greedy_actives).whole
         best = rebalance(case.problem, case.shares, plan, find_least_imbalance_actives).whole
         assert list_broken_rules(case.problem, answer) + list_rules_broken_now(case.problem, answer) == [], case.name
@@ -267,6 +265,6 @@ def test_no_solver_is_imported(module: str) -> None:
 
 
 def test_the_same_problem_has_the_same_plan() -> None:
-    problem, forced = prepare(read_situation(snapshot(5)).problem)
+    problem = prepare(read_situation(snapshot(5)).problem)
     w = compute_shares(problem)
-    assert find_greedy_plan(problem, forced, w).same_as(find_greedy_plan(problem, forced, w))
+    assert find_greedy_plan(problem, w).same_as(find_greedy_plan(problem, w))

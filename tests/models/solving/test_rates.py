@@ -62,7 +62,7 @@ def tell(offsets: list[int], ms: list[int], **more: object) -> ClientRates:
         "taken_at": "2026-01-01T00:00:00Z",
         "elapsed_ms": 1,
         "looks": 0,
-        "counts_idle": True,
+        "counted_ms": None,
         "counted_at": None,
         "interval_ms": 600_000,
         "by_interval": False,

@@ -13,8 +13,8 @@ from optassign.generating import SHAPES, Shape, generate
 from optassign.generating.dealing import NotBalancedError
 from optassign.translating.snapshot import read_situation
 from optassign_benchmarks.grid import GRID, Spec, small_specs
-from optassign_models.forced import prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
+from optassign_models.problem import prepare
 from optassign_models.results import Solver
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import solver, variables
@@ -22,8 +22,8 @@ from optassign_models.target.search import TargetAnswer
 
 
 def find(state: ApplicationState, which: Solver = Solver.AUTO, seconds: float | None = None) -> TargetAnswer:
-    problem, forced = prepare(read_situation(state).problem)
-    return find_target(problem, forced, compute_shares(problem), effort=make_effort(which, seconds))
+    problem = prepare(read_situation(state).problem)
+    return find_target(problem, compute_shares(problem), effort=make_effort(which, seconds))
 
 
 def list_groups(shape: Shape, count: int) -> Iterator[tuple[Spec, ApplicationState]]:
@@ -38,7 +38,7 @@ def list_groups(shape: Shape, count: int) -> Iterator[tuple[Spec, ApplicationSta
 def test_every_solver_proves_the_same_values_inside_the_shares(shape: Shape) -> None:
     proven = 0
     for spec, state in list_groups(shape, 25):
-        problem, forced = prepare(read_situation(state).problem)
+        problem = prepare(read_situation(state).problem)
         found = [find(state, which) for which in Solver]
         if found[0].placement is None:
             assert all(each.is_impossible for each in found), spec.name
@@ -46,7 +46,7 @@ def test_every_solver_proves_the_same_values_inside_the_shares(shape: Shape) -> 
         for each in found:
             assert each.placement is not None
             assert compute_shares(problem).hold(count_copies(problem, each.placement)), spec.name
-            assert each.values == tuple(evaluate(problem, forced, each.placement).values()), spec.name
+            assert each.values == tuple(evaluate(problem, each.placement).values()), spec.name
             assert each.bounds == each.values[: len(each.bounds)], spec.name
         # Only CP-SAT may reach its limit of work before the goals of least weight.
         assert found[0].bounds == found[2].bounds == found[0].values, spec.name

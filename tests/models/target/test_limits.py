@@ -19,8 +19,8 @@ from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.translating.snapshot import read_situation
 from optassign_models.limits import list_broken
+from optassign_models.policy import constants as policy
 from optassign_models.shares import compute_shares
-from optassign_models.target import search, solver
 from optassign_models.target.question import Question, express_in_changelogs, weigh
 
 WEIGHTS = (1_000_000, 100_000, 1_000)
@@ -40,7 +40,7 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
             assert found.placement is None, f"seed {seed}"
             met += 1
             continue
-        question = Question(*express_in_changelogs(problem), shares, (weigh(WEIGHTS),))
+        question = Question(express_in_changelogs(problem), shares, (weigh(WEIGHTS),))
         least = min(question.evaluate(placed)[0] for placed in kept)
         assert found.bounds[0] <= least, f"seed {seed}"
         assert found.placement is not None, f"seed {seed}"
@@ -52,8 +52,8 @@ def test_enumeration_finds_nothing_better_that_keeps_the_limits(first: int) -> N
 @pytest.mark.parametrize("options", [{}, {"preset": "weighted"}, {"goals": ("standby_migrations", "restore_work")}])
 def test_large_groups_keep_limits_at_the_least_cost(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The test lowers the limits of CP-SAT; the weighted sum under limits is proven, and no less than without."""
-    monkeypatch.setattr(search, "SMALL_PAIRS", 10)
-    monkeypatch.setattr(solver, "CP_SAT_VARIABLES", 0)
+    monkeypatch.setattr(policy, "SMALL_PAIRS", 10)
+    monkeypatch.setattr(policy, "CP_SAT_VARIABLES", 0)
     made = generate("scale-out", 60, 6, 1, warmups=8, seed=2)
     first, last = made.clients[0].process_id, made.clients[-1].process_id
     limits = [

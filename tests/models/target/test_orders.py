@@ -15,9 +15,9 @@ from tiny_placements import to_placement
 from optassign.formats.state import ApplicationState
 from optassign.goals.order import goal_order
 from optassign.translating.snapshot import read_situation
-from optassign_models.forced import prepare
 from optassign_models.goals import evaluate, find_goals
 from optassign_models.limits import list_broken
+from optassign_models.problem import prepare
 from optassign_models.shares import compute_shares, count_copies
 
 _GOALS = (
@@ -57,13 +57,13 @@ def test_enumeration_finds_nothing_better_in_the_order(first: int) -> None:
         dice = random.Random(seed)
         state = draw_state(seed, dice)
         tiny, goals = Tiny(state), find_goals(goal_order(state).names)
-        problem, forced = prepare(read_situation(state).problem)
+        problem = prepare(read_situation(state).problem)
         shares, limits = compute_shares(problem), draw_limits(dice, problem) if dice.random() < 0.5 else ()
 
         every = [to_placement(tiny, problem, c) for c in tiny.enumerate_all()]
         kept = [each for each in every if not list_broken(limits, each) and shares.hold(count_copies(problem, each))]
-        allowed = [tuple(evaluate(problem, forced, placed, goals).values()) for placed in kept]
-        found = find_target(problem, forced, shares, goals, limits, make_effort(choose_solver(seed)))
+        allowed = [tuple(evaluate(problem, placed, goals).values()) for placed in kept]
+        found = find_target(problem, shares, goals, limits, make_effort(choose_solver(seed)))
         what = f"seed {seed}, {goal_order(state).names}"
         if not allowed:
             assert found.placement is None, what

@@ -14,10 +14,9 @@ from tiny_limits import draw_limits
 from tiny_placements import to_placement
 
 from optassign.translating.snapshot import read_situation
-from optassign_models.forced import Forced, prepare
 from optassign_models.goals import DEFAULT_ORDER, evaluate
 from optassign_models.limits import PlacementLimit, list_broken
-from optassign_models.problem import Problem
+from optassign_models.problem import Problem, prepare
 from optassign_models.results import Deadline
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.target import variables
@@ -31,8 +30,8 @@ from optassign_models.target.variables import Scope
 NO_DEADLINE = Deadline.after(None)
 
 
-def state(problem: Problem, forced: Forced, limits: tuple[PlacementLimit, ...]) -> TargetProgram:
-    question = Question(problem, forced, compute_shares(problem), list_in_order(DEFAULT_ORDER), limits=limits)
+def state(problem: Problem, limits: tuple[PlacementLimit, ...]) -> TargetProgram:
+    question = Question(problem, compute_shares(problem), list_in_order(DEFAULT_ORDER), limits=limits)
     return state_target(Scope.of(question))
 
 
@@ -46,9 +45,9 @@ def test_a_point_of_the_program_is_an_allowed_placement(
     dealt = 0
     for seed in range(first, first + 10):
         tiny = Tiny(draw_tiny_state(seed, most=200))
-        problem, forced = prepare(read_situation(tiny.state).problem)
+        problem = prepare(read_situation(tiny.state).problem)
         limits = draw_limits(random.Random(seed), problem) if seed % 2 else ()
-        program = state(problem, forced, limits)
+        program = state(problem, limits)
         every = tiny.enumerate_all()
         if not any(tiny.is_balanced(each) and not list_broken(limits, to_placement(tiny, problem, each)) for each in every):
             assert merge_from is not None or is_infeasible(program.matrix, NO_DEADLINE), f"seed {seed}"
@@ -63,7 +62,7 @@ def test_a_point_of_the_program_is_an_allowed_placement(
             assert_rules_kept(problem, placed)
             if compute_shares(problem).hold(count_copies(problem, placed)) and not list_broken(limits, placed):
                 dealt += 1
-                for goal, value in zip(DEFAULT_ORDER, evaluate(problem, forced, placed).values(), strict=True):
+                for goal, value in zip(DEFAULT_ORDER, evaluate(problem, placed).values(), strict=True):
                     form = price(program, *list_in_order((goal,)))
                     assert form.total(int(form.coefficients @ found.values)) >= value, f"seed {seed}: {goal.name}"
     assert dealt >= 16
@@ -72,12 +71,12 @@ def test_a_point_of_the_program_is_an_allowed_placement(
 def test_the_least_of_each_goal_is_that_of_all_placements() -> None:
     for seed in range(0, 60, 3):
         tiny = Tiny(draw_tiny_state(seed, most=100))
-        problem, forced = prepare(read_situation(tiny.state).problem)
+        problem = prepare(read_situation(tiny.state).problem)
         kept = [to_placement(tiny, problem, each) for each in tiny.list_balanced()]
-        program = state(problem, forced, ())
+        program = state(problem, ())
         for goal in DEFAULT_ORDER if kept else ():
             form = price(program, *list_in_order((goal,)))
             found = search(program.matrix, form.coefficients, NO_DEADLINE)
             assert found.values is not None
-            least = min(evaluate(problem, forced, placed, (goal,))[goal.name] for placed in kept)
+            least = min(evaluate(problem, placed, (goal,))[goal.name] for placed in kept)
             assert form.total(int(form.coefficients @ found.values)) == least, f"seed {seed}: {goal.name}"

@@ -21,6 +21,7 @@ from optassign.generating import SHAPES, Shape, generate
 from optassign.judging.metrics import measure_weighted_cost
 from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.snapshot import read_situation
+from optassign_models.policy import constants as policy
 from optassign_models.problem import Problem
 from optassign_models.results import Solver
 from optassign_models.shares import compute_shares
@@ -139,7 +140,7 @@ def test_the_report_has_the_sum_in_follow_ups_and_at_rest() -> None:
 
 
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optassign_models.target.search.SECONDS_PER_VARIABLE", 1.0)
+    monkeypatch.setattr(policy, "SECONDS_PER_VARIABLE", 1.0)
     given = assign(weighted(generate("partial", 1000, 100, 1, 20, seed=8)))
     assert "goal not served: weighted_cost: no time for the weighted sum: the goals of the default order were used" in (
         given.report.notes

@@ -12,10 +12,9 @@ import pytest
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.translating.snapshot import read_situation
-from optassign_models.forced import prepare
 from optassign_models.goals import evaluate
-from optassign_models.problem import BoolArray, IntArray, Placement, make_placement
-from optassign_models.shares import compute_imbalance, compute_shares
+from optassign_models.problem import BoolArray, IntArray, Placement, make_placement, prepare
+from optassign_models.shares import compute_shares, count_copies
 from optassign_models.ties import find_lost, spread_lost
 
 END = 1_000_000
@@ -38,10 +37,10 @@ def spread(state: ApplicationState, active: list[int], rates: list[int] | None =
     problem = read_situation(state).problem
     plan = make_placement(np.array(active), NOTHING, problem.C)
     found = spread_lost(problem, plan, None if rates is None else np.array(rates))
-    written, forced = prepare(problem)
-    assert evaluate(written, forced, found) == evaluate(written, forced, plan)
+    written = prepare(problem)
+    assert evaluate(written, found) == evaluate(written, plan)
     shares = compute_shares(problem)
-    assert compute_imbalance(problem, shares, found) == compute_imbalance(problem, shares, plan)
+    assert shares.imbalance(count_copies(problem, found)) == shares.imbalance(count_copies(problem, plan))
     return found
 
 

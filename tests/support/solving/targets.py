@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from optassign_models.forced import Forced
 from optassign_models.goals import DEFAULT_ORDER, GoalModel
 from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
@@ -39,20 +38,19 @@ def make_effort(solver: Solver = Solver.AUTO, seconds: float | None = None) -> E
 
 def find_target(
     problem: Problem,
-    forced: Forced,
     shares: ShareFamilies,
     goals: Sequence[GoalModel] = DEFAULT_ORDER,
     limits: Iterable[PlacementLimit] = (),
     effort: Effort | None = None,
 ) -> TargetAnswer:
     """Return the target within shares and limits that is lexicographically best by the goals."""
-    question = Question(problem, forced, shares, list_in_order(goals), limits=tuple(limits))
+    question = Question(problem, shares, list_in_order(goals), limits=tuple(limits))
     return find_best(question, effort or make_effort())
 
 
 def find_answer_now(case: Case, goals: Sequence[GoalModel], effort: Effort | None = None) -> TargetAnswer:
     """Return the lexicographically best answer by the goals that is balanced in this rebalance already."""
-    question = Question(case.problem, case.forced, case.target, list_in_order(goals), is_now=True)
+    question = Question(case.problem, case.target, list_in_order(goals), is_now=True)
     return find_best(question, effort or make_effort())
 
 
@@ -64,6 +62,5 @@ def find_least_sum(
     effort: Effort | None = None,
 ) -> TargetAnswer:
     """Return the placement with the least weighted sum that keeps the limits."""
-    scaled, forced = express_in_changelogs(problem)
-    question = Question(scaled, forced, shares, (weigh(weights),), shares_bind=False, limits=tuple(limits))
+    question = Question(express_in_changelogs(problem), shares, (weigh(weights),), shares_bind=False, limits=tuple(limits))
     return find_best(question, effort or make_effort())
