@@ -1,4 +1,4 @@
-"""The table of best-known values, and the program that fills it: `python -m optassign_benchmarks.instances.best_known`.
+"""The program that fills the table of best-known values: `python -m optassign_benchmarks.instances.best_known`.
 
 A row has, for each goal in order, the best-known value, a proven bound, and whether HiGHS found the same optimum in the model
 that `optassign model` writes. HiGHS runs in a process of its own and shares no code with the models.
@@ -15,15 +15,10 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from optassign.analysis.export import ExportError, export_model
 from optassign.assignor import assign
-from optassign.errors import OptassignError
 from optassign.formats.assignment import GoalReport
-from optassign.formats.base import Frozen, NotEmpty
 from optassign.formats.json_input import read_assignment
 from optassign.formats.state import ApplicationState
 from optassign.goals.goal import Value
@@ -32,10 +27,8 @@ from optassign.measuring.facts import Facts
 from optassign.measuring.load import balances_load
 from optassign_benchmarks.instances.catalogue import FAMILIES, GENERATOR, SIZES, Instance, digest_snapshot, list_instances
 from optassign_benchmarks.instances.scoring import IMBALANCE, extract_target, find_fault, measure_target
+from optassign_benchmarks.instances.table import FILE, BestKnown, KnownValue, read_best_known
 
-__all__ = ["FILE", "BestKnown", "KnownValue", "OtherGeneratorError", "check_snapshot", "read_best_known"]
-
-FILE = Path(__file__).parent / "best_known.json"
 _HIGHS_SECONDS = 3.0
 """Time limit in seconds to export the model of one goal, and of HiGHS to solve it; slower goals stay unchecked."""
 _MOST_PAIRS = 2_000
@@ -53,51 +46,6 @@ for goal in goals:
     if solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
         print("found", goal, round(solver.getInfo().objective_function_value), flush=True)
 """
-
-
-class KnownValue(Frozen):
-    """The best-known value of one goal, given the values of the goals before it."""
-
-    name: NotEmpty
-    value: int | float
-    bound: int | float | None = Field(default=None, description="no target as good in the goals before it is below; null: none")
-    proven: bool = Field(default=False, description="value and bound are equal; a load is within the tolerance of its bound")
-    checked: bool = Field(default=False, description="HiGHS found the same optimum in the exported model")
-
-
-class BestKnown(Frozen):
-    """An instance with its best-known target."""
-
-    instance: NotEmpty
-    generator: int
-    digest: NotEmpty = Field(description="of the snapshot")
-    values: Annotated[tuple[KnownValue, ...], Field(strict=False)]
-    solver: NotEmpty = Field(description="solver that found the target, and the one that proved it")
-    seconds: float = Field(description="of the whole answer")
-
-    @property
-    def best(self) -> dict[str, Value]:
-        """Return value name → best-known value, most important first."""
-        return {known.name: known.value for known in self.values}
-
-
-class OtherGeneratorError(OptassignError, RuntimeError):
-    """Raised if the generated snapshot differs from the snapshot of the table."""
-
-
-def read_best_known(file: Path = FILE) -> dict[str, BestKnown]:
-    """Return the table: instance → row."""
-    rows = json.loads(file.read_text(encoding="utf-8"))
-    return {row.instance: row for row in map(BestKnown.model_validate, rows)}
-
-
-def check_snapshot(state: ApplicationState, known: BestKnown) -> None:
-    """Raise OtherGeneratorError unless the snapshot has the digest of the table's row."""
-    if digest_snapshot(state) != known.digest:
-        import numpy
-
-        found = f"another snapshot than generator {known.generator} made (numpy {numpy.__version__})"
-        raise OtherGeneratorError(f"{known.instance}: found {found}; allowed: the digest {known.digest}")
 
 
 def _solve(instance: Instance, time_limit: float) -> BestKnown:

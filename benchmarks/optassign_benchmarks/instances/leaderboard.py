@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from optassign_benchmarks.instances.best_known import BestKnown, read_best_known
 from optassign_benchmarks.instances.catalogue import SIZES, list_instances
 from optassign_benchmarks.instances.scoring import Gap, Score
+from optassign_benchmarks.instances.table import BestKnown, read_best_known
 from optassign_benchmarks.results import Cell, describe_machine, make_table, write_study
 
 __all__ = ["COLUMNS", "REFUSED", "describe_reason", "list_refused", "summarise"]

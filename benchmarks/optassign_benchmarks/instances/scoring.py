@@ -26,6 +26,7 @@ from optassign.measuring.load import balances_load
 from optassign.measuring.placement import TaskPlacement, previous_assignment, standbys_per_task
 from optassign.measuring.ranks import Ranks
 from optassign.simulation.convergence import converge
+from optassign_benchmarks.instances.table import BestKnown
 
 __all__ = [
     "IMBALANCE",
@@ -136,23 +137,27 @@ def list_restore_costs(state: ApplicationState, target: TaskPlacement) -> list[i
     return costs
 
 
-def find_gap(facts: Facts, values: Mapping[str, Value], best: Mapping[str, Value]) -> Gap:
-    """Return the gap at the first value that differs from the best known; a load within the options' tolerance is equal."""
+def find_gap(facts: Facts, values: Mapping[str, Value], known: BestKnown) -> Gap:
+    """Return the gap at the first value that differs from the best known.
+
+    A load within the options' tolerance is equal: the tolerance of the bound if the known load is proven, since that load may
+    use the tolerance itself, and otherwise of the known load.
+    """
     goals = find_plan_goals()
-    for name, known in best.items():
-        goal = goals.get(name)
-        value = values[name]
-        worse = known - value if goal is not None and goal.more_is_better else value - known
-        if goal is not None and value <= goal.accepted(known, facts) and not goal.more_is_better:
-            worse = min(worse, 0.0) if name != "load" else 0.0
-        if abs(worse) > _EQUAL * max(1.0, abs(known)):
-            return Gap(name, value, known, is_better=worse < 0, share=worse / abs(known) if known else None)
+    for best in known.values:
+        goal = goals.get(best.name)
+        value = values[best.name]
+        worse = best.value - value if goal is not None and goal.more_is_better else value - best.value
+        least = best.bound if best.name == "load" and best.proven and best.bound is not None else best.value
+        if goal is not None and value <= goal.accepted(least, facts) and not goal.more_is_better:
+            worse = min(worse, 0.0) if best.name != "load" else 0.0
+        if abs(worse) > _EQUAL * max(1.0, abs(best.value)):
+            share = worse / abs(best.value) if best.value else None
+            return Gap(best.name, value, best.value, is_better=worse < 0, share=share)
     return Gap("", 0, 0, is_better=False, share=0.0)
 
 
-def score_assignor(
-    state: ApplicationState, best: Mapping[str, Value], assignor: str | TaskAssignor, time_limit: float
-) -> Score:
+def score_assignor(state: ApplicationState, known: BestKnown, assignor: str | TaskAssignor, time_limit: float) -> Score:
     """Return the score of an assignor's target.
 
     An answer without a plan that asks for a follow-up is played on to the end, since such assignors show their target only
@@ -163,7 +168,7 @@ def score_assignor(
     """
     name, instance = name_assignor(assignor), state.application or ""
     try:
-        chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+        chosen = create(assignor, time_limit=time_limit)
         start = time.perf_counter()
         chosen.configure(state.configs)
         answer = check_type(chosen.assign(state), chosen)
@@ -177,10 +182,10 @@ def score_assignor(
     fault = find_fault(state, target)
     if fault is not None:
         return Score(instance, name, seconds, {}, None, fault)
-    return _score_target(state, target, best, name, seconds)
+    return _score_target(state, target, known, name, seconds)
 
 
-def score_answer(state: ApplicationState, best: Mapping[str, Value], path: Path) -> Score:
+def score_answer(state: ApplicationState, known: BestKnown, path: Path) -> Score:
     """Return the score of an assignment in a file, made by any program."""
     instance = state.application or ""
     try:
@@ -191,14 +196,12 @@ def score_answer(state: ApplicationState, best: Mapping[str, Value], path: Path)
     fault = find_fault(state, target)
     if fault is not None:
         return Score(instance, answer.assignor, 0.0, {}, None, fault)
-    return _score_target(state, target, best, answer.assignor, answer.seconds_elsewhere or 0.0)
+    return _score_target(state, target, known, answer.assignor, answer.seconds_elsewhere or 0.0)
 
 
-def _score_target(
-    state: ApplicationState, target: TaskAssignment, best: Mapping[str, Value], name: str, seconds: float
-) -> Score:
+def _score_target(state: ApplicationState, target: TaskAssignment, known: BestKnown, name: str, seconds: float) -> Score:
     facts = Facts(state, target)
     values = measure_target(facts)
-    gap = find_gap(facts, values, best)
+    gap = find_gap(facts, values, known)
     imbalance = {str(family): found for family, found in measure_imbalance(state, facts.plan).items()}
     return Score(state.application or "", name, seconds, values, gap, imbalance=imbalance)

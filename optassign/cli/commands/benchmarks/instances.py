@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from optassign.formats.state import ApplicationState
-    from optassign_benchmarks.instances.best_known import BestKnown
     from optassign_benchmarks.instances.catalogue import Instance
     from optassign_benchmarks.instances.scoring import Gap, Score
+    from optassign_benchmarks.instances.table import BestKnown
 
 SIZES = ("tiny", "small", "medium", "large", "huge")
 FAMILIES = ("counts", "zones", "load", "limits", "weights")
@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write scores, or the output of --list and --export. FAILED if a target is refused."""
-    from optassign_benchmarks.instances.best_known import read_best_known
+    from optassign_benchmarks.instances.table import read_best_known
 
     registered = register_listed_assignors(arguments)
     known = read_best_known()
@@ -66,9 +66,20 @@ def run(arguments: Namespace) -> int:
     else:
         names = list_assignors(arguments.assignors or ",".join((*_DEFAULT, *(name for name, _ in registered))))
         check_registered_are_chosen(registered, names, "--assignors")
-        scores = list(_score(names, arguments.time_limit, chosen, known))
-    write_result(arguments, lambda: _dump(list(map(_to_json, scores))), lambda width: _render(scores, width))
+        scores = []
+        try:
+            scores.extend(_score(names, arguments.time_limit, chosen, known))
+        except KeyboardInterrupt:  # the scores so far took time, and are written
+            if scores:
+                _write_scores(arguments, scores)
+            print(f"interrupted: {len(scores):,} of {len(chosen) * len(names):,} scores are there", file=sys.stderr)
+            raise
+    _write_scores(arguments, scores)
     return FAILED if any(score.refused for score in scores) else DONE
+
+
+def _write_scores(arguments: Namespace, scores: "Sequence[Score]") -> None:
+    write_result(arguments, lambda: _dump(list(map(_to_json, scores))), lambda width: _render(scores, width))
 
 
 def _choose(arguments: Namespace) -> "list[Instance]":
@@ -79,6 +90,8 @@ def _choose(arguments: Namespace) -> "list[Instance]":
     unknown = next((name for name in arguments.names if name not in by_name), None)
     if unknown is not None:
         raise UsageError(f"NAME: found {unknown!r}; allowed: a name of optassign benchmark instances --list")
+    if arguments.names and (arguments.size or arguments.family):
+        raise UsageError("--size or --family: found it with a NAME; allowed: one of them")
     if arguments.names:
         return [by_name[name] for name in arguments.names]
     sizes, families = arguments.size or SIZES[:-1], arguments.family or FAMILIES
@@ -91,7 +104,7 @@ def _choose(arguments: Namespace) -> "list[Instance]":
 
 def _make(instance: "Instance", known: "dict[str, BestKnown]") -> "ApplicationState":
     """Return the snapshot of an instance. UsageError if the snapshot is not that of its best-known values."""
-    from optassign_benchmarks.instances.best_known import OtherGeneratorError, check_snapshot
+    from optassign_benchmarks.instances.table import OtherGeneratorError, check_snapshot
 
     state = instance.make()
     try:
@@ -123,7 +136,7 @@ def _score(
             state = _make(instance, known)
             progress.doing = f"{instance.name}, {number:,} of {len(chosen):,} instances"
             for name in names:
-                yield score_assignor(state, known[instance.name].best, name, time_limit)
+                yield score_assignor(state, known[instance.name], name, time_limit)
 
 
 def _score_answers(folder: Path, chosen: "Sequence[Instance]", known: "dict[str, BestKnown]") -> "Iterator[Score]":
@@ -138,7 +151,7 @@ def _score_answers(folder: Path, chosen: "Sequence[Instance]", known: "dict[str,
     if len(there) < len(found):
         print(f"{len(found) - len(there):,} instances without an answer are left out", file=sys.stderr)
     for instance, path in there:
-        yield score_answer(_make(instance, known), known[instance.name].best, path)
+        yield score_answer(_make(instance, known), known[instance.name], path)
 
 
 def _dump(value: object) -> str:
