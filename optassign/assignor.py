@@ -6,7 +6,7 @@ Assignors are optassign's own, those of `register`, and those of installed packa
 
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -177,17 +177,28 @@ def is_own(name: str) -> bool:
 
 def list_variants(name: str) -> tuple[str, ...]:
     """Return the variants of an assignor, requested as `name:variant`, its default first; empty for most assignors."""
-    found: tuple[str, ...] = getattr(load_factory(_find_entry(name).factory), "VARIANTS", ())
-    return found
+    found: Any = getattr(load_factory(_find_entry(name).factory), "VARIANTS", ())
+    if isinstance(found, str) or not isinstance(found, Sequence) or not all(isinstance(each, str) for each in found):
+        raise AssignorError(f"assignor {name!r}: found VARIANTS = {found!r}; allowed: a sequence of names")
+    return tuple(found)
 
 
-def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
-    """Return a new assignor. `time_limit`: seconds of solving.
+def create(assignor: str | TaskAssignor, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
+    """Return a new assignor of a name, or the given assignor. `time_limit`: seconds of solving, of an assignor given by name.
 
-    `name` may end with a colon and one of `list_variants(name)`, which is passed to the factory as `variant=`. ArgumentError
-    for an unknown name, an unknown variant or a bad limit; AssignorError if the assignor cannot be loaded.
+    A name may end with a colon and one of its `list_variants`, which is passed to the factory as `variant=`.
+
+    Raises:
+        TypeError: for neither a name nor an object with the methods of TaskAssignor.
+        ArgumentError: for an unknown name, an unknown variant or a bad limit.
+        AssignorError: if the assignor cannot be loaded.
     """
-    base, colon, variant = name.partition(":")
+    if not isinstance(assignor, str):
+        if isinstance(assignor, type) or not _has_protocol(assignor):
+            found = f"the class {assignor.__name__}" if isinstance(assignor, type) else type(assignor).__name__
+            raise TypeError(f"assignor: found {found}; allowed: a name, or an object with the methods of TaskAssignor")
+        return assignor
+    base, colon, variant = assignor.partition(":")
     factory = load_factory(_find_entry(base).factory)
     if not 0 <= time_limit < float("inf"):
         raise ArgumentError("time_limit", repr(time_limit), "seconds, 0 or more and finite")
@@ -200,9 +211,13 @@ def create(name: str, *, time_limit: float = TIME_LIMIT) -> TaskAssignor:
     return _check_protocol(factory(**limit, variant=variant), base)
 
 
+def _has_protocol(made: object) -> bool:
+    return isinstance(made, TaskAssignor)
+
+
 def _check_protocol(made: TaskAssignor, name: str) -> TaskAssignor:
     """Return the made assignor; AssignorError if it lacks methods of TaskAssignor."""
-    if not isinstance(made, TaskAssignor):
+    if not _has_protocol(made):
         raise AssignorError(f"assignor {name!r} lacks methods of TaskAssignor: found {type(made).__name__}")
     return made
 
@@ -263,7 +278,7 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
         time_limit: seconds of solving, of an assignor given by name.
 
     Raises:
-        TypeError: for a snapshot of another type.
+        TypeError: for a snapshot or an assignor of another type.
         ArgumentError: for an unknown name or a bad limit.
         AssignorError: if the assignor cannot be loaded, returns no TaskAssignment, or returns one that Kafka would refuse.
             Errors that the assignor raises pass through.
@@ -276,7 +291,7 @@ def assign(state: ApplicationState, assignor: str | TaskAssignor = "cp-sat", tim
         True
     """
     check_snapshot(state)
-    chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+    chosen = create(assignor, time_limit=time_limit)
     chosen.configure(state.configs)
     answer = check_type(chosen.assign(state), chosen)
     error = validate_task_assignment(state, answer)
@@ -309,7 +324,8 @@ def describe_failure(error: BaseException) -> str:
     frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     frames = [(file, line) for file, line in frames if file != Path(__file__) and not _is_of_python(file)]
     outside = [(file, line) for file, line in frames if "site-packages" not in file.parts and _PACKAGE not in file.parents]
-    where = [f" ({file.name}, line {line})" for file, line in outside or frames]
+    own = [(file, line) for file, line in frames if _PACKAGE / "assignors" in file.parents]  # otherwise a caller's line
+    where = [f" ({file.name}, line {line})" for file, line in outside or own]
     return f"{type(error).__name__}: {text or 'no message'}{where[-1] if where else ''}"
 
 

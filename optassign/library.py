@@ -25,7 +25,7 @@ from optassign.judging.explanation_text import answer_to_lines, client_to_lines,
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.recordings.recording import read_rebalance
 from optassign.simulation.convergence import converge
-from optassign.simulation.timed.scenario import Scenario, find_scenario
+from optassign.simulation.timed.scenario import GREATEST_SEED, Scenario, find_scenario
 from optassign.simulation.timed.simulator import SimulatedRun
 from optassign.simulation.timed.simulator import simulate as play_scenario
 from optassign_models.policy.constants import TIME_LIMIT
@@ -69,14 +69,17 @@ class ConvergenceSettings:
     """Whether dropped state stays on disk."""
 
 
-def _refuse_unknown(name: str, time_limit: float) -> None:
-    """Raise ArgumentError for an unknown name, or the error of an own assignor. `Comparison` reports other failures."""
+def _refuse_unknown(assignor: str | TaskAssignor, time_limit: float) -> None:
+    """Raise ArgumentError for an unknown name, TypeError for no assignor, or the error of an own assignor.
+
+    `Comparison` reports other failures.
+    """
     try:
-        create(name, time_limit=time_limit)
-    except ArgumentError:
+        create(assignor, time_limit=time_limit)
+    except (ArgumentError, SystemExit):
         raise
     except Exception:
-        if is_own(name):
+        if not isinstance(assignor, str) or is_own(assignor):
             raise
 
 
@@ -104,7 +107,7 @@ def compare(
         given: the answers of a recording, by the names `recorded` and `not_applied`.
 
     Raises:
-        TypeError: for a snapshot of another type, or one name in place of a list.
+        TypeError: for a snapshot or an assignor of another type, or one name in place of a list.
         ArgumentError: for a name that is unknown or comes twice. An assignor that fails has a reason in `failures` instead of a
             column.
 
@@ -125,15 +128,14 @@ def compare(
         raise ArgumentError("assignors", f"{repeated!r} twice", "each name once")
     chosen = dict(zip(names, asked_for, strict=True))
     for each in chosen.values():
-        if isinstance(each, str):
-            _refuse_unknown(each, time_limit)
+        _refuse_unknown(each, time_limit)
     report_step = on_step or (lambda step: None)
     size = f"{len(state.tasks):,} tasks on {len(state.clients):,} clients"
     play_on = ConvergenceSettings() if converge is True else converge
 
     def ask(name: str, asked: ApplicationState = state) -> tuple[TaskAssignment, float]:
         report_step(f"asking {name}: {size}")
-        assignor = _create(chosen.get(name, name), time_limit)  # before the clock starts: it loads the solver
+        assignor = create(chosen.get(name, name), time_limit=time_limit)  # before the clock starts: it loads the solver
         start = time.perf_counter()
         answer = assign(asked, assignor)
         seconds = answer.seconds_elsewhere or time.perf_counter() - start
@@ -142,7 +144,7 @@ def compare(
     def play(name: str, asked: ApplicationState = state) -> Convergence:
         assert isinstance(play_on, ConvergenceSettings)
         report_step(f"{name} to the end: {size}")
-        return _converge(asked, _create(chosen.get(name, name), time_limit), play_on)
+        return _converge(asked, create(chosen.get(name, name), time_limit=time_limit), play_on)
 
     compared = judged.compare(
         state,
@@ -157,10 +159,6 @@ def compare(
 
 def _converge(state: ApplicationState, assignor: TaskAssignor, how: ConvergenceSettings) -> Convergence:
     return converge(state, assignor, max_rebalances=how.max_rebalances, keep_state=how.keep_state)
-
-
-def _create(assignor: str | TaskAssignor, time_limit: float) -> TaskAssignor:
-    return create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
 
 
 def _time_in_warm_jvm(assignor: object, state: ApplicationState, seconds: float) -> float:
@@ -239,8 +237,9 @@ def simulate(
         seed: replaces the scenario's own seed.
 
     Raises:
+        TypeError: for a scenario or an assignor of another type.
         InputError: for a scenario that cannot be read.
-        ArgumentError: for an unknown assignor.
+        ArgumentError: for an unknown assignor or a seed out of range.
 
     Examples:
         >>> import optassign
@@ -250,5 +249,7 @@ def simulate(
     """
     scenario = find_scenario(scenario)
     if seed is not None:
+        if not 0 <= seed <= GREATEST_SEED:
+            raise ArgumentError("seed", str(seed), f"0 to {GREATEST_SEED:,}")
         scenario = scenario.model_copy(update={"seed": seed})
     return play_scenario(scenario, assignor)

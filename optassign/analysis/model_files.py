@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from optassign.files import write_file
 from optassign_models.problem import IntArray
 from optassign_models.target.arrays import FAR, Matrix
 from optassign_models.target.backends import write_model
@@ -50,7 +51,7 @@ def write_program(path: Path, matrix: Matrix, form: LinearForm, names: Sequence[
         OSError: if the file cannot be written.
     """
     write = {".mps": _list_mps, ".lp": _list_lp, ".txt": _list_cp_sat}[path.suffix]
-    path.write_text("\n".join(write(matrix, form, names, title)) + "\n")
+    write_file("\n".join(write(matrix, form, names, title)) + "\n", path)
 
 
 def _list_mps(matrix: Matrix, form: LinearForm, names: Sequence[str], title: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from optassign.cli.output import DONE, FAILED, USAGE, CommandError
 from optassign.cli.parser import COMMANDS, make_parser
+from optassign.printable import escape_unprintable
 
 _OUTPUT_ERRORS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 """Errors of standard output: commands report errors of other files themselves."""
@@ -27,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = _ClosedOutput()
     if sys.stderr is None:  # progress and errors then go nowhere; exit codes stay
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    if not os.environ.get("COLUMNS", "0").isdecimal():  # rich takes ² for a number
+        del os.environ["COLUMNS"]
     try:
         try:
             code = _parse_and_run(argv)
@@ -71,6 +74,7 @@ def _run_command(arguments: Namespace) -> int:
     import logging
 
     from optassign.assignor import AssignorError
+    from optassign.errors import ArgumentError
     from optassign.formats.input_errors import InputError
 
     logging.basicConfig(level=logging.WARNING, format="optassign: %(message)s", stream=sys.stderr)
@@ -82,10 +86,17 @@ def _run_command(arguments: Namespace) -> int:
         return _report_error(arguments, error, error.code)
     except AssignorError as error:
         return _report_error(arguments, error, FAILED)
+    except ArgumentError as error:
+        return _report_error(arguments, error, USAGE)
+    except OSError as error:
+        if error.filename is None:  # of a pipe or of standard output
+            raise
+        found = f"a file that cannot be read or written ({error.strerror})"
+        return _report_error(arguments, f"{error.filename}: found {found}; allowed: a file that can", USAGE)
 
 
-def _report_error(arguments: Namespace, error: Exception, code: int) -> int:
-    print(f"optassign {arguments.command}: error: {error}", file=sys.stderr)
+def _report_error(arguments: Namespace, error: Exception | str, code: int) -> int:
+    print(f"optassign {arguments.command}: error: {escape_unprintable(str(error))}", file=sys.stderr)
     return code
 
 

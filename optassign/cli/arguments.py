@@ -19,6 +19,7 @@ __all__ = [
     "accept_durations",
     "accept_integers",
     "accept_numbers",
+    "accept_output",
     "accept_weights",
     "add_assignor",
     "add_command",
@@ -127,7 +128,9 @@ def add_output(parser: ArgumentParser, *more_formats: str) -> None:
 
 def add_output_file(parser: ArgumentParser) -> None:
     """Add --output, for a command that writes one format only."""
-    parser.add_argument("--output", metavar="FILE", help="write to this file (default, and with -: standard output)")
+    parser.add_argument(
+        "--output", type=accept_output, metavar="FILE", help="write to this file (default, and with -: standard output)"
+    )
 
 
 def accept_integers(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -175,6 +178,21 @@ def accept_durations(allowed: str = "", fits: Callable[[float], bool] = lambda s
         return seconds
 
     return parse
+
+
+def accept_output(text: str) -> str:
+    """Return a file to write. argparse.ArgumentTypeError if it is a folder or has none: an hour of work would be lost."""
+    if text in ("", "-"):
+        return text
+    try:
+        is_folder, has_folder = Path(text).is_dir(), Path(text).absolute().parent.is_dir()
+    except (OSError, ValueError) as error:  # a name that is too long, or has a NUL
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise argparse.ArgumentTypeError(f"found {text[:60]!r} ({reason}); allowed: a file to write, or -") from None
+    if is_folder or not has_folder:
+        found = "a folder" if is_folder else "a file in a folder that does not exist"
+        raise argparse.ArgumentTypeError(f"found {text!r}, {found}; allowed: a file to write, or -")
+    return text
 
 
 def accept_weights(text: str) -> tuple[float, float, float]:

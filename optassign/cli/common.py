@@ -181,7 +181,7 @@ def blame_assignor(name: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        if is_own(name) or isinstance(error, AssignorError | BrokenPipeError):
+        if is_own(name) or isinstance(error, AssignorError):
             raise
         raise AssignorError(f"assignor {name!r} failed: {describe_failure(error)}") from error
 

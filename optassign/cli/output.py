@@ -3,15 +3,13 @@
 import io
 import json
 import os
-import stat
 import sys
-import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from optassign.files import write_file
 from optassign.printable import escape_unprintable
 
 if TYPE_CHECKING:
@@ -86,7 +84,7 @@ def write_tables(make_tables: "Callable[[int], Iterable[RenderableType]]", outpu
     if to_stdout and not _is_utf8(sys.stdout):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) else None if file.isatty() else TABLE_WIDTH
+    width = int(columns) if columns.isdecimal() and int(columns) else None if file.isatty() else TABLE_WIDTH
     console = PipedConsole(file=file, width=width, highlight=False, emoji=False, markup=False)
     for part in make_tables(console.width):
         if isinstance(part, Text) and not all(map(str.isprintable, part.plain.split("\n"))):  # a name with control characters
@@ -105,7 +103,7 @@ def write_text(text: str, output: str | None) -> None:
         sys.stdout.write(text)
         return
     try:
-        _write_file(text, Path(output))
+        write_file(text, Path(output))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         from optassign.formats.input_errors import InputError  # imports pydantic, too slow for a help text
@@ -115,32 +113,3 @@ def write_text(text: str, output: str | None) -> None:
 
 def _is_utf8(file: TextIO) -> bool:
     return file.encoding.lower().replace("-", "") == "utf8"
-
-
-def _write_file(text: str, path: Path) -> None:
-    """Replace the file by a rename of a temporary file in its folder; OSError leaves the old file unchanged."""
-    path = Path(os.path.realpath(path))  # a link stays, its target is written
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        mode = stat.S_IFREG | 0o666 & ~_read_umask()
-    if not stat.S_ISREG(mode):  # a device or a pipe (or a folder, which cannot be opened)
-        path.write_text(text, encoding="utf-8")
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, stat.S_IMODE(mode))
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _read_umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -7,6 +7,8 @@ __all__ = ["DURATION_ALLOWED", "format_duration", "parse_duration"]
 DURATION_ALLOWED = "seconds, or a duration such as 90s, 15min or 2h"
 """The allowed forms, as errors name them."""
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_LONGEST = 1e10
+"""Seconds, 317 years: int64 nanoseconds, as clocks of solvers and threads count, end after 292 of them."""
 _PART = r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)"
 
 
@@ -14,14 +16,18 @@ def parse_duration(text: str) -> float:
     """Return the seconds of a duration: a number of seconds, or numbers with units (ms, s, m or min, h, d) that add up.
 
     Raises:
-        ValueError: if the text is neither, or negative.
+        ValueError: if the text is neither, negative, or longer than `_LONGEST`.
     """
     text = text.strip()
     if re.fullmatch(r"\d+(\.\d+)?([eE]\+?\d+)?", text):
-        return float(text)
-    if not re.fullmatch(rf"({_PART}\s*)+", text):
+        seconds = float(text)
+    elif re.fullmatch(rf"({_PART}\s*)+", text):
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
+    else:
         raise ValueError(f"found {text!r}; allowed: {DURATION_ALLOWED}")
-    return sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text))
+    if seconds > _LONGEST:
+        raise ValueError(f"found {text!r}; allowed: {DURATION_ALLOWED}, at most 300 years")
+    return seconds
 
 
 def format_duration(seconds: float) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optassign.errors import ArgumentError
 from optassign.generating.dealing import Dealt, deal_assignment
 from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, SMALLEST_END
 from optassign_models.problem import BoolArray, IntArray
@@ -39,7 +40,7 @@ def draw_topology(
     spread: float,
     rng: np.random.Generator,
 ) -> Topology:
-    """Draw a topology with mixed kinds of subtopologies. ValueError for fewer subtopologies than kinds, or more than tasks.
+    """Draw a topology with mixed kinds of subtopologies. ArgumentError for fewer subtopologies than kinds, or more than tasks.
 
     Args:
         tasks: the number of tasks.
@@ -55,7 +56,7 @@ def draw_topology(
     kinds = int(np.count_nonzero(of_kind))
     G = max(kinds, min(50, round(tasks**0.5 / 2))) if subtopologies is None else subtopologies
     if not kinds <= G <= tasks:
-        raise ValueError(f"subtopologies: found {G}; allowed: {kinds} (one for each kind of task) to {tasks}")
+        raise ArgumentError("subtopologies", str(G), f"{kinds} (one for each kind of task) to {tasks}")
     groups = _split(G, of_kind, np.minimum(of_kind, 1))
     sizes = np.concatenate(
         [

@@ -84,7 +84,7 @@ def generate(
     dense: every client reports a lag for every logged task, as Kafka does; otherwise only for tasks of which it has state.
     consumers: previous actives are also listed per consumer; each thread has a consumer.
 
-    ArgumentError for arguments out of range, ValueError for an impossible `subtopologies`, TypeError for a wrong type,
+    ArgumentError for arguments out of range or an impossible `subtopologies`, TypeError for a wrong type,
     `optassign.generating.dealing.NotBalancedError` if no balanced group could be dealt.
 
     Examples:

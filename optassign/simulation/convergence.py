@@ -172,7 +172,7 @@ def converge(
     Raises:
         ArgumentError: for an unknown assignor, a limit below 1 or a negative growth.
         AssignorError: for an assignor that cannot be loaded or returns no answer.
-        TypeError: for a snapshot of another type.
+        TypeError: for a snapshot or an assignor of another type.
 
     Examples:
         >>> import optassign
@@ -184,7 +184,7 @@ def converge(
     limit = limit_rebalances(state) if max_rebalances is None else max_rebalances
     if limit < 1:
         raise ArgumentError("max_rebalances", str(limit), "1 or more")
-    chosen = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+    chosen = create(assignor, time_limit=time_limit)
     if not memory and state.remembered is not None:
         state = state.model_copy(update={"remembered": None})
     grows = Growth(state, growth, seed) if growth else None

@@ -85,7 +85,7 @@ class _Player:
 
     def __init__(self, history: History, assignor: str | TaskAssignor, time_limit: float, *, is_blind: bool = False) -> None:
         self._history, self._is_blind = history, is_blind
-        self._assignor = create(assignor, time_limit=time_limit) if isinstance(assignor, str) else assignor
+        self._assignor = create(assignor, time_limit=time_limit)
         self.grades = Grades(changes=len(history.changes))
         self.rests: dict[int, _Rest] = {}
         self.after: dict[int, ApplicationState] = {}

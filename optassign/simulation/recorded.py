@@ -50,12 +50,16 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedSt
 
     A client joins a second before the first snapshot that has it, and leaves a second before the first snapshot that misses it.
     Clients restore at their learnt rates in the reports, at the median of these rates, or without any at the default rate.
-    Changelogs and inputs grow from each snapshot to the next as recorded, and after the last at the overall rate.
+    Changelogs and inputs grow from each snapshot to the next as recorded, and after the last at the overall rate. InputError
+    for recordings without tasks.
     """
     states = [recording.snapshot for recording in recordings]
     begin = _parse(recordings[0])
     clients = {client.process_id: client for state in reversed(states) for client in state.clients}
     tasks = {task.id: task for state in reversed(states) for task in state.tasks}
+    if not tasks:
+        name = recordings[0].application or "the application"
+        raise InputError(name, "", "no task in any recording", "a recording with tasks")
     ordered = sorted(tasks.values(), key=lambda task: TaskId.parse(task.id))
     there = {client.process_id for client in states[0].clients}
     rates = _find_rates(recordings)

@@ -61,6 +61,20 @@ class CannotBegin(Piles):
         raise OSError("no licence")  # cannot begin
 
 
+class Breaks(Piles):
+    name = "breaks"
+
+    def assign(self, state):
+        raise BrokenPipeError("\x1b[31mgone")  # breaks
+
+
+class Bare(Piles):
+    name = "bare"
+
+    def assign(self):
+        return None
+
+
 class Ends(Piles):
     name = "ends"
 
@@ -164,6 +178,36 @@ def test_a_variant_of_a_registered_assignor_is_asked(folder: Path, run_in_folder
     (folder / "mine.py").write_text(MODULE + KINDS, encoding="utf-8")
     code, _, err = run_in_folder("assign", "--register", "mine:Kinds", "--assignor", "kinds:high", "--json")
     assert code == 0, err
+
+
+def test_the_reader_of_an_assignor_is_not_that_of_the_command(run_in_folder: RunHere) -> None:
+    """A broken pipe is the assignor's own; control characters of its message are escaped."""
+    code, out, err = run_in_folder("assign", "--register", "mine:Breaks", "--assignor", "breaks")
+    assert (code, out) == (1, "")
+    assert rf"assignor 'breaks' failed: BrokenPipeError: \x1b[31mgone (mine.py, line {line_of('breaks')})" in err
+
+
+def test_no_line_of_optassign_is_blamed(run_in_folder: RunHere) -> None:
+    _, _, err = run_in_folder("assign", "--register", "mine:Bare", "--assignor", "bare")
+    assert err.endswith("assignor 'bare' failed: TypeError: Bare.assign() takes 1 positional argument but 2 were given\n")
+
+
+def test_variants_are_a_list_of_names(folder: Path, run_in_folder: RunHere) -> None:
+    (folder / "mine.py").write_text(MODULE + KINDS.replace('("low", "high")', "5"), encoding="utf-8")
+    code, _, err = run_in_folder("assign", "--register", "mine:Kinds", "--assignor", "kinds:high")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "assignor 'kinds': found VARIANTS = 5; allowed: a sequence of names" in err
+
+
+@pytest.mark.parametrize("command", ["simulate", "plan-capacity"])
+def test_a_simulation_ends_with_an_answer_that_kafka_refuses(folder: Path, command: str) -> None:
+    words = {"simulate": ["--assignors", "halves"], "plan-capacity": ["--assignor", "halves", "--load", "0.9"]}
+    code = "import sys; from optassign.cli import main; sys.exit(main())"
+    arguments = ["crash", "--register", "mine:Halves", *words[command]]
+    result = subprocess.run([sys.executable, "-c", code, command, *arguments], cwd=folder, capture_output=True, text=True)
+    assert result.returncode == 1
+    message = f"optassign {command}: error: assignor 'halves' returned an answer that Kafka would refuse: MISSING_PROCESS_ID\n"
+    assert leave_out_progress(result.stderr) == message
 
 
 LEAVING_OUT = [("compare", "--assignors"), ("assign", "--assignor"), ("converge", "--assignor")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -34,6 +35,21 @@ def test_a_file_that_is_no_recording_is_reported(capsys: pytest.CaptureFixture[s
     assert "other.json.gz" in err
 
 
+def test_recordings_without_tasks_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    recorded = json.loads(gzip.decompress((FOLDER / "at-rest.json.gz").read_bytes()))
+    recorded["snapshot"]["tasks"] = []
+    recorded["snapshot"].pop("remembered", None)
+    for client in recorded["snapshot"]["clients"]:
+        client.update(previous_active=[], previous_standby=[], lags={})
+    recorded["assignment"] = {**recorded["assignment"], "plan": None}
+    for client in recorded["assignment"]["clients"]:
+        client.update(active=[], standby=[], warmup=[])
+    (tmp_path / "empty.json").write_text(json.dumps(recorded), encoding="utf-8")
+    code, out, err = run_here(capsys, "replay", "--simulate", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "found no task in any recording; allowed: a recording with tasks" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -43,6 +59,7 @@ def test_a_file_that_is_no_recording_is_reported(capsys: pytest.CaptureFixture[s
         ((*JOINING, "--scale", "3"), "--scale: found it with --simulate"),
         (("replay", str(FOLDER), "--output", "x", "--events", "y"), "--events: found it without --simulate"),
         (("replay", str(FOLDER)), "--output"),
+        ((*JOINING, "--output", "."), "--output: found '.', a folder"),
         (("replay", "--simulate", str(FOLDER / "none")), "no recording"),
     ],
 )

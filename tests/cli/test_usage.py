@@ -143,6 +143,8 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["assign", "S", "--time-limit", "-1"], "found '-1'; allowed: seconds, or a duration such as 90s, 15min or 2h"),
         (["assign", "S", "--time-limit", "nan"], "found 'nan'; allowed: seconds, or a duration"),
         (["assign", "S", "--time-limit", "inf"], "found 'inf'; allowed: seconds, or a duration"),
+        (["assign", "S", "--time-limit", "1e400"], "found '1e400'; allowed: seconds, or a duration"),
+        (["assign", "S", "--time-limit", "4000000d"], "at most 300 years"),
         (["assign", "S", "--time-limit", "soon"], "found 'soon'; allowed: seconds, or a duration"),
         (["assign", "S", "--format", "xml"], "found 'xml'; allowed: table, json"),
         (["assign", "S", "--assignor", "best"], "found 'best'; allowed: cold, consumer-sticky, cp-sat, gap-sticky"),
@@ -161,8 +163,26 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["validate", "S", "S"], "found"),
         (["assign", "no/such/file"], "no/such/file: found no such file; allowed: a file with JSON"),
         (["assign", "."], ".: found a folder"),
-        (["assign", "S", "--assignor", "keep", "--output", "no/such/folder/a.json"], "found that it cannot be written"),
-        (["assign", "S", "--assignor", "keep", "--output", "."], "found that it cannot be written"),
+        (
+            ["assign", "S", "--output", "no/such/folder/a.json"],
+            "a file in a folder that does not exist; allowed: a file",
+        ),
+        (["assign", "S", "--output", "."], "--output: found '.', a folder; allowed: a file to write, or -"),
+        (["assign", "S", "--output", "x" * 300], "(File name too long); allowed: a file to write, or -"),
+        (["simulate", "crash", "--events", "no/such/folder/a.json"], "--events: found 'no/such/folder/a.json', a file in"),
+        (["compare", "S", "--picture", "."], "--picture: found '.', a folder"),
+        (["model", "S", "--output", "no/such/folder/a.mps"], "--output: found 'no/such/folder/a.mps', a file in"),
+        (["assign", "x" * 300], "found that it cannot be read (File name too long)"),
+        (["benchmark", "instances", "counts-scale-out-12x3x1", "--export", "S"], "(File exists)"),
+        (["benchmark", "instances", "counts-scale-out-12x3x1", "--size", "tiny"], "found it with a NAME; allowed: one of them"),
+        *(
+            (["plan-capacity", "crash", "--load", "70%", *more], message)
+            for more, message in (
+                (["--warmups", "2147483648"], "--warmups: found 2147483648 to 2147483648; allowed: 1 to 2,147,483,647"),
+                (["--standbys", "2147483648"], "--standbys: found 2147483648 to 2147483648; allowed: 0 to 2,147,483,647"),
+                (["--instances", "100001"], "--instances: found 100001 to 100001; allowed: 1 to 100,000, the least first"),
+            )
+        ),
         (["generate", "--shape", "odd"], "found 'odd'; allowed: cold, steady"),
         (["generate", "--tasks", "-1"], "found -1; allowed: 0 or more"),
         (["generate", "--clients", "0"], "found 0; allowed: 1 or more"),

@@ -220,6 +220,13 @@ def test_tasks_without_a_caught_up_client_are_listed() -> None:
     assert "no client has caught up; R3 (active on the most caught-up) allows the client with the least lag" in text
 
 
+def test_an_active_that_breaks_r3_is_explained_by_the_clients_that_have_caught_up() -> None:
+    state = make_snapshot({"0_0": 500}, {"a": {"0_0": 100}, "b": {"0_0": 0}, "c": {"0_0": 0}}, acceptable_recovery_lag=10)
+    text = join_lines(task_to_lines(explain_task(state, make_answer({"a": "0_0"}), "0_0")))
+    assert "this breaks R3 (active on the most caught-up), which allows the 2 clients with the least lag" in text
+    assert "no client has caught up" not in text
+
+
 def test_tasks_without_a_changelog_have_no_lags() -> None:
     e = explain_task(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
     assert e.kind == "stateless"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,23 @@ def test_a_wrong_type_is_a_type_error(function: str) -> None:
         getattr(optassign, function)(3, *more)
 
 
+class NotMade:
+    """An assignor's class, given in place of an assignor."""
+
+    def configure(self, configs: object) -> None: ...
+    def assign(self, state: object) -> None: ...
+    def on_assignment_computed(self, *given: object) -> None: ...
+
+
+@pytest.mark.parametrize("given", [3, NotMade], ids=["int", "class"])
+@pytest.mark.parametrize("function", ["assign", "compare", "converge", "simulate"])
+def test_no_assignor_is_a_type_error(function: str, given: Any) -> None:
+    first = "crash" if function == "simulate" else optassign.generate("steady", tasks=6, clients=2)
+    found = "int" if given == 3 else "the class NotMade"
+    with pytest.raises(TypeError, match=f"assignor: found {found}; allowed: a name, or an object with the methods of TaskAss"):
+        getattr(optassign, function)(first, [given] if function == "compare" else given)
+
+
 def test_assignors_of_one_name_are_not_compared() -> None:
     state = optassign.generate("steady", tasks=6, clients=2)
     with pytest.raises(optassign.ArgumentError, match="assignors: found 'GreedyAssignor' twice; allowed: each name once"):
@@ -129,7 +147,18 @@ def test_errors_are_of_one_family() -> None:
         optassign.InputError: lambda: state.with_options(preset="best"),
         optassign.ExportError: lambda: optassign.export_model(state, "model.txt2"),
     }
-    for kind, call in wrong.items():
+    out_of_range: tuple[Callable[[], object], ...] = (
+        lambda: optassign.simulate("crash", seed=-1),
+        lambda: optassign.generate("steady", tasks=6, clients=2, subtopologies=1000),
+        lambda: optassign.plan_capacity(
+            "crash", optassign.CapacityTarget(load=0.9), ranges=optassign.CapacityRanges(warmups=(1, 2**31))
+        ),
+    )
+    calls: list[tuple[type[Exception], Callable[[], object]]] = [
+        *wrong.items(),
+        *((optassign.ArgumentError, call) for call in out_of_range),
+    ]
+    for kind, call in calls:
         with pytest.raises(kind) as caught:
             call()
         assert isinstance(caught.value, optassign.OptassignError)

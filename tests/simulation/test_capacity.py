@@ -177,7 +177,7 @@ def test_instances_come_and_go_by_kind_and_events_keep_theirs() -> None:
         ({"load": -1.0}, {}, "target.load: found -1"),
         ({"load": 70}, {}, "target.load: found 70; allowed: a share, 0 to 1"),
         ({"zone_loss": True}, {}, "target.zone_loss: found 0 zones"),
-        ({"load": 0.5}, {"instances": (0, 3)}, "ranges.instances: found 0 to 3; allowed: 1 or more"),
+        ({"load": 0.5}, {"instances": (0, 3)}, "ranges.instances: found 0 to 3; allowed: 1 to 100,000"),
         ({"load": 0.5}, {"warmups": (3, 2)}, "ranges.warmups: found 3 to 2"),
     ],
 )
@@ -251,7 +251,7 @@ def test_no_plan_is_exit_code_1(capsys: pytest.CaptureFixture[str], monkeypatch:
         (("--load", "70"), "found '70'; allowed: a share up to 1, such as 70% or 0.7"),
         (("--balance", "soon"), "found 'soon'; allowed: seconds, or a duration such as 90s, 15min or 2h"),
         (("--load", "1", "--instances", "many"), "found 'many'; allowed: a number, or a range such as 2-40"),
-        (("--load", "1", "--instances", "5-2"), "--instances: found 5 to 2; allowed: 1 or more, the least first"),
+        (("--load", "1", "--instances", "5-2"), "--instances: found 5 to 2; allowed: 1 to 100,000, the least first"),
         (("--load", "1", "--assignor", "best"), "--assignor: found 'best'"),
     ],
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optassign.assignor import AssignorError, create, describe_failure, register
-from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.scenario import Scenario, under_consecutive_seeds
 from optassign.simulation.timed.simulator import simulate, summarise
 from optassign_benchmarks.spark.runs import ProgressListener, report_progress
 from optassign_benchmarks.spark.solver_process import count_rows
@@ -43,7 +43,8 @@ def replicate_on_spark(
     Raises:
         AssignorError: if an assignor fails under some seed.
     """
-    runs = [(name, scenario.seed + count) for count in range(number) for name in assignors]
+    seeds = [seeded.seed for seeded in under_consecutive_seeds(scenario, number)]
+    runs = [(name, seed) for seed in seeds for name in assignors]
     known = tuple(registered)
     finished = spark.sparkContext.accumulator(0)
 

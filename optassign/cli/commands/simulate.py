@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import (
     accept_integers,
+    accept_output,
     add_output,
     add_register,
     check_registered_are_chosen,
@@ -63,10 +64,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "with its interval",
     )
     parser.add_argument(
-        "--events", metavar="FILE", help="write every event and decision, or every graded history, as JSON lines"
+        "--events",
+        type=accept_output,
+        metavar="FILE",
+        help="write every event and decision, or every graded history, as JSON lines",
     )
     parser.add_argument(
         "--picture",
+        type=accept_output,
         metavar="FILE",
         help="draw the clients of tasks over time, and the curves, of a single run, as PNG, SVG or PDF",
     )

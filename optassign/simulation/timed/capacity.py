@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from optassign.assignor import TaskAssignor, name_assignor
 from optassign.display import make_frame, make_html
 from optassign.errors import ArgumentError
+from optassign.formats.task_id import INT32_MAX
 from optassign.simulation.timed.effects import measure_effects
 from optassign.simulation.timed.least import Search, find_least
 from optassign.simulation.timed.scaling import Capacity, count_least_instances, fail_zone, list_zones, read_capacity, scale
-from optassign.simulation.timed.scenario import Scenario, find_scenario
+from optassign.simulation.timed.scenario import MOST_CLIENTS, Scenario, find_scenario, under_consecutive_seeds
 from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_models.policy.constants import MOST_TIMES
 
@@ -192,13 +193,15 @@ def _check_target(target: CapacityTarget, scenario: Scenario) -> None:
 def _choose_bounds(scenario: Scenario, ranges: CapacityRanges) -> dict[str, Bounds]:
     own, least = read_capacity(scenario), count_least_instances(scenario)
     lowest = {"instances": least, "standbys": 0, "warmups": 1}
+    greatest = {"instances": MOST_CLIENTS, "standbys": INT32_MAX, "warmups": INT32_MAX}
     given = {name: getattr(ranges, name) for name in lowest}
     bounds = {name: bound or (getattr(own, name), getattr(own, name)) for name, bound in given.items()}
     bounds["instances"] = ranges.instances or (least, MOST_TIMES * own.instances)
     for name, (low, high) in bounds.items():
-        if not lowest[name] <= low <= high:
+        if not lowest[name] <= low <= high <= greatest[name]:
             more = ": each kind keeps one, and all that events name" if name == "instances" else ""
-            raise ArgumentError(f"ranges.{name}", f"{low} to {high}", f"{lowest[name]} or more, the least first{more}")
+            allowed = f"{lowest[name]} to {greatest[name]:,}, the least first{more}"
+            raise ArgumentError(f"ranges.{name}", f"{low} to {high}", allowed)
     if scenario.start:
         raise ArgumentError("scenario.start", f"{len(scenario.start)} entries", "none, since the number of instances varies")
     return bounds
@@ -228,9 +231,10 @@ class _Judge:
 
     def _play(self, capacity: Capacity) -> CapacityOption:
         scaled = scale(self.scenario, capacity)
-        runs = [self._simulate(each, capacity) for each in self._replicate(scaled)]
+        runs = [self._simulate(each, capacity) for each in under_consecutive_seeds(scaled, self.replications)]
         zones = list_zones(scaled) if self.target.zone_loss else ()
-        lost = [self._simulate(each, capacity) for zone in zones for each in self._replicate(fail_zone(scaled, zone))]
+        failed = [fail_zone(scaled, zone) for zone in zones]
+        lost = [self._simulate(each, capacity) for one in failed for each in under_consecutive_seeds(one, self.replications)]
         balance = [effect.unbalanced_s for played in (*runs, *lost) for effect in measure_effects(played)]
         every = [played.measures for played in (*runs, *lost)]
         option = CapacityOption(
@@ -243,9 +247,6 @@ class _Judge:
             broken=(),
         )
         return replace(option, broken=tuple(_list_broken(option, self.target)))
-
-    def _replicate(self, scenario: Scenario) -> Iterator[Scenario]:
-        return (scenario.model_copy(update={"seed": scenario.seed + number}) for number in range(self.replications))
 
     def _simulate(self, scenario: Scenario, capacity: Capacity) -> SimulatedRun:
         self._on_run(f"{scenario.name} with {capacity}")

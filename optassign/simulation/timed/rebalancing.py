@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from optassign.assignor import TaskAssignor
+from optassign.assignor import TaskAssignor, assign
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, RUNNING, UNASSIGNED, Application
@@ -20,7 +20,7 @@ from optassign.simulation.timed.measures import RunMeasures
 from optassign.simulation.timed.snapshots import JoinReport, apply_answer, describe_joining, make_snapshot
 from optassign_models.policy.constants import ASKED_BY_ALL_MS, MOST_TIMED_PASSES
 
-__all__ = ["Agenda", "FollowUps", "Rebalancer", "ask", "make_followups", "model_seconds"]
+__all__ = ["Agenda", "FollowUps", "Rebalancer", "make_followups", "model_seconds"]
 
 
 Action = Callable[[], None]
@@ -274,12 +274,6 @@ def model_seconds(tasks: int, clients: int) -> float:
     return 0.02 + 0.25 * tasks * clients / 1e6
 
 
-def ask(assignor: TaskAssignor, state: ApplicationState) -> TaskAssignment:
-    """Return the assignor's answer to a snapshot."""
-    assignor.configure(state.configs)
-    return assignor.assign(state)
-
-
 class Rebalancer:
     """The group coordinator and its members, by the scenario's protocol.
 
@@ -358,7 +352,7 @@ class Rebalancer:
             self.is_rebalancing = self._application.is_paused = False
             return
         state = make_snapshot(self._application, self.remembered, self._agenda.now, self._joined)
-        answer = ask(self.assignor, state)
+        answer = assign(state, self.assignor)
         if self._has_targets:
             answer = restrict_to_streams_protocol(answer, emulated_warmups=self._group.emulated_warmups)
         self.remembered = answer

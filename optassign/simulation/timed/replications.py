@@ -9,7 +9,7 @@ from math import comb
 
 from optassign.assignor import TaskAssignor
 from optassign.errors import ArgumentError
-from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.scenario import Scenario, under_consecutive_seeds
 from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, simulate
 from optassign_models.policy.constants import CONFIDENCE
 
@@ -32,10 +32,10 @@ def replicate(
     scenario: Scenario, assignor: str | TaskAssignor, number: int, on_run: Callable[[int], None] | None = None
 ) -> Iterator[SimulatedRun]:
     """Yield runs under `number` consecutive seeds from `scenario.seed` on. `on_run`: called with the number of runs so far."""
-    for done in range(number):
-        yield simulate(scenario.model_copy(update={"seed": scenario.seed + done}), assignor)
+    for done, seeded in enumerate(under_consecutive_seeds(scenario, number), start=1):
+        yield simulate(seeded, assignor)
         if on_run is not None:
-            on_run(done + 1)
+            on_run(done)
 
 
 def estimate_figures(figures: Sequence[Mapping[str, float | int | None]]) -> dict[str, Interval]:

@@ -129,6 +129,7 @@ def _name_kind(kind: Clients, ids: tuple[str, ...]) -> Clients:
 def _rename(clients: tuple[str, ...], ids: dict[tuple[str, ...], tuple[str, ...]]) -> tuple[str, ...]:
     """Return the clients of an event with the new ids of each kind that the event names in full."""
     for own, now in ids.items():
-        if set(own) <= set(clients):
-            clients = (*(name for name in clients if name not in own), *now)
+        whole = set(own)
+        if whole <= set(clients):
+            clients = (*(name for name in clients if name not in whole), *now)
     return clients

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from importlib.resources import files
+from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -20,6 +21,8 @@ from optassign.formats.toml_input import read_toml
 from optassign_models.policy.constants import NOISE_S, RESTART_S
 
 __all__ = [
+    "GREATEST_SEED",
+    "MOST_CLIENTS",
     "ChangedConfigs",
     "Clients",
     "EventKind",
@@ -32,6 +35,7 @@ __all__ = [
     "find_scenario",
     "list_library",
     "read_scenario",
+    "under_consecutive_seeds",
 ]
 
 
@@ -54,7 +58,10 @@ _Above0 = Annotated[float, Field(gt=0, le=1e9)]
 Seconds = Annotated[_AtLeast0, BeforeValidator(_read_seconds, json_schema_input_type=_AtLeast0 | str)]
 Period = Annotated[_Above0, BeforeValidator(_read_seconds, json_schema_input_type=_Above0 | str)]
 Rate = Annotated[float, Field(ge=0, le=1e12)]
-Number = Annotated[int, Field(ge=1, le=100_000)]
+GREATEST_SEED = 2**31
+MOST_CLIENTS = 100_000
+"""The most partitions, subtopologies or clients of one kind: more take hours; no known application has a tenth."""
+Number = Annotated[int, Field(ge=1, le=MOST_CLIENTS)]
 Protocol = Literal["probing", "learner", "heartbeat", "streams"]
 Rebalancing = Literal["cooperative", "eager"]
 EventKind = Literal[
@@ -218,7 +225,7 @@ class Scenario(Frozen):
 
     name: NotEmpty
     about: str = ""
-    seed: Annotated[int, Field(ge=0, le=2**31)] = 0
+    seed: Annotated[int, Field(ge=0, le=GREATEST_SEED)] = 0
     duration_s: Seconds
     warm_start: bool = Field(default=True, description="the group begins balanced and restored; false: with empty disks")
     own_start: bool = Field(
@@ -244,8 +251,8 @@ class Scenario(Frozen):
                 raise cross_check_error("ids together with name or count", "either", f".clients[{number}]")
         self._check_watch()
         self._check_faults()
-        names = [name for name, _ in self.list_clients()]
-        twice = next((name for i, name in enumerate(sorted(names)[1:]) if name == sorted(names)[i]), None)
+        names = sorted(name for name, _ in self.list_clients())
+        twice = next((name for before, name in pairwise(names) if name == before), None)
         if twice is not None:
             raise cross_check_error(f"{quote(twice)} a second time", "each id once", ".clients")
         if all(kind.joins for _, kind in self.list_clients()):
@@ -386,6 +393,12 @@ def find_scenario(scenario: Scenario | str | PathLike[str]) -> Scenario:
     if not isinstance(scenario, str | PathLike):
         raise TypeError(f"scenario: found {type(scenario).__name__}; allowed: a Scenario, a path or a name")
     return read_scenario(fspath(scenario))
+
+
+def under_consecutive_seeds(scenario: Scenario, number: int) -> Iterator[Scenario]:
+    """Yield the scenario under `number` consecutive seeds, from its own on; 0 follows the greatest seed."""
+    for count in range(number):
+        yield scenario.model_copy(update={"seed": (scenario.seed + count) % (GREATEST_SEED + 1)})
 
 
 def read_scenario(name: str) -> Scenario:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optassign.assignor import TaskAssignor, create
+from optassign.assignor import TaskAssignor, assign, create, name_assignor
 from optassign.display import make_frame, make_html
 from optassign.formats.assignment import TaskAssignment
 from optassign.measuring.described import list_measures
 from optassign.simulation.convergence import limit_rebalances, play_until_stable
 from optassign.simulation.timed.application import Application, FloatArray
 from optassign.simulation.timed.measures import Point, RunMeasures, measure_perceived_imbalance
-from optassign.simulation.timed.rebalancing import Agenda, Rebalancer, ask
+from optassign.simulation.timed.rebalancing import Agenda, Rebalancer
 from optassign.simulation.timed.scenario import Scenario, ScenarioEvent
 from optassign.simulation.timed.snapshots import RecordedStart, apply_answer, make_snapshot, place_copies
 from optassign_models.policy.constants import ANSWER_S, BURST, PERIOD_S, PROGRESS_STEPS, RESTART_S, SWING
@@ -79,11 +79,11 @@ def simulate(
 class _Simulator:
     def __init__(self, scenario: Scenario, assignor: str | TaskAssignor, beginning: RecordedStart | None = None) -> None:
         self._scenario, self._beginning = scenario, beginning
-        self._name = assignor if isinstance(assignor, str) else type(assignor).__name__
+        self._name = name_assignor(assignor)
         names = None if beginning is None else [task.id for task in beginning.tasks]
         self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), RunMeasures()
         self._events: list[dict[str, Any]] = []
-        chosen = create(assignor, time_limit=ANSWER_S) if isinstance(assignor, str) else assignor
+        chosen = create(assignor, time_limit=ANSWER_S)
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._record_event)
 
     def run(self, on_time: Callable[[float], None] | None) -> SimulatedRun:
@@ -144,7 +144,7 @@ class _Simulator:
         """
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
-            return ask(create("cp-sat", time_limit=ANSWER_S), state)
+            return assign(state, "cp-sat", ANSWER_S)
         *_, last = play_until_stable(self._rebalancer.assignor, state, limit=limit_rebalances(state))
         self._rebalancer.remembered = last.answer
         return last.answer

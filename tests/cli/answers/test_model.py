@@ -1,5 +1,5 @@
 """Tests of `optassign model`: another solver reads the file and finds the optimum that the report proves.
-They test `optassign.analysis.model_files`."""
+They test `optassign.analysis.model_files` and `optassign.files`."""
 
 from __future__ import annotations
 
@@ -74,6 +74,20 @@ def test_only_a_proven_optimum_is_given(tmp_path: Path) -> None:
     assert export_model(state, tmp_path / "disk.mps").optimum is None
     with pytest.raises(ExportError, match="goal: found restore_work, which comes after disk; allowed: disk, or more than 10 s"):
         export_model(state, tmp_path / "work.mps", "restore_work")
+
+
+def test_a_model_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is replaced as a whole: without it, a full disk would leave half a model."""
+    path = tmp_path / "model.lp"
+    path.write_text("old", encoding="utf-8")
+    monkeypatch.setattr("os.replace", fail_to_replace)
+    with pytest.raises(OSError, match="no room"):
+        export_model(generate("scale-out", 36, 3, 1, 6, seed=1), path)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("model.lp", "old")]
+
+
+def fail_to_replace(*paths: object) -> None:
+    raise OSError("no room")
 
 
 def test_an_unwritable_model_is_refused(tmp_path: Path) -> None:

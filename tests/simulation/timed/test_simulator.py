@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from optassign.assignor import TaskAssignor, create
+from optassign.assignor import TaskAssignor, assign, create
+from optassign.formats.assignment import TaskAssignment
+from optassign.formats.state import ApplicationState
 from optassign.simulation.timed import simulator
 from optassign.simulation.timed.rebalancing import model_seconds
 from optassign.simulation.timed.scenario import Scenario, list_library, read_scenario
@@ -50,7 +52,11 @@ def test_a_slow_machine_does_not_cut_simulated_answers(monkeypatch: pytest.Monke
         limits.append(time_limit)
         return create(name, time_limit=time_limit)
 
+    def note_start_limit(state: ApplicationState, assignor: str, time_limit: float) -> TaskAssignment:
+        return assign(state, note_limit(assignor, time_limit=time_limit))
+
     monkeypatch.setattr(simulator, "create", note_limit)
+    monkeypatch.setattr(simulator, "assign", note_start_limit)
     simulate(make_scenario([{"count": 2}], [ONE], [], warm_start=True), "greedy")
     assert len(limits) == 2
     assert min(limits) > 2 * TIME_LIMIT

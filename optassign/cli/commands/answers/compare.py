@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import (
+    accept_output,
     accept_weights,
     add_output,
     add_play,
@@ -49,7 +50,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_play(parser)
     add_time_limit(parser)
     add_output(parser, "markdown")
-    parser.add_argument("--picture", metavar="FILE", help="draw the loads per client before and after, as PNG, SVG or PDF")
+    parser.add_argument(
+        "--picture", type=accept_output, metavar="FILE", help="draw the loads per client before and after, as PNG, SVG or PDF"
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import add_snapshot, add_time_limit
+from optassign.cli.arguments import accept_output, add_snapshot, add_time_limit
 from optassign.cli.common import load_snapshot
 from optassign.cli.output import DONE, UsageError
 
@@ -26,7 +26,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_time_limit(parser)
     parser.add_argument(
-        "--output", required=True, metavar="FILE", help="write to this file: .mps, .lp, or .txt for the text of CP-SAT"
+        "--output",
+        type=accept_output,
+        required=True,
+        metavar="FILE",
+        help="write to this file: .mps, .lp, or .txt for the text of CP-SAT",
     )
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optassign.cli.arguments import accept_integers, add_output, add_snapshot, add_time_limit
+from optassign.cli.arguments import accept_integers, accept_output, add_output, add_snapshot, add_time_limit
 from optassign.cli.common import describe_size, load_snapshot, write_result
 from optassign.cli.output import DONE, UsageError
 from optassign_models.policy.constants import FRONT_POINTS
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"at most N targets (default: {FRONT_POINTS})",
     )
-    parser.add_argument("--picture", metavar="FILE", help="draw the front into this file, .png or .svg")
+    parser.add_argument("--picture", type=accept_output, metavar="FILE", help="draw the front into this file, .png or .svg")
     add_time_limit(parser)
     add_output(parser)
 

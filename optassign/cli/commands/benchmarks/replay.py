@@ -2,10 +2,10 @@
 
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
-from optassign.cli.arguments import accept_integers, check_registered_are_chosen, register_listed_assignors
+from optassign.cli.arguments import accept_integers, accept_output, check_registered_are_chosen, register_listed_assignors
 from optassign.cli.commands.benchmarks.spark_runs import (
     add_assignors,
     add_driver,
@@ -148,8 +148,13 @@ def add_simulate(parser: ArgumentParser) -> None:
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument("--format", choices=("table", "json", "markdown"), help="output (default: table; json to a file)")
     formats.add_argument("--json", action="store_const", dest="format", const="json", help="print JSON, as --format json does")
-    add("--events", metavar="FILE", help="write every event and decision of every run as JSON lines")
-    add("--picture", metavar="FILE", help="draw the clients of tasks over time, and the curves, as PNG, SVG or PDF")
+    add("--events", type=accept_output, metavar="FILE", help="write every event and decision of every run as JSON lines")
+    add(
+        "--picture",
+        type=accept_output,
+        metavar="FILE",
+        help="draw the clients of tasks over time, and the curves, as PNG, SVG or PDF",
+    )
 
 
 def refuse_without_simulate(arguments: Namespace) -> None:
@@ -172,6 +177,11 @@ def simulate_recordings(arguments: Namespace) -> int:
     chosen = list_assignors(arguments.assignors or _DEFAULT)
     check_registered_are_chosen(registered, chosen, "--assignors")
     check_picture(arguments)
+    if arguments.output is not None:
+        try:
+            accept_output(arguments.output)
+        except ArgumentTypeError as error:
+            raise UsageError(f"--output: {error}") from None
     found, refused = read_recordings(Path(arguments.recordings))
     for line in refused:
         print(f"optassign replay: left out: {line}", file=sys.stderr)
