@@ -99,6 +99,17 @@ def keep_better(folder: Path, instance: Instance, worse: dict[str, Any]) -> Best
     return read_best_known(table)[instance.name]
 
 
+def test_a_new_table_begins_with_the_known_values(tmp_path: Path) -> None:
+    """The package stays as it is; a folder that is missing is an error."""
+    (tmp_path / f"{TINY[0].name}.json").write_text(assign(TINY[0].make()).model_dump_json())
+    command = [sys.executable, "-m", "optassign_benchmarks.instances.best_known", "--table", str(tmp_path / "mine.json")]
+    done = subprocess.run([*command, "--answers", str(tmp_path / "none")], check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--answers: found no folder" in done.stderr
+    subprocess.run([*command, "--answers", str(tmp_path)], check=True, capture_output=True)
+    assert read_best_known(tmp_path / "mine.json") == KNOWN
+
+
 def test_better_answers_are_kept_with_the_bounds_that_hold(tmp_path: Path) -> None:
     """A better answer replaces the known value of a table, and only bounds that hold for its target stay."""
     instance = next(each for each in TINY if each.name == "counts-scale-out-12x3x1")

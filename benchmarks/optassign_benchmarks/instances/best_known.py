@@ -141,7 +141,10 @@ def main() -> int:
     parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="of solving (default: 60)")
     parser.add_argument("--seconds", type=float, default=1e9, metavar="S", help="begin no further instance after this long")
     given = parser.parse_args()
-    rows = read_best_known(given.table) if given.table.exists() else {}
+    if given.answers is not None and not given.answers.is_dir():
+        parser.error(f"--answers: found no folder {given.answers}; allowed: one with assignments NAME.json")
+    begin = given.table if given.table.exists() or given.answers is None else FILE
+    rows = read_best_known(begin) if begin.exists() else {}
     end = time.monotonic() + given.seconds
     for instance in list_instances():
         if given.size not in (None, instance.size) or given.family not in (None, instance.family):
