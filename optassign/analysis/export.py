@@ -15,6 +15,7 @@ from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
 from optassign_models.results import Deadline
 from optassign_models.solving.method import make_case
 from optassign_models.solving.solver_methods import make_question
+from optassign_models.target.question import explain_excess
 from optassign_models.target.search import has_few_pairs, state_in_full
 from optassign_models.target.solver import price
 
@@ -52,8 +53,8 @@ def export_model(
         time_limit: seconds for proving the optima.
 
     Raises:
-        ExportError: for another suffix, a goal outside the snapshot's order or after a goal without a proven optimum, or a
-            large group with task weights.
+        ExportError: for another suffix, a goal outside the snapshot's order or after a goal without a proven optimum, a large
+            group with task weights, or weights without exact sums.
         OSError: if the file cannot be written.
         TypeError: for a snapshot of another type.
 
@@ -71,9 +72,13 @@ def export_model(
         raise ExportError("path", repr(str(path)), f"an end of {', '.join(FORMATS)}")
     situation = read_situation(state)
     effort = choose_effort(situation, Deadline.after(time_limit))
-    question = make_question(make_case(choose_method(situation, effort), situation.problem, situation.requests.limits))
+    method = choose_method(situation, effort)
+    question = make_question(make_case(method, situation.problem, situation.requests.limits))
     if question is None:
         raise ExportError("state", "a large group with weights of tasks, which has no one model", f"{SMALL_PAIRS:,} pairs")
+    excess = explain_excess(question.problem, method.order.weights) if method.order.is_weighted else None
+    if excess is not None:
+        raise ExportError("weights", f"that {excess}", "weights with exact sums")
     names = [objective.name for objective in question.objectives]
     if goal is not None and goal not in names:
         raise ExportError("goal", repr(goal), ", ".join(names))

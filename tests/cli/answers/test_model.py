@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 
 from optassign.analysis.export import ExportError, export_model
 from optassign.assignor import assign
-from optassign.formats.configs import Limit, Options
+from optassign.formats.configs import Limit, Options, Weights
 from optassign.formats.state import ApplicationState
 from optassign.generating import Shape, generate
 
@@ -66,6 +66,13 @@ def test_a_group_balanced_by_load_has_a_model_of_its_other_goals(tmp_path: Path)
     written = export_model(with_options(state, Options(task_weights=weights)), path)
     assert written.goal == "restore_work"
     assert find_optimum(path) == written.optimum
+
+
+def test_weights_without_exact_sums_have_no_model(tmp_path: Path) -> None:
+    state = generate("scale-out", 12, 3, 1, seed=1)
+    wide = with_options(state, Options(preset="weighted", weights=Weights(instance=1e300, subtopology=1e-300)))
+    with pytest.raises(ExportError, match="weights: found that the weights have the ratio"):
+        export_model(wide, tmp_path / "sum.lp")
 
 
 def test_only_a_proven_optimum_is_given(tmp_path: Path) -> None:

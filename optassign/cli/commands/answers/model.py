@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from optassign.analysis.export import ExportedModel
 
 ABOUT = "Write the model of the target for a solver of your own"
-_ARGUMENTS = {"path": "--output", "goal": "--goal", "state": "SNAPSHOT"}
+_ARGUMENTS = {"path": "--output", "goal": "--goal", "state": "SNAPSHOT", "weights": "weights"}
 EXAMPLE = "model snapshot.json --output target.mps\nmodel snapshot.json --goal active_migrations --output target.lp"
 
 
