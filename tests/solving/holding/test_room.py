@@ -94,6 +94,21 @@ def test_a_stalled_copy_does_not_block_copies_that_wait_for_room(assignor: str) 
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_copies_that_restore_in_their_place_are_waited_for_until_they_stall(assignor: str) -> None:
+    """Client c restores 0_2 in its place: a and b, both full, swap when it has made no progress in three answers."""
+    state = make_group({"0_0": "a", "0_1": "b", "0_2": "c"}, {"0_0": "b", "0_1": "a"}, most=1)
+    *others, c = state.clients
+    state = state.model_copy(update={"clients": (*others, c.model_copy(update={"lags": {"0_2": SIZE // 2}}))})
+    waited = []
+    for _ in range(4):
+        answer = assign(state, assignor)
+        waited.append(not list_notes(answer, BEYOND))
+        assert bool(list_warmups(answer)) != waited[-1]
+        state = state.model_copy(update={"remembered": answer})
+    assert waited == [True, True, True, False]
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_warm_up_exceeds_a_limit_without_a_note(assignor: str, seed: int) -> None:
     """Tasks are permuted at random on disks that are full or nearly full."""
