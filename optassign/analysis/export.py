@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from optassign.analysis.model_files import FORMATS, name_variables, write_program
@@ -12,12 +14,14 @@ from optassign.errors import ArgumentError
 from optassign.formats.state import ApplicationState
 from optassign.translating.snapshot import read_situation
 from optassign_models.policy.constants import SMALL_PAIRS, TIME_LIMIT
+from optassign_models.problem import exact_sum
 from optassign_models.results import Deadline
 from optassign_models.solving.method import make_case
-from optassign_models.solving.solver_methods import make_question
+from optassign_models.solving.solver_methods import ask_for_plan, ask_under_load
 from optassign_models.target.question import explain_excess
-from optassign_models.target.search import has_few_pairs, state_in_full
-from optassign_models.target.solver import price
+from optassign_models.target.search import has_few_pairs, solve_with_enough_steps
+from optassign_models.target.solver import LinearForm, Optimum, price
+from optassign_models.target.variables import Scope
 
 
 class ExportError(ArgumentError):
@@ -73,8 +77,13 @@ def export_model(
     situation = read_situation(state)
     effort = choose_effort(situation, Deadline.after(time_limit))
     method = choose_method(situation, effort)
-    question = make_question(make_case(method, situation.problem, situation.requests.limits))
-    if question is None:
+    case = make_case(method, situation.problem, situation.requests.limits)
+    is_exact = has_few_pairs(case.problem)
+    if case.load is None:
+        question = ask_for_plan(case)
+    elif is_exact:
+        question = ask_under_load(case, case.search_least_imbalance().whole, case.limits.placements)
+    else:
         raise ExportError("state", "a large group with weights of tasks, which has no one model", f"{SMALL_PAIRS:,} pairs")
     excess = explain_excess(question.problem, method.order.weights) if method.order.is_weighted else None
     if excess is not None:
@@ -83,10 +92,10 @@ def export_model(
     if goal is not None and goal not in names:
         raise ExportError("goal", repr(goal), ", ".join(names))
     at = 0 if goal is None else names.index(goal)
-    program, optimum = state_in_full(question, effort)
+    _, program, optimum = solve_with_enough_steps(Scope.of(question.write_out() if is_exact else question), effort)
     forms = [price(program, objective) for objective in question.objectives[: at + 1]]
-    proven = optimum.list_proven(forms)
-    if len(proven) < at and not optimum.is_impossible:
+    proven = _list_proven(forms, optimum)
+    if len(proven) < at and not (optimum is not None and optimum.is_impossible):
         open_ = names[len(proven)]
         raise ExportError("goal", f"{names[at]}, which comes after {open_}", f"{open_}, or more than {time_limit:g} s")
     matrix, fixed = program.matrix, dict(zip(names[:at], proven, strict=False))
@@ -101,5 +110,14 @@ def export_model(
         fixed=fixed,
         variables=len(matrix.low),
         rows=len(matrix.row_low),
-        is_exact=has_few_pairs(question.problem),
+        is_exact=is_exact,
     )
+
+
+def _list_proven(forms: Sequence[LinearForm], optimum: Optimum | None) -> list[int]:
+    """Return the values of the leading forms that are at their bounds, and so proven optimal."""
+    if optimum is None or optimum.values is None:
+        return []
+    reached = [form.total(exact_sum(form.coefficients, optimum.values)) for form in forms]
+    pairs = zip(reached, optimum.bounds, strict=False)
+    return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]

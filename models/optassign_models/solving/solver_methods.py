@@ -73,7 +73,7 @@ def _find_best_now(case: Case) -> Found:
     if order.is_weighted:
         return Found(None)
     goals = (*find_goals(order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
-    question = replace(_state_question(case, list_in_order(goals)), is_now=True)
+    question = Question(case.problem, case.target, list_in_order(goals), limits=case.limits.placements, is_now=True)
     answer = find_best(question, case.effort)
     found = read_answer(answer, question.objectives)
     if found.placement is None:
@@ -87,7 +87,7 @@ def _search_plan(case: Case) -> Found:
 
     If goals are greatest sums, the search begins with the best plan in the other goals, with copies traded for `disk`.
     """
-    question, order = _ask_for_plan(case), case.method.order
+    question, order = ask_for_plan(case), case.method.order
     excess = explain_excess(question.problem, order.weights) if order.is_weighted else None
     if excess is not None:
         return replace(_find_greedy_plan(case, Found(None)), default_reason=excess)
@@ -121,29 +121,13 @@ def _find_best_plan(case: Case, question: Question) -> Found:
     return replace(greedy, default_reason=_NO_TIME if order.asked_for else None)
 
 
-def make_question(case: Case) -> Question | None:
-    """Return the question whose answer is the requested plan; None under load with many pairs of task and client, which no
-    single program states.
-    """
-    if case.load is None:
-        return _ask_for_plan(case)
-    if not has_few_pairs(case.problem):
-        return None
-    return _ask_under_load(case, case.search_least_imbalance().whole, case.limits.placements)
-
-
-def _ask_for_plan(case: Case) -> Question:
+def ask_for_plan(case: Case) -> Question:
     """Return the question of the plan by counts: goals in order, or the weighted sum."""
-    order, start = case.method.order, case.method.start
+    order, start, limits = case.method.order, case.method.start, case.limits.placements
     if not order.is_weighted:
-        return replace(_state_question(case, list_in_order(find_goals(order.names))), start=start)
+        return Question(case.problem, case.target, list_in_order(find_goals(order.names)), limits=limits, start=start)
     problem, objectives = express_in_changelogs(case.problem), (weigh(order.weights),)
-    limits = case.limits.placements
     return Question(problem, case.shares, objectives, shares_bind=False, limits=limits, start=start)
-
-
-def _state_question(case: Case, objectives: tuple[Objective, ...]) -> Question:
-    return Question(case.problem, case.target, objectives, limits=case.limits.placements)
 
 
 def _leave_time(case: Case) -> Effort:
@@ -169,7 +153,7 @@ def _find_least_imbalance_in_time(case: Case) -> Found:
 
 
 def _weigh(case: Case, plan: Placement) -> int:
-    return _ask_for_plan(case).evaluate(plan)[0]
+    return ask_for_plan(case).evaluate(plan)[0]
 
 
 def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
@@ -350,12 +334,13 @@ def _solve_under_load(case: Case, start: Placement, limits: Sequence[PlacementLi
 
     The start may be beyond the tolerance or on a draining client. Rows then allow its copies there, so no bound holds.
     """
-    question = _ask_under_load(case, start, limits)
+    question = ask_under_load(case, start, limits)
     found = read_answer(find_best(question, case.effort), question.objectives)
     return found if _is_within(case, start) else replace(found, bounds={})
 
 
-def _ask_under_load(case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+def ask_under_load(case: Case, start: Placement, limits: Sequence[PlacementLimit]) -> Question:
+    """Return the question of the goals after the load, with loads up to the target's and inside these limits."""
     load = get_load(case)
     return make_question_under_load(case.problem, load.loads, load.most, _list_goals(case), limits, start, has_pools=False)
 

@@ -60,16 +60,6 @@ def has_few_pairs(problem: Problem) -> bool:
     return problem.T * problem.C <= policy.SMALL_PAIRS
 
 
-def state_in_full(question: Question, effort: Effort) -> tuple[TargetProgram, Optimum]:
-    """Return the program of a question, with enough steps, and its optimum.
-
-    With few pairs of task and client the program is exact. A larger one counts pooled copies, so its optimum is a bound.
-    """
-    scope = Scope.of(question.write_out() if has_few_pairs(question.problem) else question)
-    scope, program, optimum = _solve_with_enough_steps(scope, effort)
-    return state_target(scope) if program is None else program, optimum
-
-
 def _look_at_all_pairs(question: Question, effort: Effort) -> TargetAnswer:
     """Return the answer of the exact program, in which every pair of task and client is a candidate."""
     if effort.solver is Solver.AUTO:  # the relaxation of sums says little; that of counts is nearly always whole
@@ -94,8 +84,8 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
         best = TargetAnswer(start, (), question.evaluate(start))
     may_have_all_pairs = question.problem.T * question.problem.C <= policy.ALL_PAIRS
     for _ in range(policy.POOLED_ROUNDS if may_have_all_pairs else policy.SEPARATION_ROUNDS):
-        scope, program, optimum = _solve_with_enough_steps(scope, effort)
-        if program is None:
+        scope, program, optimum = solve_with_enough_steps(scope, effort)
+        if optimum is None:
             return replace(best, is_cut_short=True)
         if optimum.bounds > best.bounds or optimum.is_impossible:
             is_impossible = best.is_impossible or optimum.is_impossible
@@ -123,17 +113,17 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
     return replace(best, is_cut_short=is_cut_short)
 
 
-def _solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, TargetProgram | None, Optimum]:
-    """Return the scope with enough steps, its program and optimum; no program if it would not end by the deadline.
+def solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, TargetProgram, Optimum | None]:
+    """Return the scope with enough steps, its program and optimum; no optimum if it would not be found by the deadline.
 
-    A program that cannot end in time is not begun: the time serves greedy better.
+    A search that cannot end in time is not begun: the time serves greedy better.
     """
     objectives, start = scope.question.objectives, scope.question.start
     for _ in range(policy.RESTATED_PROGRAMS):
         program = state_target(scope)
         number = len(program.matrix.low)
         if policy.SECONDS_PER_VARIABLE * number * scope.Z * max(1, len(objectives)) > effort.deadline.left:
-            return scope, None, Optimum(None)
+            return scope, program, None
         hint = None if start is None else hint_copies(program.v, start, number)
         optimum = minimise_in_order(program, objectives, effort, hint)
         if optimum.steps_needed is None or not effort.deadline.left:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 import numpy as np
 
@@ -60,12 +59,6 @@ class Optimum:
     proved_by: FoundBy = FoundBy.HIGHS
     is_undecided: bool = False
     """Whether CP-SAT reached its limit of work."""
-
-    def list_proven(self, forms: Sequence[LinearForm]) -> list[int]:
-        """Return the values of the leading forms that are at their bounds, and so proven optimal."""
-        reached = [] if self.values is None else [form.total(exact_sum(form.coefficients, self.values)) for form in forms]
-        pairs = zip(reached, self.bounds, strict=False)
-        return [value for value, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 
 
 def price(program: TargetProgram, objective: Objective) -> LinearForm:
