@@ -16,7 +16,7 @@ choice among tied clients is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -54,11 +54,8 @@ class Placement:
 
     def same_as(self, other: Placement) -> bool:
         """Return whether both name the same copies in the same roles."""
-        return (
-            np.array_equal(self.active, other.active)
-            and np.array_equal(self.standby_task, other.standby_task)
-            and np.array_equal(self.standby_client, other.standby_client)
-        )
+        mine, theirs = ((each.active, each.standby_task, each.standby_client) for each in (self, other))
+        return all(map(np.array_equal, mine, theirs))
 
 
 def sort_unique(keys: IntArray) -> IntArray:
@@ -137,6 +134,10 @@ class Application:
     """(C,) whether the client is about to leave."""
     end: IntArray
     """(T,) offsets of the task's whole changelog; 0 without one."""
+
+    def list_fields(self) -> dict[str, Any]:
+        """Return name → value of the fields above, which the application has in common with its rebalances."""
+        return {each.name: getattr(self, each.name) for each in fields(Application)}
 
     @property
     def T(self) -> int:  # noqa: N802 - the formulation's own letters

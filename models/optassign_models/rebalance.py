@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optassign_models.goals.goal import PairCosts, find_active_moves
+from optassign_models.goals.goal import PairCosts, find_active_moves, price_active_moves
 from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.policy.constants import OFF_S
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, exact_sum, make_placement, prepare, rank_within
@@ -204,13 +204,10 @@ def find_offload_options(
     goes_home = may_stay & (here == planned)
     columns = stays | stateless[problem.col_task] | _find_swaps(problem, standby_keys, here, goes_home)
 
-    is_planned = problem.col_keys == planned[problem.col_task]
-    moves = (problem.has_owner[problem.col_task] & ~problem.col_owner).astype(np.int64) + ~is_planned
-    needed = problem.has_owner & ~problem.flag_of(planned, problem.col_owner)
-    each = np.where(stateless, *prices)
-    on_columns = (moves - needed[problem.col_task]) * each[problem.col_task]
-    in_pools = (problem.has_owner.astype(np.int64) + 1 - needed) * each
-    cost = PairCosts(on_columns, in_pools)
+    moves, is_off_target = price_active_moves(problem), problem.col_keys != planned[problem.col_task]
+    needed, each = find_active_moves(problem, plan.active), np.where(stateless, *prices)
+    on_columns = (moves.columns + is_off_target - needed[problem.col_task]) * each[problem.col_task]
+    cost = PairCosts(on_columns, (moves.pools + 1 - needed) * each)
     return OffloadOptions(problem, shares, excess_cost, columns, stateless, cost, answer.active, plan.active)
 
 

@@ -99,7 +99,13 @@ class _LostTrades:
         best = int(np.argmax(gain))
         if gain[best] <= before[best] * policy.LOST_LEAST_GAIN:
             return False
-        self._apply(t, int(others[best]))
+        other, away, other_size = int(others[best]), int(there[best]), self._size[others[best]]
+        self.active[t], self.active[other] = away, here
+        self._sizes[[away]] = _replace(self._sizes[[away]], np.array([other_size]), size)
+        self._sizes[[here]] = _replace(self._sizes[[here]], np.array([size]), np.array([other_size]))
+        self._load[[here, away]] = self._sizes[[here, away]].sum(axis=1)
+        if self._sizes[away].all():
+            self._sizes = np.pad(self._sizes, ((0, 0), (0, 4)))
         return True
 
     def _find_soonest(self, others: IntArray, t: int) -> IntArray:
@@ -118,16 +124,6 @@ class _LostTrades:
         keys = np.concatenate([t * C + self.active[others], others * C + self.active[t]])
         is_free = (self._problem.find(keys) < 0) & (find_sorted(self._standbys, keys) < 0)
         return np.asarray(is_free.reshape(2, -1).all(axis=0))
-
-    def _apply(self, t: int, other: int) -> None:
-        here, there = int(self.active[t]), int(self.active[other])
-        self.active[t], self.active[other] = there, here
-        size, other_size = self._size[t], self._size[other]
-        self._sizes[[there]] = _replace(self._sizes[[there]], np.array([other_size]), size)
-        self._sizes[[here]] = _replace(self._sizes[[here]], np.array([size]), np.array([other_size]))
-        self._load[[here, there]] = self._sizes[[here, there]].sum(axis=1)
-        if self._sizes[there].all():
-            self._sizes = np.pad(self._sizes, ((0, 0), (0, 4)))
 
 
 def _replace(rows: FloatArray, old: FloatArray, new: FloatArray | float) -> FloatArray:

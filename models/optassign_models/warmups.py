@@ -112,8 +112,8 @@ def _spread(
     """Return the order in which copies get slots, as positions in `client`, without the copies that have a slot.
 
     First comes the client that is done soonest with its copies in slots, then the copy of most weight. Next is the client with
-    most left, if that exceeds its share, otherwise the copy whose end is nearest to the last end so far (`_find_fitting`). The
-    last criterion is the given order.
+    most left, if that exceeds its share, otherwise the copy whose end is nearest to the last end so far, so that one follow-up
+    serves both. The last criterion is the given order.
 
     Args:
         client: (n,) client of each copy.
@@ -136,27 +136,17 @@ def _spread(
         top = int(client[near[np.argmax(left[client[near]])]])
         if not ends or left[top] >= most_left:
             near = near[client[near] == top]
-        k = int(near[_find_fitting(seconds[near], left[client[near]], ends)])
+        if ends:  # a copy that ends nearly with the last is near enough, so that the client with most left goes first
+            away = np.abs(seconds[near] - max(ends))
+            near = near[away <= max(float(away.min()), TOGETHER * max(ends))]
+            near = near[[np.argmax(left[client[near]])]]
+        k = int(near[0])
         waits[k] = False
         taken.append(k)
         ends.append(float(seconds[k]))
         used[client[k]] += share[k]
         left[client[k]] -= seconds[k]
     return np.concatenate([np.array(taken, dtype=np.int64), np.flatnonzero(waits)])
-
-
-def _find_fitting(seconds: FloatArray, left: FloatArray, ends: list[float]) -> int:
-    """Return the index in `seconds` of the copy that ends with the last of `ends`, so that one follow-up serves both.
-
-    A copy within the share `TOGETHER` of the last end is near enough; without one, the nearest is taken. Ties go to the copy
-    whose client has most seconds `left`. If `ends` is empty, the index is 0.
-    """
-    if not ends:
-        return 0
-    last = max(ends)
-    away = np.abs(seconds - last)
-    fits = np.flatnonzero(away <= max(float(away.min()), TOGETHER * last))
-    return int(fits[np.argmax(left[fits])])
 
 
 def measure_room(limits: Sequence[PlacementLimit], answer: Placement) -> IntArray:

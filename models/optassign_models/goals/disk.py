@@ -27,16 +27,7 @@ def list_sizes(p: Problem) -> IntArray:
     return np.array([each * 1_000_000 * staying // total for each in size.tolist()], dtype=np.int64)
 
 
-def _carry(p: Problem) -> Carried:
-    size = list_sizes(p)
-
-    def weigh(task: IntArray, client: IntArray) -> IntArray:
-        return size[task]
-
-    return Carried(size, weigh, weigh, grain=1000)
-
-
-DISK = GoalModel("disk", carries=_carry)
+DISK = GoalModel("disk", carries=lambda problem: Carried.of_tasks(list_sizes(problem), grain=1000))
 GOALS = (DISK,)
 
 

@@ -48,6 +48,11 @@ class Carried:
     least_sum: Callable[[IntArray, IntArray], IntArray] | None = None
     """Returns (n,) the least sum of a bin in which task (n,) is active on client (n,), whatever other copies weigh."""
 
+    @classmethod
+    def of_tasks(cls, weight: IntArray, grain: int = 1) -> Carried:
+        """Return weights (T,) of tasks that are the same in each role and on each client."""
+        return cls(weight, lambda task, client: weight[task], lambda task, client: weight[task], grain)
+
     def find_greatest(self, plan: Placement, clients: int) -> int:
         """Return the greatest sum in a bin, in grains."""
         bin_of = np.arange(clients) if self.bin_of is None else self.bin_of

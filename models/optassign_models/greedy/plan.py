@@ -25,8 +25,10 @@ _STEP, _NOT_CAUGHT_UP = 1 << 6, 1 << 4
 """Price of one such step, and of a copy that is not caught up."""
 _ACTIVE_NOT_CAUGHT_UP, _MOVED, _STANDBY_LOST = 1 << 2, 1 << 1, 1 << 0
 """Price of an active that is not caught up, of an active that leaves its owner, and of a standby that becomes active."""
-_STRICT, _TOGETHER, _IN_ORDER = 0, 1, 2
-"""Bounds never give way, or together, or in order: subtopologies, copies, stateful actives, all actives."""
+_Way = tuple[int, int, int, int]
+"""The way in which bounds give way: weights (`Network.add_arcs`) for subtopologies, copies, stateful actives and all actives."""
+_STRICT, _TOGETHER, _IN_ORDER = (0,) * 4, (1,) * 4, (1, 2, 3, 4)
+"""Bounds never give way, or together, or in order."""
 
 
 def find_greedy_plan(problem: Problem, shares: ShareFamilies) -> Placement:
@@ -105,21 +107,15 @@ def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: Bool
 
 
 def _want_copies(
-    problem: Problem,
-    shares: ShareFamilies,
-    worth: IntArray,
-    allowed: BoolArray,
-    must: BoolArray,
-    pools: BoolArray,
-    gives_way: int,
+    problem: Problem, shares: ShareFamilies, worth: IntArray, allowed: BoolArray, must: BoolArray, pools: BoolArray, way: _Way
 ) -> Wanted:
     """Return the choice of standbys + 1 clients for each logged task.
 
-    `gives_way`: `_STRICT`, `_TOGETHER` or `_IN_ORDER`; other parameters are fields of `Wanted`.
+    `way`: `_STRICT`, `_TOGETHER` or `_IN_ORDER`; other parameters are fields of `Wanted`.
     """
     need = np.where(problem.logged, problem.standbys + 1, 0)
-    level = Level(shares.copies, problem.kind == LOGGED, _weigh(1, gives_way))
-    return Wanted(need, worth, allowed, must, pools, shares.group_copies, _weigh(0, gives_way), (level,))
+    level = Level(shares.copies, problem.kind == LOGGED, way[1])
+    return Wanted(need, worth, allowed, must, pools, shares.group_copies, way[0], (level,))
 
 
 def _value_copies(problem: Problem, must: BoolArray) -> IntArray:
@@ -150,11 +146,11 @@ def _value_staying(problem: Problem, must: BoolArray) -> IntArray:
 
 
 def _choose_actives(
-    problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray, gives_way: int, first: IntArray | None = None
+    problem: Problem, shares: ShareFamilies, columns: BoolArray, pools: BoolArray, way: _Way, first: IntArray | None = None
 ) -> IntArray:
     """Return the client (T,) of each active, few of them not caught up or moved; −1 if none is found for the task.
 
-    Columns `columns` (A,) are allowed, and pools of the tasks `pools` (T,). `gives_way` is `_STRICT`, `_TOGETHER` or
+    Columns `columns` (A,) are allowed, and pools of the tasks `pools` (T,). `way` is `_STRICT`, `_TOGETHER` or
     `_IN_ORDER`; if `_STRICT` bounds cannot hold, all clients are −1. `first`: (A,) gain of a column that decides before moves.
     """
     task, logged = problem.col_task, problem.logged
@@ -165,14 +161,14 @@ def _choose_actives(
         pool_price = pool_price + _ACTIVE_NOT_CAUGHT_UP * (logged & (problem.pool_rank > 0))
     worth = np.where(pools, pool_price, 8)[task] - price + (0 if first is None else 4 * first)
     levels = [
-        Level(shares.copies, problem.kind == LOGGED, _weigh(1, gives_way)),
-        Level(shares.stateful, problem.kind != STATELESS, _weigh(2, gives_way)),
-        Level(shares.active, np.ones(problem.G, dtype=np.bool_), _weigh(3, gives_way)),
+        Level(shares.copies, problem.kind == LOGGED, way[1]),
+        Level(shares.stateful, problem.kind != STATELESS, way[2]),
+        Level(shares.active, np.ones(problem.G, dtype=np.bool_), way[3]),
     ]
     if problem.standbys:  # otherwise all copies are active
         del levels[0]
     need, must = np.ones(problem.T, dtype=np.int64), np.zeros_like(columns)
-    wanted = Wanted(need, worth, columns, must, pools, shares.group_active, _weigh(0, gives_way), tuple(levels))
+    wanted = Wanted(need, worth, columns, must, pools, shares.group_active, way[0], tuple(levels))
     keys, _ = choose_pairs(problem, wanted)
     active = np.full(problem.T, -1, dtype=np.int64)
     active[keys // problem.C] = keys % problem.C
@@ -182,8 +178,3 @@ def _choose_actives(
 def _complete(problem: Problem, keys: IntArray, active: IntArray) -> Placement:
     """Return the placement with these actives (T,) and the other pairs of `keys` (n,) as standbys."""
     return make_placement(active, np.setdiff1d(keys, np.arange(problem.T) * problem.C + active, assume_unique=True), problem.C)
-
-
-def _weigh(family: int, gives_way: int) -> int:
-    """Return the weight of a family of bounds, as in `Network.add_arcs`."""
-    return family + 1 if gives_way == _IN_ORDER else gives_way

@@ -20,15 +20,14 @@ import numpy as np
 from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import Carried
 from optassign_models.limits import PlacementLimit
-from optassign_models.load.dealing import LoadTarget
 from optassign_models.load.loads import LoadArrays
-from optassign_models.load.placing import price_actives
+from optassign_models.load.placing import LoadTarget, price_actives
 from optassign_models.policy import constants as policy
 from optassign_models.problem import FloatArray, IntArray, Placement, Problem, exact_sum, prepare, sort_unique
 from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.shares import allow_any_counts
-from optassign_models.target.arrays import FAR, Program
-from optassign_models.target.backends import MOST, decide, prove_best_bound, relax
+from optassign_models.target.arrays import FAR, MOST, Program
+from optassign_models.target.backends import decide, prove_best_bound, relax
 from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question, list_in_order

@@ -12,8 +12,7 @@ from optassign_models.goals.load import LOAD
 from optassign_models.goals.racks import RACK_TRAFFIC
 from optassign_models.goals.tags import TAG_SPREAD, bound_by_numbers
 from optassign_models.greedy.plan import find_greedy_answer_now, find_greedy_plan
-from optassign_models.load.dealing import LoadTarget, even_out
-from optassign_models.load.placing import place_actives, place_standbys
+from optassign_models.load.placing import LoadTarget, even_out, place_actives, place_standbys
 from optassign_models.policy.constants import EVEN_LOAD
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import find_greedy_offload

@@ -12,8 +12,7 @@ from optassign_models.goals import evaluate
 from optassign_models.goals.goal import ACTIVE_MIGRATIONS, COPIES_NOT_CAUGHT_UP, RESTORE_WORK, find_active_moves
 from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
-from optassign_models.load.dealing import LoadTarget
-from optassign_models.load.placing import choose_least_loaded
+from optassign_models.load.placing import LoadTarget, choose_least_loaded
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
 from optassign_models.problem import BoolArray, IntArray, Placement, Problem, prepare
 from optassign_models.rebalance import ChooseActives, OffloadOptions, rebalance

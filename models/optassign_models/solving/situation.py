@@ -90,16 +90,8 @@ def _make_problem(
     at = np.flatnonzero(~same)
     was_standby = np.isin(keys, memory.standby) if memory.known else lists
     return Problem(
-        standbys=inventory.standbys,
-        max_warmups=inventory.max_warmups,
-        acceptable_lag=acceptable,
+        **inventory.list_fields(),
         balance_factor=requests.balance_factor,
-        group=inventory.group,
-        kind=inventory.kind,
-        units=inventory.units,
-        threads=inventory.threads,
-        draining=inventory.draining,
-        end=end,
         pool_rank=pool_rank,
         pool_cost=pool_cost,
         col_task=task[at],

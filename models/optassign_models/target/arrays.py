@@ -16,6 +16,8 @@ from optassign_models.problem import BoolArray, FloatArray, IntArray
 
 FAR = 1 << 50
 """The bound of a row that has none: more than any sum of a row."""
+MOST = 1 << 61
+"""The limit of a sum of costs: CP-SAT calculates with 64 bits, and reserves one."""
 _Bounds = npt.NDArray[Any] | int
 
 

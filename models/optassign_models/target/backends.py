@@ -26,8 +26,6 @@ from optassign_models.problem import FloatArray, IntArray, exact_sum
 from optassign_models.results import Deadline
 from optassign_models.target.arrays import Decided, Matrix
 
-MOST = 1 << 61
-"""The limit of a sum of costs: CP-SAT calculates with 64 bits, and reserves one."""
 _HIGHS_WITHOUT_RULES = (1 << 10) | (1 << 11)
 """HiGHS's presolve leaves out its search for dependent equations and dependent free columns (bits of `presolve_rule_off`).
 

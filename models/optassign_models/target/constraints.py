@@ -174,11 +174,7 @@ def require_most(program: Program, v: TargetVariables, limit: PlacementLimit) ->
     unit = 1 + (most + 1) * problem.T * (problem.standbys + 1) // (1 << 61)
     weight = np.where(limit.weight > most, most // unit + 1, limit.weight // unit)
     rows[clients] = program.add_rows(0, np.full(len(clients), most // unit))
-
-    def weigh(task: IntArray, client: IntArray) -> IntArray:
-        return weight[task]
-
-    add_weights(program, v, rows, Carried(weight, weigh, weigh))
+    add_weights(program, v, rows, Carried.of_tasks(weight))
 
 
 def count_greatest(program: Program, v: TargetVariables, carried: Carried) -> IntArray:

@@ -19,6 +19,7 @@ from optassign_models.goals.goal import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGR
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.problem import IntArray, Placement, Problem, exact_sum, prepare
 from optassign_models.shares import ShareFamilies, count_copies
+from optassign_models.target.arrays import MOST
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +101,6 @@ class Question:
 
 WEIGHTED_COST = "weighted_cost"
 """The name of the objective of preset `weighted`."""
-_MOST = 1 << 61
-"""Sums in CP-SAT, and coefficients times the parts of a dual, have 62 bits."""
 
 
 def weigh(weights: tuple[int, int, int]) -> Objective:
@@ -120,7 +119,7 @@ def express_in_changelogs(problem: Problem) -> Problem:
 
     def scale(cost: IntArray) -> IntArray:
         scaled = [-(-100 * number * each // total) for each in cost.tolist()]
-        return np.array([min(each, _MOST) for each in scaled], dtype=np.int64)
+        return np.array([min(each, MOST) for each in scaled], dtype=np.int64)
 
     return prepare(replace(problem, col_cost=scale(problem.col_cost), pool_cost=scale(problem.pool_cost)))
 
@@ -134,7 +133,7 @@ def explain_excess(problem: Problem, weights: tuple[int, int, int]) -> str | Non
     cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
     imbalance = T * (T + 1) // 2
     most = weights[0] * 3 * imbalance + weights[1] * 2 * imbalance + weights[2] * copies * (cost + 2)
-    if most < _MOST:
+    if most < MOST:
         return None
     ratio = ":".join(map(str, weights))
     return f"the weights have the ratio {ratio}, and a sum of {copies} copies has no room in 62 bits"

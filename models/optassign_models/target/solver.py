@@ -16,8 +16,8 @@ from optassign_models.goals.goal import PairCosts
 from optassign_models.policy import constants as policy
 from optassign_models.problem import FloatArray, IntArray, exact_sum
 from optassign_models.results import Deadline, Effort, FoundBy, Solver
-from optassign_models.target.arrays import Matrix, is_whole
-from optassign_models.target.backends import MOST, Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
+from optassign_models.target.arrays import MOST, Matrix, is_whole
+from optassign_models.target.backends import Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
@@ -166,8 +166,8 @@ def _decide_in_order(
         begin = hint if values is None else values
         found = decide(matrix, cost, begin, work / 2 if is_open else work, deadline, presolves=is_thorough)
         if found.values is None:
-            optimum = Optimum(values, tuple(bounds), is_impossible=found.is_impossible, proved_by=FoundBy.CP_SAT)
-            return replace(optimum, is_undecided=not found.is_impossible)
+            open_ = not found.is_impossible
+            return Optimum(values, tuple(bounds), None, found.is_impossible, FoundBy.CP_SAT, is_undecided=open_)
         values = found.values
         steps_needed = program.find_needed_steps(values.astype(np.float64), cost)
         if steps_needed is not None:

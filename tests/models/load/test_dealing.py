@@ -10,9 +10,8 @@ import pytest
 from optassign.generating import generate
 from optassign.translating.snapshot import read_situation
 from optassign_models.goals import evaluate, find_goals
-from optassign_models.load.dealing import deal, even_out
 from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_loads
-from optassign_models.load.placing import leave_actives_alone
+from optassign_models.load.placing import deal, even_out, leave_actives_alone
 from optassign_models.load.under_load import improve_actives, make_question_under_load, relax_under_load
 from optassign_models.problem import IntArray, Problem, make_placement, prepare
 from optassign_models.results import Deadline, Effort, Solver
