@@ -12,7 +12,6 @@ Every stage is exact, and the potentials are a proof of optimality that does not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 from ortools.graph.python import min_cost_flow
@@ -44,7 +43,7 @@ class Network:
         return np.arange(self._nodes - len(supply), self._nodes)
 
     def add_arcs(
-        self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] = MappingProxyType({})
+        self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] | None = None
     ) -> slice:
         """Add arcs (n,) from nodes `tail` to nodes `head` of capacity `high`, in units; return their slice of all arcs.
 
@@ -52,7 +51,7 @@ class Network:
         """
         block = np.zeros((3 + self._goals, len(tail)), dtype=np.int64)
         block[0], block[1], block[2] = tail, head, high
-        for goal, each in cost.items():
+        for goal, each in (cost or {}).items():
             block[3 + goal] = each
         self._blocks.append(block)
         self._arcs += len(tail)

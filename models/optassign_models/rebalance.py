@@ -162,7 +162,7 @@ class OffloadOptions:
 
     def evaluate(self, active: IntArray) -> int:
         """Return the cost of actives (T,), seconds: of each active beyond a share, and of each extra move."""
-        return self.excess_cost * count_too_many(self.shares, active) + int(self.price(active).sum())
+        return self.excess_cost * self.shares.count_too_many(active) + int(self.price(active).sum())
 
     def price(self, active: IntArray) -> IntArray:
         """Return (T,) the prices of the extra moves of actives (T,), seconds."""
@@ -174,12 +174,6 @@ class OffloadOptions:
         column = np.flatnonzero(self.columns)
         np.minimum.at(least, self.problem.col_task[column], self.cost.columns[column])
         return int(least.sum())
-
-
-def count_too_many(shares: ShareFamilies, active: IntArray) -> int:
-    """Return the number of active tasks beyond clients' shares, for actives (T,)."""
-    count = np.bincount(active, minlength=len(shares.active.high))
-    return int(np.sum(np.maximum(count - shares.active.high, 0)))
 
 
 def find_offload_options(
@@ -200,7 +194,7 @@ def find_offload_options(
     problem = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
     stateless = ~problem.stateful
     stays = problem.col_keys == here[problem.col_task]
-    may_stay = prices[1] < OFF_S and count_too_many(shares, answer.active) > 0
+    may_stay = prices[1] < OFF_S and shares.count_too_many(answer.active) > 0
     goes_home = may_stay & (here == planned)
     columns = stays | stateless[problem.col_task] | _find_swaps(problem, standby_keys, here, goes_home)
 

@@ -102,6 +102,11 @@ class ShareFamilies(NamedTuple):
         """Return the imbalance of each family, in order."""
         return tuple(share.imbalance(count) for share, count in zip(self, counts, strict=True))
 
+    def count_too_many(self, active: IntArray) -> int:
+        """Return the number of active tasks beyond clients' shares, for actives (T,)."""
+        count = np.bincount(active, minlength=len(self.active.high))
+        return int(np.sum(np.maximum(count - self.active.high, 0)))
+
 
 def count_copies(problem: Problem, placed: Placement) -> tuple[IntArray, ...]:
     """Return the counts of an assignment by family, in the order and shapes of `ShareFamilies`.

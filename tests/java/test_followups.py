@@ -18,7 +18,7 @@ from optassign.translating.answer import report_pace
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_offload
 from optassign_models.problem import IntArray, Placement
-from optassign_models.rebalance import count_too_many, find_offload_options
+from optassign_models.rebalance import find_offload_options
 from optassign_models.results import HELD, Reason, Step, Warmups
 from optassign_models.shares import compute_shares
 from optassign_models.solving.followups import choose_delay, estimate_to_balance
@@ -71,12 +71,11 @@ def to_step(situation: Situation, answer: TaskAssignment) -> Step:
     queue = np.setdiff1d(wanted, held)
     restoring = np.intersect1d(wanted, held)
     waiting = np.concatenate([queue, restoring[situation.problem.rank_of(restoring) > 0]])
-    counts = np.bincount(now.active, minlength=C)
     return Step(
         *(now, plan, Reason.FALLBACK, "fallback"),
         balanced=True,
         warmups=Warmups(warmups, waiting, is_queue_left=len(queue) > len(warmups), progress=update_progress(situation)),
-        is_over_share=count_too_many(compute_shares(situation.problem), counts) > 0,
+        is_over_share=compute_shares(situation.problem).count_too_many(now.active) > 0,
     )
 
 

@@ -59,9 +59,8 @@ class Carried:
         grain = np.broadcast_to(np.asarray(self.grain, dtype=np.int64), int(bin_of.max()) + 1)
         task, client = np.arange(len(plan.active)), plan.active
         sums = np.bincount(bin_of[client], self.by_active(task, client), len(grain))
-        sums = sums + np.bincount(
-            bin_of[plan.standby_client], self.by_standby(plan.standby_task, plan.standby_client), len(grain)
-        )
+        of_standbys = self.by_standby(plan.standby_task, plan.standby_client)
+        sums = sums + np.bincount(bin_of[plan.standby_client], of_standbys, len(grain))
         if self.least_sum is not None:
             np.maximum.at(sums, bin_of[client], self.least_sum(task, client))
         return int((-(-sums // grain)).max())

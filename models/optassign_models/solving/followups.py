@@ -56,8 +56,9 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
     if pace.by_interval or pace.taken_at is None or step.plan is None:
         return interval
     soon = min(interval, policy.REBALANCE_MS << min(pace.looks, policy.MOST_DOUBLINGS))
-    if HELD in step.notes and _is_any_ready(problem, step.plan, step.answer):
-        return soon  # owners held back cost one rebalance, not the time that other copies take
+    away = np.flatnonzero(step.plan.active != step.answer.active)
+    if HELD in step.notes and np.any(problem.rank_of(away * problem.C + step.plan.active[away]) == 0):
+        return soon  # owners held back from caught-up clients cost one rebalance, not the time that other copies take
     relevant = _find_relevant(problem, step.plan, step)
     if not len(relevant):
         # No copy restores that a follow-up would be for. Tasks in transit arrive in a moment; standbys wait for the interval.
@@ -96,12 +97,6 @@ def _bound_wait(problem: Problem, pace: ClientRates, relevant: IntArray, progres
     longest = np.where(pace.is_trusted, np.inf, 0.0)
     np.maximum.at(longest, client, policy.LOOK_AGAIN * progress.find(relevant)[1])
     return max(float(policy.FIRST_LOOK_MS), float(np.sort(longest[client])[int(policy.OUTWAITED * len(client))]))
-
-
-def _is_any_ready(problem: Problem, plan: Placement, answer: Placement) -> bool:
-    """Return whether a task is active elsewhere although its target client is caught up."""
-    away = np.flatnonzero(plan.active != answer.active)
-    return bool(np.any(problem.rank_of(away * problem.C + plan.active[away]) == 0))
 
 
 def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int | None:

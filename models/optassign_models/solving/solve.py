@@ -96,17 +96,14 @@ def _solve_beyond_shares(situation: Situation, case: Case, seconds: dict[str, fl
 
 
 def _go_to(situation: Situation, case: Case, found: Found, seconds: dict[str, float]) -> Step:
-    """Return the step to the plan that was found, or to the remembered plan (R11)."""
-    return take_step(situation, case, choose_target(situation, case, found), seconds)
-
-
-def choose_target(situation: Situation, case: Case, found: Found) -> Found:
-    """Return the remembered plan if the found plan is not worth the change (R11), or the found plan, with the found bounds."""
+    """Return the step to the remembered plan if the found plan is not worth the change (R11), or to the found plan."""
     own, placed = case.problem.remembered_plan, found.whole
     may_stay = own is not None and case.reaches_target(own) and case.breaks_no_more_limits(own, placed)
     if own is not None and may_stay and case.method.keeps_remembered(case, own, placed):
-        return replace(found, placement=own, found_by=FoundBy.REMEMBERED)
-    return replace(found, placement=spread_ties(situation, placed))
+        target = replace(found, placement=own, found_by=FoundBy.REMEMBERED)
+    else:
+        target = replace(found, placement=spread_ties(situation, placed))
+    return take_step(situation, case, target, seconds)
 
 
 def find_least_imbalance_plan(situation: Situation, case: Case) -> Placement:

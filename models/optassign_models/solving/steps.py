@@ -18,14 +18,7 @@ from optassign_models.goals.tags import TAG_SPREAD
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
-from optassign_models.rebalance import (
-    COPIES_ON_TARGET,
-    OFFLOAD,
-    count_too_many,
-    find_offload_options,
-    restrict_offload,
-    swap_roles,
-)
+from optassign_models.rebalance import COPIES_ON_TARGET, OFFLOAD, find_offload_options, restrict_offload, swap_roles
 from optassign_models.results import HELD, Found, FoundBy, Reason, Step, Warmups, time_stage
 from optassign_models.shares import count_copies
 from optassign_models.solving.followups import estimate_to_balance
@@ -260,7 +253,7 @@ def take_step(situation: Situation, case: Case, target: Found, seconds: dict[str
     if not held:
         with time_stage(seconds, "offload"):
             step = _offload(situation, case, step)
-    return replace(step, is_over_share=count_too_many(case.shares, step.answer.active) > 0)
+    return replace(step, is_over_share=case.shares.count_too_many(step.answer.active) > 0)
 
 
 def _rebalance(situation: Situation, case: Case, plan: Placement) -> tuple[Found, bool]:
@@ -377,8 +370,9 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
         if case.method.find_offload is None:
             return step
         active, bound = case.method.find_offload(restrict_offload(options, case.limits.placements))
-        if not _may_move(case, answer.active, active):
-            active, bound = answer.active, None
+        before, after = (int(find_active_moves(case.problem, each).sum()) for each in (answer.active, active))
+        if case.limits.most_moves is not None and after > max(case.limits.most_moves, before):
+            active, bound = answer.active, None  # the limit on moves leaves none for offload
         if options.evaluate(active) < value:
             answer = swap_roles(answer, active, case.problem.logged, case.problem.C)
             bounds = {}  # bounds of the later goals were of the answer without offload
@@ -391,13 +385,6 @@ def _offload(situation: Situation, case: Case, step: Step) -> Step:
         to_balance_ms=to_balance_ms,
         bounds={**step.bounds, "rebalance": bounds},
     )
-
-
-def _may_move(case: Case, start: IntArray, active: IntArray) -> bool:
-    """Return whether offload from `start` (T,) to `active` (T,) keeps the limit on moves, or has no more moves than `start`."""
-    most = case.limits.most_moves
-    forced, moved = (int(find_active_moves(case.problem, each).sum()) for each in (start, active))
-    return most is None or moved <= max(most, forced)
 
 
 def update_progress(situation: Situation) -> Progress:

@@ -245,7 +245,7 @@ def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows
 
     Each pool's copies on merged places beyond the sum of their shares have the price of a first step.
     """
-    numbers: StepNumbers = v.scope.steps if v.scope.steps is not None else (None,) * 5
+    numbers = v.scope.steps
     every = v.scope.problem.T * (v.scope.problem.standbys + 1)
     listed: list[ImbalanceStep] = []
     for family, ((index, rows, low), steps) in enumerate(zip(families, numbers, strict=True)):
@@ -318,8 +318,6 @@ class TargetProgram:
         Steps without `cost` (variables,) may have any number of copies. Copies beyond one client's share often go to another
         client once they cost more. So all clients get as many steps as the client that needs most.
         """
-        if self.v.scope.steps is None:
-            return None
         more = [None if number is None else number.copy() for number in self.v.scope.steps]
         is_exact = True
         for step in self.steps:

@@ -17,7 +17,7 @@ from optassign_models.target.arrays import Program
 from optassign_models.target.question import Question
 
 StepNumbers = tuple[IntArray | None, ...]
-"""(5,) arrays: the number of steps of each share of a family; None for a family whose imbalance costs nothing."""
+"""(5,) arrays: the number of steps of each share of a family; None for a family that binds, or whose imbalance costs nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,7 @@ class Scope:
     question: Question
     zone_of: IntArray
     """(C,) zone of each client, 0 to Z − 1: clients that goals or limits distinguish are in different zones."""
-    steps: StepNumbers | None
-    """None if counts must be inside their shares; otherwise counts beyond a share cost."""
+    steps: StepNumbers
     separated: BoolArray
     """(G × C,) whether a place is separate in addition to the necessary ones; the other places are merged."""
     has_most_values: bool = False
@@ -40,7 +39,7 @@ class Scope:
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.distinguishes(problem) for goal in question.goals if goal.distinguishes is not None]
-        scope = cls(question, problem.classify(labels), None, np.zeros(problem.G * problem.C, dtype=np.bool_))
+        scope = cls(question, problem.classify(labels), (None,) * 5, np.zeros(problem.G * problem.C, dtype=np.bool_))
         return scope if question.shares_bind else replace(scope, steps=scope._number_first_steps())
 
     def _number_first_steps(self) -> StepNumbers:
