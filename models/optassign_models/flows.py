@@ -12,11 +12,13 @@ Every stage is exact, and the potentials are a proof of optimality that does not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from ortools.graph.python import min_cost_flow
 
 from optassign_models.goals.goal import PairCosts, price_active_moves
+from optassign_models.greedy.choosing import ArcTable
 from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
 from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
@@ -26,36 +28,22 @@ _LARGEST_COST = 1 << 61
 """Costs of paths, and the solver's own multiples of costs, have to stay below this to fit into int64."""
 
 
-class Network:
-    """A network to which nodes and arcs are added in blocks."""
+class Network(ArcTable):
+    """A network with capacities, and costs of several goals, on its arcs."""
 
     def __init__(self, goals: int) -> None:
         """`goals`: the number of costs of each arc, the most important first."""
+        super().__init__()
         self._goals = goals
-        self._supply: list[IntArray] = []
-        self._blocks: list[IntArray] = []
-        self._nodes = self._arcs = 0
-
-    def add_nodes(self, supply: IntArray) -> IntArray:
-        """Add nodes with this supply (n,), in units, < 0 for demand; return their ids (n,)."""
-        self._supply.append(supply)
-        self._nodes += len(supply)
-        return np.arange(self._nodes - len(supply), self._nodes)
 
     def add_arcs(
-        self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] | None = None
+        self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] = MappingProxyType({})
     ) -> slice:
         """Add arcs (n,) from nodes `tail` to nodes `head` of capacity `high`, in units; return their slice of all arcs.
 
         `cost`: of one unit (n,), by goal; 0 for goals that are left out.
         """
-        block = np.zeros((3 + self._goals, len(tail)), dtype=np.int64)
-        block[0], block[1], block[2] = tail, head, high
-        for goal, each in (cost or {}).items():
-            block[3 + goal] = each
-        self._blocks.append(block)
-        self._arcs += len(tail)
-        return slice(self._arcs - len(tail), self._arcs)
+        return self._append(tail, head, high, *(cost.get(goal, 0) for goal in range(self._goals)))
 
     def solve(self) -> tuple[IntArray, list[int]] | None:
         """Return (arcs,) units on each arc in the lexicographic optimum; None if no flow meets supplies and capacities.

@@ -71,7 +71,8 @@ def queue_warmups(
     `room`: (C,) offsets free under limits. Copies larger than the room come last, unless they are under way.
     """
     C, under_way, rates, is_timed = problem.C, restoring.under_way, restoring.rates, restoring.is_timed
-    keys = np.setdiff1d(plan.copy_keys(C, problem.logged), answer.copy_keys(C, problem.logged), assume_unique=True)
+    held = answer.copy_keys(C, problem.logged)
+    keys = np.setdiff1d(plan.copy_keys(C, problem.logged), held, assume_unique=True)
     last = keys[:0] if room is None else np.setdiff1d(keys[problem.end[keys // C] > room[keys % C]], under_way)
     keys = np.setdiff1d(keys, last, assume_unique=True) if len(last) else keys
     task, client = keys // C, keys % C
@@ -81,7 +82,6 @@ def queue_warmups(
     overload = np.where(plan.active[task] == client, over[answer.active[task]], -1.0)
     stuck = restoring.progress.find(keys)[0] >= PATIENCE
     going = np.isin(keys, under_way)
-    held = answer.copy_keys(C, problem.logged)
     leaving = np.isin(task, held[~problem.staying[held % C]] // C)  # a client that is about to leave has a copy
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
     is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= SOON_S * problem.max_warmups))

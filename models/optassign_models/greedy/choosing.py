@@ -29,8 +29,8 @@ _NONE = 1 << 62
 """More than the length of any path."""
 
 
-class Network:
-    """A network with bounds and an initial flow on its arcs, to which nodes and arcs are added in blocks."""
+class ArcTable:
+    """The nodes and arcs of a network, to which both are added in blocks."""
 
     def __init__(self) -> None:
         self._supply: list[IntArray] = []
@@ -38,10 +38,20 @@ class Network:
         self._nodes = self._arcs = 0
 
     def add_nodes(self, supply: IntArray) -> IntArray:
-        """Add nodes with this external supply (n,), in units; return their ids (n,)."""
+        """Add nodes with this external supply (n,), in units, < 0 for demand; return their ids (n,)."""
         self._supply.append(supply)
         self._nodes += len(supply)
         return np.arange(self._nodes - len(supply), self._nodes)
+
+    def _append(self, *values: npt.NDArray[np.integer | np.bool_] | int) -> slice:
+        """Add arcs with these values, (n,) each or one for all; return their slice of all arcs."""
+        self._blocks.append(np.stack(np.broadcast_arrays(*values)).astype(np.int64))
+        first, self._arcs = self._arcs, self._arcs + self._blocks[-1].shape[1]
+        return slice(first, self._arcs)
+
+
+class Network(ArcTable):
+    """A network with bounds and an initial flow on its arcs."""
 
     def add_arcs(
         self,
@@ -62,12 +72,7 @@ class Network:
             cost: cost of a unit; equally short paths take the cheapest arcs first.
             weight: 0 for bounds that always hold. If not all bounds can hold, the least positive weight gives way first.
         """
-        block = np.empty((7, len(tail)), dtype=np.int64)
-        for row, value in enumerate((tail, head, flow, bounds.low, bounds.high, cost, weight)):
-            block[row] = value
-        self._blocks.append(block)
-        self._arcs += len(tail)
-        return slice(self._arcs - len(tail), self._arcs)
+        return self._append(tail, head, flow, bounds.low, bounds.high, cost, weight)
 
     def fill(self, *, by_cost: bool) -> tuple[IntArray, bool]:
         """Return units (arcs,), and whether the whole supply was routed.

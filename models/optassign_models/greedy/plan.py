@@ -26,7 +26,7 @@ _STEP, _NOT_CAUGHT_UP = 1 << 6, 1 << 4
 _ACTIVE_NOT_CAUGHT_UP, _MOVED, _STANDBY_LOST = 1 << 2, 1 << 1, 1 << 0
 """Price of an active that is not caught up, of an active that leaves its owner, and of a standby that becomes active."""
 _Way = tuple[int, int, int, int]
-"""The way in which bounds give way: weights (`Network.add_arcs`) for subtopologies, copies, stateful actives and all actives."""
+"""The way in which bounds give way: weights (`Network.add_arcs`) of subtopologies, copies, stateful and all actives."""
 _STRICT, _TOGETHER, _IN_ORDER = (0,) * 4, (1,) * 4, (1, 2, 3, 4)
 """Bounds never give way, or together, or in order."""
 

@@ -245,10 +245,9 @@ def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows
 
     Each pool's copies on merged places beyond the sum of their shares have the price of a first step.
     """
-    numbers = v.scope.steps
     every = v.scope.problem.T * (v.scope.problem.standbys + 1)
     listed: list[ImbalanceStep] = []
-    for family, ((index, rows, low), steps) in enumerate(zip(families, numbers, strict=True)):
+    for family, ((index, rows, low), steps) in enumerate(zip(families, v.scope.steps, strict=True)):
         needed = np.zeros_like(index) if steps is None else steps[index]
         for number in range(1, int(needed.max(initial=0)) + 1):
             for sign, at in ((-1, needed >= number), (1, (needed >= number) & (low >= number))):
@@ -258,7 +257,7 @@ def add_steps(program: Program, v: TargetVariables, families: Sequence[ShareRows
                 program.add_entries(rows[at], variables, sign)
                 listed.append(ImbalanceStep(family, number, variables, index[at], is_last, is_above=sign < 0))
     for family, merged in ((OF_ACTIVES, v.ma), (OF_COPIES, (v.m,))):
-        for places in merged if numbers[family] is not None else ():
+        for places in merged if v.scope.steps[family] is not None else ():
             if len(places.pool):
                 over = program.add_variables(0, np.full(len(places.pool), every))
                 listed.append(ImbalanceStep(family, 1, over, over[:0], np.zeros_like(over), kind=places.kind))

@@ -17,7 +17,7 @@ from optassign_models.target.arrays import Program
 from optassign_models.target.question import Question
 
 StepNumbers = tuple[IntArray | None, ...]
-"""(5,) arrays: the number of steps of each share of a family; None for a family that binds, or whose imbalance costs nothing."""
+"""(5,) arrays: the number of steps of each share of a family; None for a family that binds, or that costs nothing."""
 
 
 @dataclass(frozen=True, eq=False)
