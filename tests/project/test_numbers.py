@@ -26,6 +26,7 @@ FACTS = {
     },
     "HTTP's": {"ProgressSender.NOT_FOUND"},
     "JSON's, and the form of an answer": {"AnswerSize.ESCAPED", "AnswerSize.TIMES_NAMED"},
+    "ranks, of which only the order matters": {"plan._STRICT", "plan._TOGETHER", "plan._IN_ORDER"},
     "units": {"Traits.UNITS", "RebalanceFigures.THREAD"},
 }
 """Reason → the constants (module or class, and name) whose values could not be chosen differently."""
