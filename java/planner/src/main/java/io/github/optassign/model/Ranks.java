@@ -20,6 +20,8 @@ public final class Ranks {
     private final long[] leastRank;
     /** The rank, for each task, of the least caught-up client to which R3 to R5 give a copy. */
     private final long[] lastRank;
+    /** Whether each task has more clients up to {@link #lastRank} than copies. */
+    private final boolean[] hasSpareTied;
 
     public Ranks(Snapshot snapshot) {
         this.snapshot = snapshot;
@@ -27,24 +29,20 @@ public final class Ranks {
         changelogLength = new long[snapshot.taskCount()];
         leastRank = new long[snapshot.taskCount()];
         lastRank = new long[snapshot.taskCount()];
+        hasSpareTied = new boolean[snapshot.taskCount()];
+        int copies = snapshot.standbysPerTask() + 1;
         for (int t = 0; t < changelogLength.length; t++) {
             changelogLength[t] = measureChangelog(t);
-            long[] sorted = listRanks(t);
+            int task = t;
+            int[] others = snapshot.firstOthers(snapshot.columns(t), copies + 1); // all have the same rank
+            long[] sorted = Arrays.stream(snapshot.columnsAnd(t, others))
+                    .mapToLong(c -> rank(task, c))
+                    .sorted()
+                    .toArray();
             leastRank[t] = sorted[0];
-            lastRank[t] = sorted[snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0];
+            lastRank[t] = sorted[snapshot.isLogged(t) ? copies - 1 : 0];
+            hasSpareTied[t] = sorted.length > copies && sorted[copies] <= lastRank[t];
         }
-    }
-
-    /** Returns the sorted ranks of the task's columns and of as many other clients as may get a copy. */
-    private long[] listRanks(int t) {
-        int[] columns = snapshot.columns(t);
-        int[] others = snapshot.firstOthers(columns, snapshot.standbysPerTask() + 1);
-        long[] sorted = new long[columns.length + others.length];
-        for (int i = 0; i < sorted.length; i++) {
-            sorted[i] = rank(t, i < columns.length ? columns[i] : others[i - columns.length]);
-        }
-        Arrays.sort(sorted);
-        return sorted;
     }
 
     /** Returns the end offset or, if unknown, one more than the greatest of all lags and the acceptable lag. */
@@ -87,9 +85,19 @@ public final class Ranks {
         return leastRank[t];
     }
 
+    /** Returns whether client c is one of the most caught-up clients of task t. */
+    public boolean isMostCaughtUp(int t, int c) {
+        return rank(t, c) == leastRank[t];
+    }
+
     /** Returns the rank of the least caught-up client to which R3 to R5 give a copy of task t under any plan. */
     public long lastRank(int t) {
         return lastRank[t];
+    }
+
+    /** Returns whether some of the clients up to {@link #lastRank} get no copy of task t, since there are too many. */
+    public boolean hasSpareTied(int t) {
+        return hasSpareTied[t];
     }
 
     /** Returns the offsets that client c has to replay until it has the state of task t; 0 without a changelog. */

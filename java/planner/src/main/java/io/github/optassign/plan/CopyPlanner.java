@@ -2,12 +2,14 @@ package io.github.optassign.plan;
 
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
+import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -24,12 +26,19 @@ public final class CopyPlanner extends PlanningStep {
     private static final int WAS_STANDBY = 1 << 12;
     /** The cost of reading a partition across racks. */
     private static final int CROSSING = 1 << 4;
+    /** The cost of one restore step, greater than the sum of the costs of a pair that only break ties. */
+    private static final long RESTORE_STEP = 1L << 16;
+    /** The cost, half a restore step, of a copy on a client that is not caught up, in addition to its restore steps. */
+    private static final int NOT_CAUGHT_UP = 1 << 15;
+    /** The bound that restore costs in steps stay below, so that potentials of a large network have at most 62 bits. */
+    private static final long MOST_RESTORE_STEPS = 1L << 24;
 
     /** The greatest number of counted reads; half of it costs less than the difference between two kinds of moves. */
     private static final int MOST_CROSSINGS = (1 << 8) - 1;
 
     private final RackTraffic traffic;
-    private final RestoreCosts restoreCosts;
+    /** A restore step is 2<sup>shift</sup> offsets: the least power that keeps costs below 2<sup>24</sup> steps. */
+    private final int shift;
     /** The tasks that a client owns less its share of actives, plus 8, cut to [0, {@link PairProblem#MOST_CROWDED}]. */
     private final int[] crowding;
 
@@ -37,13 +46,17 @@ public final class CopyPlanner extends PlanningStep {
     public CopyPlanner(PlanningStep step, RackTraffic traffic) {
         super(step);
         this.traffic = traffic;
-        restoreCosts = new RestoreCosts(snapshot, ranks);
         crowding = new int[snapshot.clientCount()];
+        long greatest = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
+            for (int c : snapshot.columnsAnd(t, snapshot.poolClient(t))) {
+                greatest = Math.max(greatest, ranks.cost(t, c));
+            }
             if (previous.owner(t) >= 0) {
                 crowding[previous.owner(t)]++;
             }
         }
+        shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(greatest / MOST_RESTORE_STEPS));
         long[] share = Shares.ofActives(snapshot).high();
         int even = (PairProblem.MOST_CROWDED + 1) / 2;
         Arrays.setAll(crowding, c ->
@@ -52,11 +65,7 @@ public final class CopyPlanner extends PlanningStep {
 
     /** Returns the client of each task's active; any client may have it, and restore work is least. */
     int[] planActives() {
-        int[][] columns = new int[snapshot.taskCount()][];
-        boolean[] mayPool = new boolean[columns.length];
-        Arrays.fill(mayPool, true);
-        Arrays.setAll(columns, t -> snapshot.columnsAnd(t, previous.owner(t)));
-        return chooseActives(columns, mayPool, new ActiveCosts(this::costAnywhere));
+        return chooseActives(this::listColumns, t -> true, avoidCrowded(this::costAnywhere), true);
     }
 
     /**
@@ -64,21 +73,21 @@ public final class CopyPlanner extends PlanningStep {
      * are standbys. Any client may have the active of another task.
      */
     Placement planRoles(int[][] copies) {
-        int[][] columns = new int[snapshot.taskCount()][];
-        boolean[] mayPool = new boolean[columns.length];
-        for (int t = 0; t < columns.length; t++) {
-            mayPool[t] = !snapshot.isLogged(t);
-            columns[t] = snapshot.isLogged(t) ? copies[t] : snapshot.columnsAnd(t, previous.owner(t));
-        }
-        int[] active = chooseActives(columns, mayPool, new ActiveCosts(this::costOfRole));
+        int[] active = chooseActives(
+                t -> snapshot.isLogged(t) ? copies[t] : listColumns(t),
+                t -> !snapshot.isLogged(t),
+                avoidCrowded(this::costOfRole),
+                true);
         Placement plan = Placement.ofActives(active);
-        for (int t = 0; t < columns.length; t++) {
-            int client = active[t];
-            plan.standby()[t] = snapshot.isLogged(t)
-                    ? Arrays.stream(copies[t]).filter(c -> c != client).toArray()
-                    : plan.standby()[t];
-        }
+        Arrays.setAll(
+                plan.standby(),
+                t -> Arrays.stream(copies[t]).filter(c -> c != active[t]).toArray());
         return plan;
+    }
+
+    /** Returns a task's columns and its owner. */
+    private int[] listColumns(int t) {
+        return snapshot.columnsAnd(t, previous.owner(t));
     }
 
     /**
@@ -88,29 +97,33 @@ public final class CopyPlanner extends PlanningStep {
      * @return the client of each task's active
      */
     public int[] chooseAmong(int[][] candidates) {
-        int[][] columns = new int[candidates.length][];
-        boolean[] mayPool = new boolean[candidates.length];
-        for (int t = 0; t < candidates.length; t++) {
-            boolean isOpen = candidates[t] == null;
-            int other = snapshot.poolClient(t);
-            columns[t] = isOpen ? snapshot.columns(t) : candidates[t];
-            mayPool[t] = isOpen && other >= 0 && ranks.rank(t, other) == ranks.leastRank(t);
-        }
-        return chooseActives(columns, mayPool, (t, c) -> {
-            boolean mayLead = candidates[t] != null || ranks.rank(t, c) == ranks.leastRank(t);
-            return mayLead ? 0 : PairProblem.NEVER;
-        });
+        return chooseActives(
+                t -> candidates[t] == null ? snapshot.columns(t) : candidates[t],
+                t -> candidates[t] == null
+                        && snapshot.poolClient(t) >= 0
+                        && ranks.isMostCaughtUp(t, snapshot.poolClient(t)),
+                (t, c) -> candidates[t] != null || ranks.isMostCaughtUp(t, c) ? 0 : PairProblem.NEVER,
+                false);
     }
 
-    /** Returns each active's client: one of its {@code columns} or, if {@code mayPool}, any; actives are balanced. */
-    private int[] chooseActives(int[][] columns, boolean[] mayPool, PairProblem.Costs costs) {
+    /**
+     * Returns each active's client: one of its columns or, if {@code mayUsePool}, any. Actives are balanced;
+     * {@code isPlan} is whether they are those of a plan.
+     */
+    private int[] chooseActives(
+            IntFunction<int[]> columnsOf, IntPredicate mayUsePool, PairProblem.Costs costs, boolean isPlan) {
+        int[][] columns = new int[snapshot.taskCount()][];
+        Arrays.setAll(columns, columnsOf);
+        boolean[] mayPool = new boolean[columns.length];
+        for (int t = 0; t < columns.length; t++) {
+            mayPool[t] = mayUsePool.test(t);
+        }
         int[][] fixed = new int[columns.length][];
         Arrays.setAll(fixed, t -> columns[t].length == 1 && !mayPool[t] ? columns[t] : new int[0]);
         int[] need =
                 Arrays.stream(fixed).mapToInt(clients -> 1 - clients.length).toArray();
         List<PairProblem.Scope> scopes = new ArrayList<>();
-        if (snapshot.standbysPerTask() == 0
-                && costs instanceof ActiveCosts) { // then the actives of a plan are all its copies
+        if (snapshot.standbysPerTask() == 0 && isPlan) { // then the actives of a plan are all its copies
             scopes.add(createScope(snapshot::isLogged));
         }
         if (!IntStream.range(0, need.length).allMatch(snapshot::isStateful)) {
@@ -179,7 +192,7 @@ public final class CopyPlanner extends PlanningStep {
         long[] logged = new long[snapshot.subtopologyCount()];
         for (int t = 0; t < need.length; t++) {
             need[t] = snapshot.isLogged(t) ? copies : 0;
-            columns[t] = Snapshot.union(snapshot.columnsAnd(t, previous.owner(t)), previous.possibleStandbys(t));
+            columns[t] = Snapshot.union(listColumns(t), previous.possibleStandbys(t));
             logged[snapshot.subtopology(t)] += snapshot.isLogged(t) ? 1 : 0;
         }
         Shares bounds = Shares.of(Arrays.stream(logged).sum(), copiesPerTask, snapshot);
@@ -189,40 +202,40 @@ public final class CopyPlanner extends PlanningStep {
         return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, new TagSpread(snapshot)));
     }
 
-    /** The given costs of a plan's actives, with tie-breaking against crowded clients. */
-    private final class ActiveCosts implements PairProblem.Costs {
-        private final PairProblem.Costs costs;
+    /** Returns the given costs of a plan's actives, with tie-breaking against crowded clients. */
+    private PairProblem.Costs avoidCrowded(PairProblem.Costs costs) {
+        return new PairProblem.Costs() {
+            @Override
+            public long of(int t, int c) {
+                return costs.of(t, c);
+            }
 
-        ActiveCosts(PairProblem.Costs costs) {
-            this.costs = costs;
-        }
+            @Override
+            public int crowding(int c) {
+                return crowding[c];
+            }
 
-        @Override
-        public long of(int t, int c) {
-            return costs.of(t, c);
-        }
-
-        @Override
-        public int crowding(int c) {
-            return crowding[c];
-        }
-
-        /** Returns whether the task has no owner, so that its active starts in this rebalance. */
-        @Override
-        public boolean isAtOnce(int t) {
-            return previous.owner(t) < 0;
-        }
+            /** Returns whether the task has no owner, so that its active starts in this rebalance. */
+            @Override
+            public boolean isAtOnce(int t) {
+                return previous.owner(t) < 0;
+            }
+        };
     }
 
-    /** Returns the cost of an active on any client: restore work, the cost of a move, and reads across racks. */
+    /**
+     * Returns the cost of an active on any client: restore work, the cost of a move, and reads across racks. Tied
+     * clients cost no restore steps, since they may get a copy now.
+     */
     private long costAnywhere(int t, int c) {
         int crossings = Math.min(MOST_CROSSINGS, traffic.crossingsOfActive(t, c));
-        return restoreCosts.ofActive(t, c) + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
+        long restoring = costOfRestoring(t, c, ranks.rank(t, c) > ranks.lastRank(t));
+        return restoring + (previous.owner(t) == c ? 0 : MOVES) + CROSSING * crossings;
     }
 
     /** Returns the cost of making a copy the active: a move, and the reads across racks that standbys do not do. */
     private long costOfRole(int t, int c) {
-        long cost = ranks.rank(t, c) > 0 ? RestoreCosts.NOT_CAUGHT_UP : 0;
+        long cost = costOfRestoring(t, c, false);
         int crossings = traffic.crossingsOfActive(t, c) - traffic.crossingsOfStandby(t, c);
         crossings = Math.max(-MOST_CROSSINGS / 2, Math.min(MOST_CROSSINGS / 2, crossings)) + MOST_CROSSINGS / 2;
         cost += snapshot.isLogged(t) && (previous.hadStandby(t, c) || snapshot.wasStandby(t, c)) ? WAS_STANDBY : 0;
@@ -232,12 +245,26 @@ public final class CopyPlanner extends PlanningStep {
 
     /**
      * Returns the cost of a copy: restore work; ties are broken by moves, then by reads across racks. An active's reads
-     * count too if {@code withActives}: the copy may become active.
+     * count too if {@code withActives}: the copy may become active. Tied clients cost restore steps if only some of
+     * them get a copy now.
      */
     private long costOfCopy(int t, int c, boolean withActives) {
         int crossings = traffic.crossingsOfStandby(t, c) + (withActives ? traffic.crossingsOfActive(t, c) : 0);
         boolean stays = previous.owner(t) == c;
         int move = stays ? 0 : previous.hadStandby(t, c) ? WAS_STANDBY : snapshot.isHolder(t, c) ? HAS_STATE : MOVES;
-        return restoreCosts.ofCopy(t, c) + move + CROSSING * Math.min(MOST_CROSSINGS / 2, crossings);
+        long rank = ranks.rank(t, c);
+        boolean withSteps = rank > ranks.lastRank(t) || (rank == ranks.lastRank(t) && ranks.hasSpareTied(t));
+        return costOfRestoring(t, c, withSteps) + move + CROSSING * Math.min(MOST_CROSSINGS / 2, crossings);
+    }
+
+    /**
+     * Returns the restore cost of a planned copy; {@code withSteps} is whether its restore steps count. R3 to R5 give a
+     * copy to the most caught up clients whatever the plan is, so planned copies on these cost no steps. The clients of
+     * rank {@link Ranks#lastRank}, which get the last of these copies, are tied: only some of them may get a copy now.
+     * A cost for each tied copy is exact if all planned copies of the task are tied, and approximate otherwise.
+     */
+    private long costOfRestoring(int t, int c, boolean withSteps) {
+        long steps = withSteps ? ranks.cost(t, c) >> shift : 0;
+        return steps * RESTORE_STEP + (ranks.rank(t, c) > 0 ? NOT_CAUGHT_UP : 0);
     }
 }

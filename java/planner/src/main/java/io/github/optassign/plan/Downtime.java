@@ -72,7 +72,7 @@ final class Downtime extends PlanningStep implements Trades.Objective {
 
     /** Returns whether a cold or lost task is lost: it has no owner, and no client ranks before its planned active. */
     private boolean isLost(int t) {
-        return previous.owner(t) < 0 && ranks.leastRank(t) == ranks.rank(t, snapshot.poolClient(t));
+        return previous.owner(t) < 0 && ranks.isMostCaughtUp(t, snapshot.poolClient(t));
     }
 
     /** Returns the offsets in a task's changelogs. */

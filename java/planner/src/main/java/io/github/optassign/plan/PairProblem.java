@@ -30,12 +30,6 @@ record PairProblem(
     /** The cost of a pair that may not be chosen. */
     static final long NEVER = Long.MAX_VALUE;
 
-    /** The cost of one restore step, greater than the sum of the costs of a pair that only break ties. */
-    static final long RESTORE_STEP = 1L << 16;
-
-    /** The bound that restore costs in steps stay below, so that potentials of a large network have at most 62 bits. */
-    static final long MOST_RESTORE_STEPS = 1L << 24;
-
     /** The greatest {@link Costs#crowding}, below any other difference in cost, so that it breaks ties only. */
     static final int MOST_CROWDED = (1 << 4) - 1;
 

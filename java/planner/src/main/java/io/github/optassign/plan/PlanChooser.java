@@ -83,7 +83,7 @@ public final class PlanChooser extends PlanningStep {
         long worst =
                 Arrays.stream(standbys).mapToLong(c -> ranks.rank(t, c)).max().orElse(0);
         int[] known = Snapshot.union(snapshot.columnsAnd(t, before.active()[t]), standbys);
-        return ranks.rank(t, before.active()[t]) == ranks.leastRank(t)
+        return ranks.isMostCaughtUp(t, before.active()[t])
                 && (worst == 0
                         || Arrays.stream(Snapshot.union(known, snapshot.firstOthers(known, 1)))
                                 .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));

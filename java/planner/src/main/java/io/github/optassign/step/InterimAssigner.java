@@ -88,7 +88,7 @@ public final class InterimAssigner extends PlanningStep {
         for (int t : sort(open, Comparator.comparingDouble(t -> -weight[t]))) {
             int[] most = candidates[t] == null
                     ? IntStream.range(0, sums.length)
-                            .filter(c -> isMostCaughtUp(t, c))
+                            .filter(c -> ranks.isMostCaughtUp(t, c))
                             .toArray()
                     : candidates[t];
             int best = Arrays.stream(most)
@@ -106,12 +106,12 @@ public final class InterimAssigner extends PlanningStep {
         if (isConfirmed(t)) {
             return new int[] {previous.owner(t)};
         }
-        boolean mayGo = isMostCaughtUp(t, plan.active()[t]);
+        boolean mayGo = ranks.isMostCaughtUp(t, plan.active()[t]);
         if (mayGo && !ownersFirst) {
             return new int[] {plan.active()[t]};
         }
         int[] owners = Arrays.stream(Snapshot.union(snapshot.owners(t), previous.owner(t)))
-                .filter(c -> isMostCaughtUp(t, c))
+                .filter(c -> ranks.isMostCaughtUp(t, c))
                 .toArray();
         if (mayGo && owners.length == 0) {
             return new int[] {plan.active()[t]};
@@ -122,10 +122,6 @@ public final class InterimAssigner extends PlanningStep {
     private void assignActive(int t, int c) {
         answer.active()[t] = c;
         load[c]++;
-    }
-
-    private boolean isMostCaughtUp(int t, int c) {
-        return ranks.rank(t, c) == ranks.leastRank(t);
     }
 
     /** Returns whether a task is in transit to a client with hardly more to replay than the best client (R10). */
