@@ -1,7 +1,5 @@
 package io.github.optassign.model;
 
-import java.util.stream.IntStream;
-
 /**
  * The quality of a plan for a snapshot.
  *
@@ -11,7 +9,7 @@ import java.util.stream.IntStream;
 public record PlanQuality(long zones, long imbalance, RestoreWork work, long moved) {
     /** Returns the quality of a plan. */
     public static PlanQuality of(Snapshot snapshot, Ranks ranks, Placement plan) {
-        long moved = IntStream.range(0, snapshot.taskCount())
+        long moved = snapshot.tasks()
                 .filter(t -> snapshot.isMove(t, plan.active()[t]))
                 .count();
         return new PlanQuality(

@@ -121,6 +121,11 @@ public final class Snapshot {
         return tasks.names.length;
     }
 
+    /** Returns all tasks, in order. */
+    public IntStream tasks() {
+        return IntStream.range(0, taskCount());
+    }
+
     public int clientCount() {
         return clients.names.length;
     }
@@ -155,6 +160,11 @@ public final class Snapshot {
     /** Returns the first task of subtopology g, or the number of tasks if g is the number of subtopologies. */
     public int firstTask(int g) {
         return firstTasks[g];
+    }
+
+    /** Returns the tasks of subtopology g, in order. */
+    public IntStream tasksOf(int g) {
+        return IntStream.range(firstTasks[g], firstTasks[g + 1]);
     }
 
     public String clientName(int c) {

@@ -30,7 +30,7 @@ public final class TagSpread {
 
     /** Returns whether all copies of each logged task have different values of each tag. */
     public boolean isComplete(Placement placement) {
-        long copies = IntStream.range(0, snapshot.taskCount())
+        long copies = snapshot.tasks()
                 .filter(snapshot::isLogged)
                 .mapToLong(t -> 1 + placement.standby()[t].length)
                 .sum();

@@ -31,14 +31,11 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         super(step);
         this.plan = plan;
         size = new double[snapshot.taskCount()];
-        IntStream down = IntStream.range(0, snapshot.taskCount()).filter(t -> isColdOrLost(t) && isLost(t));
+        IntStream down = snapshot.tasks().filter(t -> isColdOrLost(t) && isLost(t));
         lost = sort(down, Comparator.comparingLong(t -> -changelogLength(t)));
         tradable = new int[lost.length == 0 ? 0 : snapshot.subtopologyCount()][];
         Arrays.setAll(
-                tradable,
-                g -> IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
-                        .filter(this::isColdOrLost)
-                        .toArray());
+                tradable, g -> snapshot.tasksOf(g).filter(this::isColdOrLost).toArray());
         disks = new SharedDisk[snapshot.clientCount()];
         Arrays.setAll(disks, c -> new SharedDisk(perSecond == null ? 1 : perSecond[c]));
         for (int t : lost) {
@@ -95,12 +92,11 @@ final class Downtime extends PlanningStep implements Trades.Objective {
         IntStream others = Arrays.stream(tradable[snapshot.subtopology(t)])
                 .filter(other -> plan.active()[other] != here && size[other] != size[t]);
         double[] ends = new double[size.length];
-        int[] found = others.peek(other -> {
-                    double more = size[t] - size[other];
-                    ends[other] = Math.max(disks[plan.active()[other]].measureEnd(more), disks[here].measureEnd(-more));
-                })
-                .toArray();
-        return Arrays.stream(sort(Arrays.stream(found), Comparator.comparingDouble(other -> ends[other])))
+        IntStream measured = others.peek(other -> {
+            double more = size[t] - size[other];
+            ends[other] = Math.max(disks[plan.active()[other]].measureEnd(more), disks[here].measureEnd(-more));
+        });
+        return Arrays.stream(sort(measured, Comparator.comparingDouble(other -> ends[other])))
                 .limit(TiePolicy.LOST_CANDIDATES)
                 .toArray();
     }

@@ -91,7 +91,7 @@ final class KeptPairs {
 
     /** Returns the pairs with a saving, by falling saving. */
     private Saving[] listSavings() {
-        return IntStream.range(0, snapshot.taskCount())
+        return snapshot.tasks()
                 .filter(t -> problem.need()[t] > 0 && problem.mayPool()[t])
                 .boxed()
                 .flatMap(t -> {

@@ -9,7 +9,6 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TagSpread;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
-import java.util.stream.IntStream;
 
 /**
  * A chooser of the plan. The plan is the first of the following that applies:
@@ -73,8 +72,7 @@ public final class PlanChooser extends PlanningStep {
 
     /** Returns whether no lag is unknown and the previous assignment keeps R1 to R5, which R7 requires. */
     private boolean keepsRules(Placement before) {
-        return !snapshot.hasUnknownLag()
-                && IntStream.range(0, snapshot.taskCount()).allMatch(t -> keepsRules(before, t));
+        return !snapshot.hasUnknownLag() && snapshot.tasks().allMatch(t -> keepsRules(before, t));
     }
 
     /** Returns whether a task's owner is most caught up (R3), and its standbys are on the next best clients (R5). */
@@ -114,8 +112,7 @@ public final class PlanChooser extends PlanningStep {
         if (snapshot.standbysPerTask() == 0) {
             return planner.planStandbys(planner.planActives());
         }
-        boolean isAnyStateKnown =
-                IntStream.range(0, snapshot.taskCount()).anyMatch(t -> snapshot.columns(t).length > 0);
+        boolean isAnyStateKnown = snapshot.tasks().anyMatch(t -> snapshot.columns(t).length > 0);
         if (!isAnyStateKnown) {
             Placement first = planner.planStandbys(planner.planActives());
             return spread.isComplete(first) && Balance.imbalance(snapshot, first) == 0
@@ -164,7 +161,7 @@ public final class PlanChooser extends PlanningStep {
 
     /** Returns the number of tasks that move to the planned client, or start there while it is not caught up. */
     private int countMigrations(Placement plan) {
-        return (int) IntStream.range(0, snapshot.taskCount())
+        return (int) snapshot.tasks()
                 .filter(t -> snapshot.isMove(t, plan.active()[t])
                         || (snapshot.owners(t).length == 0 && ranks.rank(t, plan.active()[t]) > 0))
                 .count();
