@@ -131,9 +131,9 @@ public final class CopyPlanner extends PlanningStep {
         }
         scopes.add(new PairProblem.Scope(Shares.ofActives(snapshot), g -> true));
         long[] tasks = new long[snapshot.subtopologyCount()];
-        Arrays.setAll(tasks, g -> snapshot.firstTask(g + 1) - snapshot.firstTask(g));
+        Arrays.setAll(tasks, g -> snapshot.tasksOf(g).count());
         Shares[] cells = Shares.ofEach(tasks, 1, snapshot);
-        int[][] chosen = choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, null));
+        int[][] chosen = choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, false));
         return IntStream.range(0, need.length)
                 .map(t -> need[t] > 0 ? chosen[t][0] : fixed[t][0])
                 .toArray();
@@ -147,7 +147,7 @@ public final class CopyPlanner extends PlanningStep {
     /** Returns a scope of all subtopologies with selected tasks, bounded by the shares of the selected tasks. */
     private PairProblem.Scope createScope(IntPredicate isCounted) {
         boolean[] counted = new boolean[snapshot.subtopologyCount()];
-        int[] tasks = IntStream.range(0, snapshot.taskCount()).filter(isCounted).toArray();
+        int[] tasks = snapshot.tasks().filter(isCounted).toArray();
         for (int t : tasks) {
             counted[snapshot.subtopology(t)] = true;
         }
@@ -199,7 +199,8 @@ public final class CopyPlanner extends PlanningStep {
         List<PairProblem.Scope> scopes = List.of(new PairProblem.Scope(bounds, g -> true));
         Shares[] cells = Shares.ofEach(logged, copiesPerTask, snapshot);
         PairProblem.Costs costs = (t, c) -> costOfCopy(t, c, withActives);
-        return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, new TagSpread(snapshot)));
+        boolean isSpread = new TagSpread(snapshot).matters();
+        return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, isSpread));
     }
 
     /** Returns the given costs of a plan's actives, with tie-breaking against crowded clients. */

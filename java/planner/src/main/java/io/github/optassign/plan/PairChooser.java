@@ -96,8 +96,7 @@ final class PairChooser {
                 open.add(c);
             }
         }
-        IntStream pooled = IntStream.range(snapshot.firstTask(g), snapshot.firstTask(g + 1))
-                .filter(t -> network.countPooled(t, kind) > 0);
+        IntStream pooled = snapshot.tasksOf(g).filter(t -> network.countPooled(t, kind) > 0);
         Comparator<Integer> order = Comparator.comparingInt((Integer t) -> -network.countPooled(t, kind))
                 .thenComparing((Integer t) -> !problem.costs().isAtOnce(t));
         boolean isDealt = true;
@@ -164,14 +163,13 @@ final class PairChooser {
         int[][] columns = new int[need.length][0];
         long[] count = new long[snapshot.clientCount()];
         Arrays.setAll(count, c -> network.countPlaces(g, c));
-        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
-            int task = t;
+        snapshot.tasksOf(g).forEach(t -> {
             need[t] = problem.need()[t];
             columns[t] = IntStream.range(0, count.length)
-                    .filter(c -> network.costIfAllowed(task, c) < PairProblem.NEVER)
+                    .filter(c -> network.costIfAllowed(t, c) < PairProblem.NEVER)
                     .toArray();
             Arrays.stream(network.listChosen(t)).forEach(c -> count[c]++);
-        }
+        });
         Shares counts = new Shares(count, count);
         PairProblem again = new PairProblem(
                 need,
@@ -181,12 +179,10 @@ final class PairChooser {
                 problem.costs(),
                 Collections.nCopies(snapshot.subtopologyCount(), counts).toArray(Shares[]::new),
                 List.of(new PairProblem.Scope(counts, each -> true)),
-                null);
+                false);
         PairNetwork exact = new PairNetwork(snapshot, again, kinds, true);
         exact.solve();
-        for (int t = snapshot.firstTask(g); t < snapshot.firstTask(g + 1); t++) {
-            chosen[t] = exact.listChosen(t);
-        }
+        snapshot.tasksOf(g).forEach(t -> chosen[t] = exact.listChosen(t));
     }
 
     /** Adds the cheapest clients to a task that has too few, because a flow reached {@link GreedyPolicy#FLOW_WORK}. */

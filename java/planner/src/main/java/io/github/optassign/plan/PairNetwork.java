@@ -18,10 +18,18 @@ import java.util.stream.IntStream;
  * subtopology has a pool for each kind. {@link TagValues} makes the clients of a task differ in values of tags.
  */
 final class PairNetwork {
+    /** The first objective of the flow: the most rewards for values of tags, as negative costs. */
+    static final int TAGS = 0;
+    /** The second objective: the least imbalance. */
+    private static final int BALANCE = 1;
+    /** The third objective: the least costs of pairs. */
+    private static final int COSTS = 2;
+
     private final Snapshot snapshot;
     private final PairProblem problem;
+    private final PairProblem.Costs costs;
     private final ClientKinds kinds;
-    private final Bounds bounds;
+    private final boolean isSoft;
     private final MinCostFlow flow = new MinCostFlow();
     /** The number of clients. */
     private final int clients;
@@ -57,12 +65,16 @@ final class PairNetwork {
     /** A task or interchangeable tasks, with the arc to the pool of each kind, or -1 if there is no such arc. */
     private record Interchangeable(List<Integer> tasks, int[] toPool) {}
 
-    /** Builds the network of a problem, with {@link Bounds soft bounds} or strict ones. */
+    /**
+     * Builds the network of a problem. Strict bounds must hold; soft bounds may be exceeded at the cost of the
+     * imbalance (docs/reference/rules.md, "Imbalance").
+     */
     PairNetwork(Snapshot snapshot, PairProblem problem, ClientKinds kinds, boolean isSoft) {
         this.snapshot = snapshot;
         this.problem = problem;
         this.kinds = kinds;
-        bounds = new Bounds(flow, isSoft);
+        this.isSoft = isSoft;
+        costs = problem.costs();
         clients = snapshot.clientCount();
         int tasks = snapshot.taskCount();
         int subtopologies = snapshot.subtopologyCount();
@@ -142,7 +154,7 @@ final class PairNetwork {
     long costIfAllowed(int t, int c) {
         boolean isColumn = Arrays.binarySearch(problem.columns()[t], c) >= 0;
         boolean isBarred = Arrays.binarySearch(problem.fixed()[t], c) >= 0 || (!isColumn && !problem.mayPool()[t]);
-        return isBarred ? PairProblem.NEVER : problem.costs().of(t, c);
+        return isBarred ? PairProblem.NEVER : costs.of(t, c);
     }
 
     /** Returns whether a task gets clients through pools: it may, and {@link #hasArcToEachClient} is false. */
@@ -153,11 +165,6 @@ final class PairNetwork {
     /** Returns whether a task has arcs of its own to all its clients: the network is small, and it has columns. */
     private boolean hasArcToEachClient(int t) {
         return isSmall && problem.columns()[t].length > 0;
-    }
-
-    /** Returns the cost of a pair, or {@link PairProblem#NEVER} if the problem's costs exclude it. */
-    private long cost(int t, int c) {
-        return problem.costs().of(t, c);
     }
 
     /** Returns a client of a kind that a task may get through the pool, or -1 if there is none. */
@@ -188,7 +195,7 @@ final class PairNetwork {
         int count = 0;
         for (int c : some) {
             int other = findPoolClient(t, kinds.ofClient()[c]);
-            boolean isLikeOther = other >= 0 && cost(t, c) == cost(t, other);
+            boolean isLikeOther = other >= 0 && costs.of(t, c) == costs.of(t, other);
             if (!isLikeOther && costIfAllowed(t, c) < PairProblem.NEVER) {
                 found[count++] = c;
                 listed[g][c]++;
@@ -210,12 +217,12 @@ final class PairNetwork {
         }
         List<Long> facts = new ArrayList<>(List.of((long) snapshot.subtopology(t), (long) problem.need()[t]));
         Arrays.stream(problem.fixed()[t]).map(c -> kinds.ofClient()[c]).sorted().forEach(k -> facts.add((long) k));
-        long[] costs = IntStream.range(0, kinds.kindCount())
+        long[] ofKinds = IntStream.range(0, kinds.kindCount())
                 .map(kind -> findPoolClient(t, kind))
-                .mapToLong(c -> c < 0 ? PairProblem.NEVER : cost(t, c))
+                .mapToLong(c -> c < 0 ? PairProblem.NEVER : costs.of(t, c))
                 .toArray();
-        long least = Arrays.stream(costs).min().orElse(0);
-        Arrays.stream(costs).forEach(cost -> facts.add(cost - least));
+        long least = Arrays.stream(ofKinds).min().orElse(0);
+        Arrays.stream(ofKinds).forEach(cost -> facts.add(cost - least));
         return facts;
     }
 
@@ -229,10 +236,9 @@ final class PairNetwork {
         for (int i = 0; i < directClients[t].length; i++) {
             int c = directClients[t][i];
             int from = values.addPath(t, node, c, 1);
-            boolean isCrowdingCost = Arrays.binarySearch(problem.columns()[t], c) < 0
-                    && problem.costs().isAtOnce(t);
-            long cost = cost(t, c) + (isCrowdingCost ? problem.costs().crowding(c) : 0);
-            directArcs[t][i] = flow.addArc(from, cell[g][c], 0, 1, Bounds.COSTS, cost);
+            boolean isCrowdingCost = Arrays.binarySearch(problem.columns()[t], c) < 0 && costs.isAtOnce(t);
+            long cost = costs.of(t, c) + (isCrowdingCost ? costs.crowding(c) : 0);
+            directArcs[t][i] = flow.addArc(from, cell[g][c], 0, 1, COSTS, cost);
         }
         int[] toPool = new int[kinds.kindCount()];
         for (int i = 0; i < toPool.length; i++) {
@@ -242,7 +248,7 @@ final class PairNetwork {
             if (other >= 0) {
                 int from = values.addPath(t, node, other, tasks.size());
                 long most = (long) tasks.size() * Math.min(need, countNotFixed(t, kind));
-                toPool[kind] = flow.addArc(from, pool[g][kind], 0, most, Bounds.COSTS, cost(t, other));
+                toPool[kind] = flow.addArc(from, pool[g][kind], 0, most, COSTS, costs.of(t, other));
             }
         }
         groups.add(new Interchangeable(tasks, toPool));
@@ -297,27 +303,42 @@ final class PairNetwork {
         long most = problem.cells()[g].high()[c] - given[g][c];
         int scopeNode = scopes[innermost[g]][c];
         int from = pool[g][kinds.ofClient()[c]];
-        if (listed[g][c] == 0 && !bounds.isSoft()) {
-            fromPool[g][c] = flow.addArc(
-                    from,
-                    scopeNode,
-                    Math.max(0, least),
-                    Math.max(0, Math.max(least, Math.min(most, takers[g][c]))),
-                    Bounds.COSTS,
-                    problem.costs().crowding(c));
+        int crowding = costs.crowding(c);
+        if (listed[g][c] == 0 && !isSoft) {
+            long upTo = Math.max(0, Math.max(least, Math.min(most, takers[g][c])));
+            fromPool[g][c] = flow.addArc(from, scopeNode, Math.max(0, least), upTo, COSTS, crowding);
             return;
         }
         cell[g][c] = flow.addNode(0);
-        bounds.add(cell[g][c], scopeNode, least, most, listed[g][c] + takers[g][c]);
+        addBounded(cell[g][c], scopeNode, least, most, listed[g][c] + takers[g][c]);
         if (takers[g][c] > 0) {
-            fromPool[g][c] = flow.addArc(
-                    from,
-                    cell[g][c],
-                    0,
-                    takers[g][c],
-                    Bounds.COSTS,
-                    problem.costs().crowding(c));
+            fromPool[g][c] = flow.addArc(from, cell[g][c], 0, takers[g][c], COSTS, crowding);
         }
+    }
+
+    /** Adds arcs for a flow within bounds, which fixed pairs may make negative; at most {@code reach} units arrive. */
+    private void addBounded(int from, int to, long least, long most, long reach) {
+        if (!isSoft) {
+            flow.addArc(from, to, Math.max(0, least), Math.max(0, Math.max(least, most)), 0);
+            return;
+        }
+        long width = 1;
+        for (long distance = 1; distance <= least; distance += width) {
+            width = findWidth(distance);
+            flow.addArc(from, to, 0, Math.min(width, least - distance + 1), BALANCE, -distance);
+        }
+        if (most > Math.max(0, least)) {
+            flow.addArc(from, to, 0, most - Math.max(0, least), 0);
+        }
+        for (long distance = Math.max(0, -most) + 1; distance <= reach - most; distance += width) {
+            width = findWidth(distance);
+            flow.addArc(from, to, 0, width, BALANCE, distance);
+        }
+    }
+
+    /** Returns the capacity of the arc at a distance from the bounds: 1 nearby, and half the distance farther away. */
+    private static long findWidth(long distance) {
+        return distance <= GreedyPolicy.EXACT_DISTANCE ? 1 : distance / 2;
     }
 
     /** Adds the arcs from each scope to the next and from the last to the sink, with bounds less fixed pairs. */
@@ -334,12 +355,8 @@ final class PairNetwork {
             }
             for (int c = 0; c < clients; c++) {
                 int next = i + 1 < scopes.length ? scopes[i + 1][c] : sink;
-                bounds.add(
-                        scopes[i][c],
-                        next,
-                        scope.bounds().low()[c] - held[c],
-                        scope.bounds().high()[c] - held[c],
-                        total);
+                long least = scope.bounds().low()[c] - held[c];
+                addBounded(scopes[i][c], next, least, scope.bounds().high()[c] - held[c], total);
             }
         }
     }

@@ -1,7 +1,6 @@
 package io.github.optassign.plan;
 
 import io.github.optassign.model.Shares;
-import io.github.optassign.model.TagSpread;
 import java.util.List;
 import java.util.function.IntPredicate;
 
@@ -16,7 +15,7 @@ import java.util.function.IntPredicate;
  * @param costs the costs of the pairs
  * @param cells the bounds of each subtopology's pairs on each client
  * @param scopes bounds of the pairs of several subtopologies on each client, innermost first; the last includes all
- * @param spread the tags in whose values the clients of a task should differ, which outweighs all costs; may be null
+ * @param isSpread whether the clients of a task should differ in values of tags, which outweighs all costs
  */
 record PairProblem(
         int[] need,
@@ -26,7 +25,7 @@ record PairProblem(
         Costs costs,
         Shares[] cells,
         List<Scope> scopes,
-        TagSpread spread) {
+        boolean isSpread) {
     /** The cost of a pair that may not be chosen. */
     static final long NEVER = Long.MAX_VALUE;
 
@@ -35,7 +34,7 @@ record PairProblem(
 
     /** Returns the same problem with other needs and fixed clients. */
     PairProblem with(int[] newNeed, int[][] newFixed) {
-        return new PairProblem(newNeed, columns, mayPool, newFixed, costs, cells, scopes, spread);
+        return new PairProblem(newNeed, columns, mayPool, newFixed, costs, cells, scopes, isSpread);
     }
 
     /** The costs of pairs. */

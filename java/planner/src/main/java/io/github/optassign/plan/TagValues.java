@@ -42,9 +42,7 @@ final class TagValues {
 
     /** Returns whether clients of a task should differ in values of tags. */
     static boolean tagsMatter(PairProblem problem, ClientKinds kinds) {
-        return problem.spread() != null
-                && problem.spread().matters()
-                && !kinds.tags().isEmpty();
+        return problem.isSpread() && !kinds.tags().isEmpty();
     }
 
     /** Returns whether the flow earns as many rewards as any flow could; true without tags. */
@@ -66,7 +64,7 @@ final class TagValues {
             from = nodes.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
                 int next = flow.addNode(0);
                 if (isNew(t, tag, value)) {
-                    rewards.add(flow.addArc(before, next, 0, tasks, Bounds.TAGS, -1));
+                    rewards.add(flow.addArc(before, next, 0, tasks, PairNetwork.TAGS, -1));
                 }
                 flow.addArc(before, next, 0, (long) tasks * problem.need()[t], 0);
                 return next;
