@@ -30,10 +30,11 @@ public final class Previous {
     public record Progress(int task, int client, long lag, int idleAnswers, long underWayMs) {}
 
     private final Snapshot snapshot;
+    /** The last answer, or null if none is remembered. */
+    private final Answer last;
+
     private final Placement remembered;
     private final Placement plan;
-    private final Pace pace;
-    private final Long askedFollowupMs;
     private final boolean planIsBinding;
     private final boolean sameGroup;
     private final Map<Long, Progress> progress = new HashMap<>();
@@ -42,30 +43,20 @@ public final class Previous {
     /** Combines a snapshot with the last applied answer, which is null if none is remembered. */
     public Previous(Snapshot snapshot, AppliedAnswer applied) {
         this.snapshot = snapshot;
-        Answer last = applied == null ? null : applied.answer();
+        last = applied == null ? null : applied.answer();
         remembered = last == null ? null : toPlacement(last.clients());
-        plan = last == null ? null : findPlan(last);
-        pace = last == null ? null : last.pace();
-        askedFollowupMs = last == null || last.plan() == null ? null : findShortestFollowupMs(last);
+        plan = last == null ? null : findPlan();
         boolean areAllKnown = last != null && areAllClientsKnown(applied.sizes());
         sameGroup = areAllKnown && applied.sizes().size() == snapshot.clientCount();
         planIsBinding = areAllKnown && !last.isByPlanner();
         if (last != null) {
-            rememberProgress(last);
+            rememberProgress();
         }
-        owner = IntStream.range(0, snapshot.taskCount()).map(this::findOwner).toArray();
+        owner = snapshot.tasks().map(this::findOwner).toArray();
     }
 
-    private static Long findShortestFollowupMs(Answer answer) {
-        return answer.clients().stream()
-                .map(Answer.Client::followupMs)
-                .filter(Objects::nonNull)
-                .min(Long::compare)
-                .orElse(null);
-    }
-
-    private void rememberProgress(Answer answer) {
-        for (Answer.Progress seen : answer.progress()) {
+    private void rememberProgress() {
+        for (Answer.Progress seen : last.progress()) {
             Integer t = snapshot.taskIndex(seen.task());
             Integer c = snapshot.clientIndex(seen.processId());
             if (t != null && c != null) {
@@ -81,9 +72,9 @@ public final class Previous {
      */
     private int findOwner(int t) {
         int[] owners = snapshot.owners(t);
-        int last = remembered == null ? -1 : remembered.active()[t];
-        if (owners.length == 0 || (last >= 0 && snapshot.wasActive(t, last))) {
-            return last;
+        int before = remembered == null ? -1 : remembered.active()[t];
+        if (owners.length == 0 || (before >= 0 && snapshot.wasActive(t, before))) {
+            return before;
         }
         return Arrays.stream(owners)
                 .filter(c -> snapshot.lag(t, c) == Snapshot.RUNNING)
@@ -121,8 +112,8 @@ public final class Previous {
     }
 
     /** Returns the remembered plan, or null if it lacks a copy of a present task or has it on a client that is gone. */
-    private Placement findPlan(Answer answer) {
-        Placement found = answer.plan() == null ? remembered : toPlacement(answer.plan());
+    private Placement findPlan() {
+        Placement found = last.plan() == null ? remembered : toPlacement(last.plan());
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int standbys = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
             if (found.active()[t] < 0
@@ -223,12 +214,17 @@ public final class Previous {
 
     /** Returns the restore rates that the last answer passed on, or null if it had no times. */
     Pace pace() {
-        return pace;
+        return last == null ? null : last.pace();
     }
 
     /** Returns the delay, ms, of the last answer's follow-up; null without one, or if the answer was its own plan. */
     Long askedFollowupMs() {
-        return askedFollowupMs;
+        List<Answer.Client> clients = last == null || last.plan() == null ? List.of() : last.clients();
+        return clients.stream()
+                .map(Answer.Client::followupMs)
+                .filter(Objects::nonNull)
+                .min(Long::compare)
+                .orElse(null);
     }
 
     /** Returns how long the copy has been assigned, {@code elapsedMs} after the last answer, or 0 for a new copy. */

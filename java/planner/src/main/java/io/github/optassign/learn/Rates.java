@@ -113,17 +113,13 @@ public final class Rates {
      * a rate has the median of the others.
      */
     public double[] perSecond() {
-        double[] known = Arrays.stream(rates)
-                .mapToDouble(Rates::perSecond)
-                .filter(rate -> rate >= 0)
-                .sorted()
-                .toArray();
+        double[] all = Arrays.stream(rates).mapToDouble(Rates::perSecond).toArray();
+        double[] known = Arrays.stream(all).filter(rate -> rate >= 0).sorted().toArray();
         if (known.length == 0) {
             return null;
         }
         double median = Math.floor((known[(known.length - 1) / 2] + known[known.length / 2]) / 2);
-        return Arrays.stream(rates)
-                .mapToDouble(Rates::perSecond)
+        return Arrays.stream(all)
                 .map(rate -> Math.max(1, rate < 0 ? median : rate))
                 .toArray();
     }

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import java.util.Arrays;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -24,6 +25,11 @@ public final class Balance {
             room[c]--;
         }
         return room;
+    }
+
+    /** Returns whether any client has more actives than its share allows. */
+    public static boolean isAnyAboveShare(Snapshot snapshot, Placement placement) {
+        return Arrays.stream(measureRoom(snapshot, placement)).anyMatch(room -> room < 0);
     }
 
     /** Returns the imbalance of a placement in which every task has an active; 0 if it is balanced. */

@@ -36,6 +36,7 @@ public final class RebalancePlanner extends PlanningStep {
     private final Rates rates;
     private final Placement plan;
     private final Placement answer;
+    private final FollowupTime followup;
 
     /**
      * The planner's answer, and the state of the group until the follow-up.
@@ -79,6 +80,7 @@ public final class RebalancePlanner extends PlanningStep {
         rates = new Rates(snapshot, ranks, previous, timing);
         plan = PlanChooser.plan(this, traffic, rates.perSecond());
         answer = InterimAssigner.assign(this, plan);
+        followup = new FollowupTime(this, plan, answer, rates, timing);
     }
 
     /** Returns the answer to a rebalance without racks and times; {@code applied} is null if none is remembered. */
@@ -101,7 +103,7 @@ public final class RebalancePlanner extends PlanningStep {
     }
 
     private WarmupQueue assignWarmups() {
-        boolean isTimed = snapshot.weights() == null && FollowupTime.isTimed(snapshot, timing, rates);
+        boolean isTimed = snapshot.weights() == null && followup.isTimed();
         WarmupQueue queue = new WarmupQueue(this, plan, answer, rates, isTimed);
         queue.assignWarmups();
         return queue;
@@ -118,7 +120,7 @@ public final class RebalancePlanner extends PlanningStep {
             if (toBalanceMs >= 0) {
                 new Offload(this, plan, answer, timing.prices()).offload(toBalanceMs);
             }
-            followupMs = new FollowupTime(this, plan, answer, rates).chooseMs(timing, queue, areOwnersHeldBack);
+            followupMs = followup.chooseMs(queue, areOwnersHeldBack);
         } else if (snapshot.hasUnknownLag()) {
             followupMs = snapshot.configs().followupIntervalMs();
         }

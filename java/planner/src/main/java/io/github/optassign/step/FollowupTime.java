@@ -8,7 +8,6 @@ import io.github.optassign.model.Timing;
 import io.github.optassign.plan.PlanningStep;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
@@ -23,6 +22,7 @@ public final class FollowupTime extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
     private final Rates rates;
+    private final Timing timing;
 
     /**
      * A copy in the answer that is a warm-up or not caught up.
@@ -38,26 +38,26 @@ public final class FollowupTime extends PlanningStep {
         }
     }
 
-    /** Creates the delay for an answer that has its warm-ups and its offload. */
-    public FollowupTime(PlanningStep step, Placement plan, Placement answer, Rates rates) {
+    /** Creates the delay for an answer; {@link #chooseMs} needs its warm-ups and its offload. */
+    public FollowupTime(PlanningStep step, Placement plan, Placement answer, Rates rates, Timing timing) {
         super(step);
         this.plan = plan;
         this.answer = answer;
         this.rates = rates;
+        this.timing = timing;
     }
 
     /**
      * Returns whether follow-ups come soon after copies are restored. Timing must not prescribe the probing interval,
      * and a restore rate is known or the next follow-up is due within {@link FollowupPolicy#SOON_MS}.
      */
-    public static boolean isTimed(Snapshot snapshot, Timing timing, Rates rates) {
+    public boolean isTimed() {
         return !timing.waitsForInterval()
-                && (rates.perSecond() != null
-                        || backOff(FollowupPolicy.FIRST_LOOK_MS, snapshot, rates) <= FollowupPolicy.SOON_MS);
+                && (rates.perSecond() != null || backOff(FollowupPolicy.FIRST_LOOK_MS) <= FollowupPolicy.SOON_MS);
     }
 
     /** Returns a delay, ms, doubled for each follow-up in a row without progress, and at most the probing interval. */
-    private static long backOff(long delayMs, Snapshot snapshot, Rates rates) {
+    private long backOff(long delayMs) {
         long doubled = delayMs << Math.min(rates.looksWithoutProgress(), FollowupPolicy.MOST_DOUBLINGS);
         return Math.min(snapshot.configs().followupIntervalMs(), doubled);
     }
@@ -68,12 +68,12 @@ public final class FollowupTime extends PlanningStep {
      * @param queue the planned copies that the answer lacks or that are not caught up
      * @param areOwnersHeldBack whether owners keep tasks; the follow-up is then soon if a planned client is ready
      */
-    public long chooseMs(Timing timing, WarmupQueue queue, boolean areOwnersHeldBack) {
+    public long chooseMs(WarmupQueue queue, boolean areOwnersHeldBack) {
         long interval = snapshot.configs().followupIntervalMs();
         if (timing.waitsForInterval()) {
             return interval;
         }
-        long soon = backOff(FollowupPolicy.REBALANCE_MS, snapshot, rates);
+        long soon = backOff(FollowupPolicy.REBALANCE_MS);
         if (areOwnersHeldBack && isAnyReady()) {
             return soon; // owners are held back for one rebalance only, however long copies elsewhere restore
         }
@@ -88,7 +88,7 @@ public final class FollowupTime extends PlanningStep {
             interval = Math.min(interval, FollowupPolicy.NO_PROGRESS_LOOK_MS);
         }
         if (perSecond == null) {
-            return (long) Math.min(interval, Math.max(backOff(FollowupPolicy.FIRST_LOOK_MS, snapshot, rates), longest));
+            return (long) Math.min(interval, Math.max(backOff(FollowupPolicy.FIRST_LOOK_MS), longest));
         }
         double[] restored = estimate(copies, perSecond);
         double[] ends = select(copies, restored, RestoringCopy::isAwaited);
@@ -97,7 +97,7 @@ public final class FollowupTime extends PlanningStep {
         int half = (actives.length - 1) / 2;
         if (actives.length > 0
                 && actives[half] < FollowupPolicy.HALF_SOONER * actives[actives.length - 1]
-                && Arrays.stream(Balance.measureRoom(snapshot, answer)).anyMatch(room -> room < 0)) {
+                && Balance.isAnyAboveShare(snapshot, answer)) {
             wait = actives[half];
         }
         if (queue.countUnserved() > 0) {
@@ -137,7 +137,7 @@ public final class FollowupTime extends PlanningStep {
 
     /** Returns whether some task is active elsewhere although its planned client is caught up. */
     private boolean isAnyReady() {
-        return IntStream.range(0, snapshot.taskCount())
+        return snapshot.tasks()
                 .anyMatch(t -> answer.active()[t] != plan.active()[t] && ranks.rank(t, plan.active()[t]) == 0);
     }
 

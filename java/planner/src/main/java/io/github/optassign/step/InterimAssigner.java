@@ -147,9 +147,7 @@ public final class InterimAssigner extends PlanningStep {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
             return false;
         }
-        int[] unowned = IntStream.range(0, snapshot.taskCount())
-                .filter(t -> previous.owner(t) < 0)
-                .toArray();
+        int[] unowned = snapshot.tasks().filter(t -> previous.owner(t) < 0).toArray();
         return unowned.length > 0
                 && unowned.length < snapshot.taskCount()
                 && Arrays.stream(unowned).allMatch(t -> ranks.leastRank(t) == 0);

@@ -58,22 +58,18 @@ public final class Offload extends PlanningStep {
     public void offload(long toBalanceMs) {
         boolean isOff = Math.min(prices.stateless(), prices.logged()) >= OffloadPolicy.OFF_S;
         // If plans may exceed shares, numbers of tasks do not measure load.
-        if (isOff || snapshot.configs().looseBalance()) {
+        if (isOff
+                || snapshot.configs().looseBalance()
+                || Balance.isAnyAboveShare(snapshot, plan)
+                || !Balance.isAnyAboveShare(snapshot, answer)) {
             return;
         }
         long[] room = Balance.measureRoom(snapshot, answer);
-        if (isAnyBelowZero(Balance.measureRoom(snapshot, plan)) || !isAnyBelowZero(room)) {
-            return;
-        }
         if (previous.isPlanBinding()) { // the service may know that clients without planned actives leave
             long[] planned = plan.countActives(room.length);
             Arrays.setAll(room, c -> planned[c] > 0 ? room[c] : Math.min(0, room[c]));
         }
         moveActives(room, Math.min(toBalanceMs / 1_000, PROHIBITIVE_SECONDS - 1) * SECOND);
-    }
-
-    private static boolean isAnyBelowZero(long[] numbers) {
-        return Arrays.stream(numbers).anyMatch(number -> number < 0);
     }
 
     /** Moves actives along a flow of least cost, given each client's room and the price of an excess active. */
