@@ -8,9 +8,9 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.policy.FollowupPolicy;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -156,10 +156,10 @@ public final class Rates {
         if (takenAtMs < 0) {
             return null;
         }
-        Map<String, Pace.Restored> clients = new HashMap<>();
-        IntStream.range(0, rates.length)
+        Map<String, Pace.Restored> clients = IntStream.range(0, rates.length)
                 .filter(c -> rates[c].ms() > 0)
-                .forEach(c -> clients.put(snapshot.clientName(c), rates[c]));
-        return new Pace(takenAtMs, Map.copyOf(clients), looks, countedAtMs);
+                .boxed()
+                .collect(Collectors.toUnmodifiableMap(snapshot::clientName, c -> rates[c]));
+        return new Pace(takenAtMs, clients, looks, countedAtMs);
     }
 }

@@ -10,23 +10,16 @@ import java.util.Arrays;
  * @param warmup the clients of each task's warm-ups, sorted; Kafka sees them as standbys
  */
 public record Placement(int[] active, int[][] standby, int[][] warmup) {
-    private static final int[] NO_CLIENTS = {};
-
     /** Creates a placement without copies. */
     public static Placement empty(int tasks) {
         int[] active = new int[tasks];
         Arrays.fill(active, -1);
-        int[][] standby = new int[tasks][];
-        int[][] warmup = new int[tasks][];
-        Arrays.fill(standby, NO_CLIENTS);
-        Arrays.fill(warmup, NO_CLIENTS);
-        return new Placement(active, standby, warmup);
+        return new Placement(active, new int[tasks][0], new int[tasks][0]);
     }
 
     /** Creates a placement with a copy of this array as actives, and without other copies. */
     public static Placement ofActives(int[] active) {
-        Placement empty = empty(active.length);
-        return new Placement(active.clone(), empty.standby, empty.warmup);
+        return new Placement(active.clone(), new int[active.length][0], new int[active.length][0]);
     }
 
     /** Returns an independent copy of this placement. */

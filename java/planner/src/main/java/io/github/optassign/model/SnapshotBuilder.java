@@ -3,10 +3,12 @@ package io.github.optassign.model;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -127,49 +129,43 @@ public final class SnapshotBuilder {
 
     /** Returns the snapshot of the tasks and clients added so far. */
     public Snapshot build() {
-        Task[] sorted = tasks.values().stream().sorted(TASK_ORDER).toArray(Task[]::new);
-        Map<String, Integer> index = new HashMap<>(sorted.length * 2);
-        String[] names = new String[sorted.length];
-        int[] subtopologies = new int[sorted.length];
-        boolean[] stateful = new boolean[sorted.length];
-        boolean[] logged = new boolean[sorted.length];
-        long[] ends = new long[sorted.length];
-        for (int t = 0; t < sorted.length; t++) {
-            Task task = sorted[t];
+        List<Task> sorted = tasks.values().stream().sorted(TASK_ORDER).toList();
+        Map<String, Integer> index = new HashMap<>(sorted.size() * 2);
+        int[] subtopologies = new int[sorted.size()];
+        boolean[] stateful = new boolean[sorted.size()];
+        boolean[] logged = new boolean[sorted.size()];
+        for (int t = 0; t < subtopologies.length; t++) {
+            Task task = sorted.get(t);
             index.put(task.name, t);
-            names[t] = task.name;
-            boolean isNext = t > 0 && !task.subtopology.equals(sorted[t - 1].subtopology);
+            boolean isNext = t > 0 && !task.subtopology.equals(sorted.get(t - 1).subtopology);
             subtopologies[t] = t == 0 ? 0 : subtopologies[t - 1] + (isNext ? 1 : 0);
             stateful[t] = task.stateful;
             logged[t] = task.logged;
-            ends[t] = task.endOffset;
         }
+        String[] names = sorted.stream().map(Task::name).toArray(String[]::new);
+        long[] ends = sorted.stream().mapToLong(Task::endOffset).toArray();
         Snapshot.Tasks taskArrays = new Snapshot.Tasks(names, subtopologies, stateful, logged);
         return new Snapshot(configs, taskArrays, toClients(index, logged, ends), toTraits(), ends);
     }
 
     private Snapshot.Clients toClients(Map<String, Integer> index, boolean[] logged, long[] ends) {
-        int count = clients.size();
-        int[] threads = new int[count];
-        BitSet[] active = new BitSet[count];
-        BitSet[] held = new BitSet[count];
-        long[] whole = new long[logged.length];
-        Arrays.setAll(whole, t -> logged[t] && ends[t] >= 0 ? ends[t] : Snapshot.NONE);
-        TaskLags lags = new TaskLags(whole, count);
-        int c = 0;
-        for (Client client : clients.values()) {
-            threads[c] = client.threads;
-            active[c] = toIndices(index, client.active);
-            held[c] = toIndices(index, client.held);
+        List<Client> inOrder = List.copyOf(clients.values());
+        BitSet[] active = new BitSet[inOrder.size()];
+        BitSet[] held = new BitSet[active.length];
+        TaskLags lags = new TaskLags(
+                Arrays.stream(ends).map(end -> end >= 0 ? end : Snapshot.NONE).toArray(), active.length);
+        for (int c = 0; c < active.length; c++) {
+            active[c] = toIndices(index, inOrder.get(c).active);
+            held[c] = toIndices(index, inOrder.get(c).held);
             held[c].andNot(active[c]);
-            for (Map.Entry<String, Long> lag : client.lags.entrySet()) {
+            for (Map.Entry<String, Long> lag : inOrder.get(c).lags.entrySet()) {
                 Integer t = index.get(lag.getKey());
                 if (t != null && logged[t]) {
                     lags.set(t, c, lag.getValue());
                 }
             }
-            c++;
         }
+        int[] threads = inOrder.stream().mapToInt(client -> client.threads).toArray();
         return new Snapshot.Clients(clients.keySet().toArray(new String[0]), threads, active, held, lags);
     }
 
@@ -193,14 +189,9 @@ public final class SnapshotBuilder {
         return new Traits(sizes, draining, tags);
     }
 
-    private static BitSet toIndices(Map<String, Integer> index, Iterable<String> names) {
+    private static BitSet toIndices(Map<String, Integer> index, Collection<String> names) {
         BitSet found = new BitSet(index.size());
-        for (String name : names) {
-            Integer t = index.get(name);
-            if (t != null) {
-                found.set(t);
-            }
-        }
+        names.stream().map(index::get).filter(Objects::nonNull).forEach(found::set);
         return found;
     }
 
