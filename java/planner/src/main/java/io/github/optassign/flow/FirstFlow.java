@@ -30,19 +30,14 @@ final class FirstFlow {
     /** The number of arcs examined so far. */
     private long work;
 
-    /** Creates a heuristic that adds to {@code flow}; at each node, arcs are tried in the given order. */
-    FirstFlow(
-            int nodes,
-            int arcs,
-            int[] source,
-            int[] target,
-            long[] capacity,
-            long[] flow,
-            Comparator<Integer> cheapestFirst) {
-        this.source = source;
-        this.target = target;
-        this.capacity = capacity;
-        this.flow = flow;
+    /** Creates a heuristic that adds to the flow of a network; at each node, the cheapest arcs are tried first. */
+    FirstFlow(MinCostFlow network) {
+        int nodes = network.nodes;
+        int arcs = network.arcs;
+        source = network.source;
+        target = network.target;
+        capacity = network.capacity;
+        flow = network.flow;
         start = new int[nodes + 1];
         for (int arc = 0; arc < arcs; arc++) {
             start[source[arc] + 1]++;
@@ -61,7 +56,7 @@ final class FirstFlow {
             order[end[target[arc]]++] = ~arc;
         }
         for (int node = 0; node < nodes; node++) {
-            sort(start[node], startOfIncoming[node], cheapestFirst);
+            sort(start[node], startOfIncoming[node], network::compare);
         }
         path = new int[nodes + 1];
     }

@@ -23,14 +23,14 @@ public final class MinCostFlow {
 
     private static final byte AT_LOWER = 1;
     private static final byte AT_UPPER = -1;
-    private int nodes;
-    private int arcs;
+    int nodes;
+    int arcs;
     private long[] supply = new long[16];
-    private int[] source = new int[64];
-    private int[] target = new int[64];
+    int[] source = new int[64];
+    int[] target = new int[64];
     private long[] low = new long[64];
     /** The greatest flow of each arc above its lower bound. */
-    private long[] capacity = new long[64];
+    long[] capacity = new long[64];
 
     private long[] cost = new long[64];
     /** The objective that each arc's cost belongs to. */
@@ -40,7 +40,7 @@ public final class MinCostFlow {
     /** The objective that is being minimised. */
     private int current;
     /** The flow of each arc above its lower bound. */
-    private long[] flow = new long[64];
+    long[] flow = new long[64];
 
     /** How each arc may enter the tree: {@link #AT_LOWER}, {@link #AT_UPPER} or {@link #CANNOT_ENTER}. */
     private byte[] state;
@@ -122,7 +122,7 @@ public final class MinCostFlow {
             missing[target[arc]] += low[arc];
         }
         Arrays.fill(flow, 0, arcs, 0);
-        FirstFlow first = new FirstFlow(nodes, arcs, source, target, capacity, flow, this::compare);
+        FirstFlow first = new FirstFlow(this);
         work += first.send(missing, mostWork);
         if (Arrays.stream(missing).anyMatch(units -> units != 0)) {
             return false;
@@ -174,7 +174,7 @@ public final class MinCostFlow {
     }
 
     /** Compares the costs of two arcs as vectors with an entry per objective, the first objective first. */
-    private int compare(int arc, int other) {
+    int compare(int arc, int other) {
         int first = Math.min(objective[arc], objective[other]);
         int order = Long.compare(objective[arc] == first ? cost[arc] : 0, objective[other] == first ? cost[other] : 0);
         return order != 0 || objective[arc] == objective[other]
