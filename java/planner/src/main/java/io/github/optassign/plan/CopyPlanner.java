@@ -37,6 +37,7 @@ public final class CopyPlanner extends PlanningStep {
     private static final int MOST_CROSSINGS = (1 << 8) - 1;
 
     private final RackTraffic traffic;
+    private final ClientKinds kinds;
     /** A restore step is 2<sup>shift</sup> offsets: the least power that keeps costs below 2<sup>24</sup> steps. */
     private final int shift;
     /** The tasks that a client owns less its share of actives, plus 8, cut to [0, {@link PairProblem#MOST_CROWDED}]. */
@@ -46,6 +47,7 @@ public final class CopyPlanner extends PlanningStep {
     public CopyPlanner(PlanningStep step, RackTraffic traffic) {
         super(step);
         this.traffic = traffic;
+        kinds = ClientKinds.of(snapshot, traffic);
         crowding = new int[snapshot.clientCount()];
         long greatest = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -133,15 +135,11 @@ public final class CopyPlanner extends PlanningStep {
         long[] tasks = new long[snapshot.subtopologyCount()];
         Arrays.setAll(tasks, g -> snapshot.tasksOf(g).count());
         Shares[] cells = Shares.ofEach(tasks, 1, snapshot);
-        int[][] chosen = choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, false));
+        PairProblem problem = new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, false);
+        int[][] chosen = PairChooser.choose(snapshot, problem, kinds);
         return IntStream.range(0, need.length)
                 .map(t -> need[t] > 0 ? chosen[t][0] : fixed[t][0])
                 .toArray();
-    }
-
-    /** Returns the clients that {@link PairChooser} chooses for each task, sorted. */
-    private int[][] choose(PairProblem problem) {
-        return PairChooser.choose(snapshot, problem, ClientKinds.of(snapshot, traffic));
     }
 
     /** Returns a scope of all subtopologies with selected tasks, bounded by the shares of the selected tasks. */
@@ -199,8 +197,9 @@ public final class CopyPlanner extends PlanningStep {
         List<PairProblem.Scope> scopes = List.of(new PairProblem.Scope(bounds, g -> true));
         Shares[] cells = Shares.ofEach(logged, copiesPerTask, snapshot);
         PairProblem.Costs costs = (t, c) -> costOfCopy(t, c, withActives);
-        boolean isSpread = new TagSpread(snapshot).matters();
-        return choose(new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, isSpread));
+        boolean isSpread = new TagSpread(snapshot).matters() && !kinds.tags().isEmpty();
+        PairProblem problem = new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, isSpread);
+        return PairChooser.choose(snapshot, problem, kinds);
     }
 
     /** Returns the given costs of a plan's actives, with tie-breaking against crowded clients. */

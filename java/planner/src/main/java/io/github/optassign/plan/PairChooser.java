@@ -46,7 +46,7 @@ final class PairChooser {
     static int[][] choose(Snapshot snapshot, PairProblem problem, ClientKinds kinds) {
         long pairs = (long) snapshot.taskCount() * snapshot.clientCount();
         boolean isSmall = pairs <= GreedyPolicy.KEEP_FROM;
-        PairProblem rest = isSmall || TagValues.tagsMatter(problem, kinds) ? problem : KeptPairs.fix(snapshot, problem);
+        PairProblem rest = isSmall || problem.isSpread() ? problem : KeptPairs.fix(snapshot, problem);
         PairNetwork network = new PairNetwork(snapshot, rest, kinds, false);
         boolean isSolved = network.solve();
         if (!isSolved && rest != problem) {

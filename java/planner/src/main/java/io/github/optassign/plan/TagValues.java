@@ -22,8 +22,6 @@ final class TagValues {
     private final PairProblem problem;
     private final ClientKinds kinds;
     private final MinCostFlow flow;
-    /** Whether clients of a task should differ in values of tags. */
-    private final boolean tagsMatter;
     /** The next node on a path, by the present node (upper 32 bits) and the next tag's value + 1 (lower 32 bits). */
     private final Map<Long, Integer> nodes = new HashMap<>();
     /** The arcs with a reward for a unit. */
@@ -37,12 +35,6 @@ final class TagValues {
         this.problem = problem;
         this.kinds = kinds;
         this.flow = flow;
-        tagsMatter = tagsMatter(problem, kinds);
-    }
-
-    /** Returns whether clients of a task should differ in values of tags. */
-    static boolean tagsMatter(PairProblem problem, ClientKinds kinds) {
-        return problem.isSpread() && !kinds.tags().isEmpty();
     }
 
     /** Returns whether the flow earns as many rewards as any flow could; true without tags. */
@@ -52,13 +44,13 @@ final class TagValues {
 
     /** Adds the greatest number of rewards that a task can earn to the bound of {@link #hasMostRewards}. */
     void addExpected(int t) {
-        mostRewards += tagsMatter ? countMostNew(t) : 0;
+        mostRewards += problem.isSpread() ? countMostNew(t) : 0;
     }
 
     /** Adds a path by a client's values of tags, for {@code tasks} interchangeable tasks. Returns its last node. */
     int addPath(int t, int node, int c, int tasks) {
         int from = node;
-        for (int tag : tagsMatter && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
+        for (int tag : problem.isSpread() && !snapshot.isDraining(c) ? kinds.tags() : List.<Integer>of()) {
             int before = from;
             int value = snapshot.tag(c, tag);
             from = nodes.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {

@@ -37,6 +37,7 @@ public final class RebalancePlanner extends PlanningStep {
     private final Placement plan;
     private final Placement answer;
     private final FollowupTime followup;
+    private final WarmupQueue queue;
 
     /**
      * The planner's answer, and the state of the group until the follow-up.
@@ -81,6 +82,7 @@ public final class RebalancePlanner extends PlanningStep {
         plan = PlanChooser.plan(this, traffic, rates.perSecond());
         answer = InterimAssigner.assign(this, plan);
         followup = new FollowupTime(this, plan, answer, rates, timing);
+        queue = new WarmupQueue(this, plan, answer, rates, snapshot.weights() == null && followup.isTimed());
     }
 
     /** Returns the answer to a rebalance without racks and times; {@code applied} is null if none is remembered. */
@@ -98,18 +100,11 @@ public final class RebalancePlanner extends PlanningStep {
      */
     public static Result answer(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
         RebalancePlanner planner = new RebalancePlanner(snapshot, applied, traffic, timing);
-        WarmupQueue queue = planner.assignWarmups();
-        return planner.chooseFollowup(queue);
+        planner.queue.assignWarmups();
+        return planner.chooseFollowup();
     }
 
-    private WarmupQueue assignWarmups() {
-        boolean isTimed = snapshot.weights() == null && followup.isTimed();
-        WarmupQueue queue = new WarmupQueue(this, plan, answer, rates, isTimed);
-        queue.assignWarmups();
-        return queue;
-    }
-
-    private Result chooseFollowup(WarmupQueue queue) {
+    private Result chooseFollowup() {
         boolean reached = answer.hasSameCopies(plan);
         long followupMs = -1;
         long toBalanceMs = -1;

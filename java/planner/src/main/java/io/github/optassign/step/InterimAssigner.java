@@ -173,8 +173,7 @@ public final class InterimAssigner extends PlanningStep {
      * a planned or previous copy differ by load alone, so only the least loaded of them is compared.
      */
     private int findStandby(int t) {
-        int[] known = snapshot.columnsAnd(t, plan.active()[t]);
-        known = Snapshot.union(known, plan.standby()[t]);
+        int[] known = Snapshot.union(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
         known = Snapshot.union(known, previous.possibleStandbys(t));
         int best = -1;
         for (int c : known) {

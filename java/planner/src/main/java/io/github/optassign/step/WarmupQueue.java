@@ -73,7 +73,6 @@ public final class WarmupQueue extends PlanningStep {
             return client;
         }
 
-        /** Returns the seconds that the copy takes to restore alone, or its offsets if no rate is known. */
         @Override
         public double restoreTime() {
             return offsets / (perSecond == null ? 1 : perSecond[client]);
