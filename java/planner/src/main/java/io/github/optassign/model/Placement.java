@@ -1,6 +1,8 @@
 package io.github.optassign.model;
 
 import java.util.Arrays;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * The clients of each task's copies, by the indices of a {@link Snapshot}. The arrays may be written to.
@@ -73,5 +75,64 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
     /** Returns whether actives and standbys are the same; warm-ups, which are temporary, may differ. */
     public boolean hasSameCopies(Placement other) {
         return Arrays.equals(active, other.active) && Arrays.deepEquals(standby, other.standby);
+    }
+
+    /** Returns whether a client has over twice the upper bound of its share of actives; no preset makes such a plan. */
+    public boolean isLopsided(Snapshot snapshot) {
+        long[] count = countActives(snapshot.clientCount());
+        long[] most = Shares.ofActives(snapshot).high();
+        return IntStream.range(0, count.length).anyMatch(c -> count[c] > 2 * most[c]);
+    }
+
+    /** Returns, per client, the upper bound of its share of actives less its actives; negative for too many. */
+    public long[] measureRoom(Snapshot snapshot) {
+        long[] room = Shares.ofActives(snapshot).high().clone();
+        for (int c : active) {
+            room[c]--;
+        }
+        return room;
+    }
+
+    /** Returns whether any client has more actives than its share allows. */
+    public boolean isAnyAboveShare(Snapshot snapshot) {
+        return Arrays.stream(measureRoom(snapshot)).anyMatch(room -> room < 0);
+    }
+
+    /**
+     * Returns the imbalance, the sum over five families of counts: actives, stateful actives and copies of logged tasks
+     * per client; actives and copies of logged tasks per client and subtopology. Every task must have an active; 0
+     * means balanced.
+     */
+    public long imbalance(Snapshot snapshot) {
+        int copies = snapshot.standbysPerTask() + 1;
+        return Shares.ofActives(snapshot).imbalance(countActives(snapshot.clientCount()))
+                + measure(snapshot, false, snapshot::isStateful, 1)
+                + measure(snapshot, false, snapshot::isLogged, copies)
+                + measure(snapshot, true, t -> true, 1)
+                + measure(snapshot, true, snapshot::isLogged, copies);
+    }
+
+    /**
+     * Returns the imbalance of one family: the copies of the counted tasks, or of their actives if
+     * {@code copiesPerTask} is 1.
+     */
+    private long measure(Snapshot snapshot, boolean bySubtopology, IntPredicate isCounted, int copiesPerTask) {
+        int families = bySubtopology ? snapshot.subtopologyCount() : 1;
+        long[][] count = new long[families][snapshot.clientCount()];
+        long[] tasks = new long[families];
+        for (int t = 0; t < snapshot.taskCount(); t++) {
+            if (isCounted.test(t)) {
+                int g = bySubtopology ? snapshot.subtopology(t) : 0;
+                tasks[g]++;
+                count[g][active[t]]++;
+                for (int i = 0; i < standby[t].length && copiesPerTask > 1; i++) {
+                    count[g][standby[t][i]]++;
+                }
+            }
+        }
+        Shares[] shares = Shares.ofEach(tasks, copiesPerTask, snapshot);
+        return IntStream.range(0, families)
+                .mapToLong(g -> shares[g].imbalance(count[g]))
+                .sum();
     }
 }

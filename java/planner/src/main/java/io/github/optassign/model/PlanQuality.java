@@ -14,7 +14,7 @@ public record PlanQuality(long zones, long imbalance, RestoreWork work, long mov
                 .count();
         return new PlanQuality(
                 new TagSpread(snapshot).countDistinctValues(plan),
-                Balance.imbalance(snapshot, plan),
+                plan.imbalance(snapshot),
                 RestoreWork.of(snapshot, ranks, plan),
                 moved);
     }

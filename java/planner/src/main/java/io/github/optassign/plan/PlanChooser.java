@@ -1,6 +1,5 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.PlanQuality;
 import io.github.optassign.model.RackTraffic;
@@ -49,7 +48,7 @@ public final class PlanChooser extends PlanningStep {
         if (snapshot.weights() != null) {
             return new LoadPlanChooser(this, traffic).choose(keepsRules ? before : null);
         }
-        boolean mayRest = keepsRules && Balance.imbalance(snapshot, before) == 0;
+        boolean mayRest = keepsRules && before.imbalance(snapshot) == 0;
         if (mayRest && !spread.matters()) {
             return before;
         }
@@ -115,13 +114,13 @@ public final class PlanChooser extends PlanningStep {
         boolean isAnyStateKnown = snapshot.tasks().anyMatch(t -> snapshot.columns(t).length > 0);
         if (!isAnyStateKnown) {
             Placement first = planner.planStandbys(planner.planActives());
-            return spread.isComplete(first) && Balance.imbalance(snapshot, first) == 0
+            return spread.isComplete(first) && first.imbalance(snapshot) == 0
                     ? first
                     : findBetter(first, planner.planRoles(planner.planCopies()));
         }
         Placement plan = planner.planRoles(planner.planCopies());
         boolean isSmall = (long) snapshot.taskCount() * snapshot.clientCount() <= GreedyPolicy.SECOND_TRY;
-        boolean isDone = !isSmall && snapshot.tagCount() < 2 && Balance.imbalance(snapshot, plan) == 0;
+        boolean isDone = !isSmall && snapshot.tagCount() < 2 && plan.imbalance(snapshot) == 0;
         return isDone ? plan : findBetter(planner.planStandbys(planner.planActives()), plan);
     }
 
@@ -135,10 +134,11 @@ public final class PlanChooser extends PlanningStep {
         return ofFirst.imbalance() < order.imbalance() || ofFirst.isBetterThan(order) ? first : plan;
     }
 
-    /** Returns whether a plan is balanced or, with loose balance, at least not {@link Balance#isLopsided lopsided}. */
+    /**
+     * Returns whether a plan is balanced or, with loose balance, at least not {@link Placement#isLopsided lopsided}.
+     */
     private boolean isSound(Placement plan) {
-        return Balance.imbalance(snapshot, plan) == 0
-                || (snapshot.configs().looseBalance() && !Balance.isLopsided(snapshot, plan));
+        return plan.imbalance(snapshot) == 0 || (snapshot.configs().looseBalance() && !plan.isLopsided(snapshot));
     }
 
     /**
@@ -150,7 +150,7 @@ public final class PlanChooser extends PlanningStep {
     private boolean shouldKeepRemembered(Placement fresh) {
         Placement remembered = previous.plan();
         long zones = spread.countDistinctValues(remembered) - spread.countDistinctValues(fresh);
-        long imbalance = Balance.imbalance(snapshot, remembered) - Balance.imbalance(snapshot, fresh);
+        long imbalance = remembered.imbalance(snapshot) - fresh.imbalance(snapshot);
         // If an advantage in one of both did not suffice, two plans could replace each other in turn.
         boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();
         int migrations = Math.max(0, countMigrations(fresh) - countMigrations(remembered));

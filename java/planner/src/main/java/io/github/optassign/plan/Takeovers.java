@@ -1,6 +1,5 @@
 package io.github.optassign.plan;
 
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.policy.TiePolicy;
@@ -52,7 +51,7 @@ final class Takeovers extends PlanningStep implements Trades.Objective {
         boolean isPossible = clients >= 3
                 && clients <= TiePolicy.FAILOVER_MOST_CLIENTS
                 && snapshot.standbysPerTask() > 0
-                && Balance.imbalance(snapshot, plan) == 0;
+                && plan.imbalance(snapshot) == 0;
         if (isPossible) {
             Trades.search(new Takeovers(step, plan), TiePolicy.ROUNDS);
             Arrays.stream(plan.standby()).forEach(Arrays::sort);

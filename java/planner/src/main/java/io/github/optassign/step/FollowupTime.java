@@ -1,7 +1,6 @@
 package io.github.optassign.step;
 
 import io.github.optassign.learn.Rates;
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
@@ -97,7 +96,7 @@ public final class FollowupTime extends PlanningStep {
         int half = (actives.length - 1) / 2;
         if (actives.length > 0
                 && actives[half] < FollowupPolicy.HALF_SOONER * actives[actives.length - 1]
-                && Balance.isAnyAboveShare(snapshot, answer)) {
+                && answer.isAnyAboveShare(snapshot)) {
             wait = actives[half];
         }
         if (queue.countUnserved() > 0) {

@@ -1,7 +1,6 @@
 package io.github.optassign.step;
 
 import io.github.optassign.flow.MinCostFlow;
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
@@ -60,11 +59,11 @@ public final class Offload extends PlanningStep {
         // If plans may exceed shares, numbers of tasks do not measure load.
         if (isOff
                 || snapshot.configs().looseBalance()
-                || Balance.isAnyAboveShare(snapshot, plan)
-                || !Balance.isAnyAboveShare(snapshot, answer)) {
+                || plan.isAnyAboveShare(snapshot)
+                || !answer.isAnyAboveShare(snapshot)) {
             return;
         }
-        long[] room = Balance.measureRoom(snapshot, answer);
+        long[] room = answer.measureRoom(snapshot);
         if (previous.isPlanBinding()) { // the service may know that clients without planned actives leave
             long[] planned = plan.countActives(room.length);
             Arrays.setAll(room, c -> planned[c] > 0 ? room[c] : Math.min(0, room[c]));

@@ -3,7 +3,6 @@ package io.github.optassign.step;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.learn.Rates;
 import io.github.optassign.model.Answer;
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
@@ -136,7 +135,7 @@ public final class WarmupQueue extends PlanningStep {
         this.rates = rates;
         countsAsIdle = rates.countsAsIdle() && !previous.isAnyInTransit();
         perSecond = rates.perSecond();
-        long[] room = Balance.measureRoom(snapshot, answer);
+        long[] room = answer.measureRoom(snapshot);
         excess = new double[room.length];
         Arrays.setAll(excess, c -> (double) Math.max(0, -room[c]) / snapshot.threads(c));
         for (int t = 0; t < snapshot.taskCount(); t++) {

@@ -3,7 +3,6 @@ package io.github.optassign.plan;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -40,7 +39,7 @@ class DowntimeTest {
             Snapshot snapshot = builder.build();
             RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
             Placement plan = result.plan() == null ? result.placement() : result.plan();
-            assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
+            assertEquals(0, plan.imbalance(snapshot), "seed " + seed);
             int[] active = plan.active().clone();
             double now = measure(active, isLost, end);
             for (int t = 0; t < 30; t++) {

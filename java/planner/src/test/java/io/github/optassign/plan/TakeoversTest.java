@@ -3,7 +3,6 @@ package io.github.optassign.plan;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -33,7 +32,7 @@ class TakeoversTest {
         assertEquals(standbys, snapshot.standbysPerTask());
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
         Placement plan = result.plan() == null ? result.placement() : result.plan();
-        assertEquals(0, Balance.imbalance(snapshot, plan));
+        assertEquals(0, plan.imbalance(snapshot));
         for (int gone = 0; gone < clients; gone++) {
             int[] count = new int[clients];
             for (int t = 0; t < tasks; t++) {

@@ -3,7 +3,6 @@ package io.github.optassign.planner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
@@ -44,7 +43,7 @@ class LeastRestoreWorkTest {
             Placement plan = plan(snapshot);
             RestoreWork work = RestoreWork.of(snapshot, new Ranks(snapshot), plan);
             assertEquals(100_000 + 200_000 + 300_000 + 400_000, work.offsets(), "smallest first: " + smallestFirst);
-            assertEquals(0, Balance.imbalance(snapshot, plan));
+            assertEquals(0, plan.imbalance(snapshot));
         }
     }
 
@@ -80,14 +79,14 @@ class LeastRestoreWorkTest {
                 for (int t = 0, rest = code; t < 6; t++, rest /= 3) {
                     tried.active()[t] = rest % 3;
                 }
-                if (Balance.imbalance(snapshot, tried) == 0) {
+                if (tried.imbalance(snapshot) == 0) {
                     least = Math.min(
                             least, RestoreWork.of(snapshot, ranks, tried).offsets());
                 }
             }
             Placement plan = plan(snapshot);
             assertEquals(least, RestoreWork.of(snapshot, ranks, plan).offsets(), "seed " + seed);
-            assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
+            assertEquals(0, plan.imbalance(snapshot), "seed " + seed);
         }
     }
 
@@ -107,7 +106,7 @@ class LeastRestoreWorkTest {
                     tried.active()[t] = rest % 3;
                     tried.addStandby(t, (rest % 3 + 1 + rest / 3 % 2) % 3);
                 }
-                long imbalance = Balance.imbalance(snapshot, tried);
+                long imbalance = tried.imbalance(snapshot);
                 if (imbalance <= leastImbalance) {
                     long offsets = RestoreWork.of(snapshot, ranks, tried).offsets();
                     least = imbalance < leastImbalance ? offsets : Math.min(least, offsets);
@@ -115,7 +114,7 @@ class LeastRestoreWorkTest {
                 }
             }
             Placement plan = plan(snapshot);
-            assertEquals(leastImbalance, Balance.imbalance(snapshot, plan), "seed " + seed);
+            assertEquals(leastImbalance, plan.imbalance(snapshot), "seed " + seed);
             restored += RestoreWork.of(snapshot, ranks, plan).offsets();
             leastOfAll += least;
         }
@@ -141,7 +140,7 @@ class LeastRestoreWorkTest {
                 clients.get(standby).holds(task).lags(task, 0);
             }
             Snapshot snapshot = builder.build();
-            assertEquals(0, Balance.imbalance(snapshot, plan(snapshot)), "seed " + seed);
+            assertEquals(0, plan(snapshot).imbalance(snapshot), "seed " + seed);
         }
     }
 }

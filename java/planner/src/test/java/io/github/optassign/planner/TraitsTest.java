@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
-import io.github.optassign.model.Balance;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
@@ -47,7 +46,7 @@ class TraitsTest {
                 RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
                 long reached = new TagSpread(snapshot).countDistinctValues(result.placement());
                 assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
-                assertEquals(0, Balance.imbalance(snapshot, result.placement()), clients + " clients");
+                assertEquals(0, result.placement().imbalance(snapshot), clients + " clients");
                 assertEquals(-1, result.followupMs());
             }
         }
@@ -98,7 +97,7 @@ class TraitsTest {
         assertTrue(answer.clients().get(1).followupMs() > 0, "R8: who does not drain asks");
         group.clients.forEach(client -> client.tags = Map.of(tag, "true"));
         snapshot = group.snapshot();
-        assertEquals(0, Balance.imbalance(snapshot, planOf(RebalancePlanner.answer(snapshot, null))), "as if none did");
+        assertEquals(0, planOf(RebalancePlanner.answer(snapshot, null)).imbalance(snapshot), "as if none did");
     }
 
     @Test
@@ -128,7 +127,7 @@ class TraitsTest {
             crossings += traffic.crossingsOfActive(t, placement.active()[t]);
         }
         assertEquals(0, crossings);
-        assertEquals(0, Balance.imbalance(snapshot, placement));
+        assertEquals(0, placement.imbalance(snapshot));
     }
 
     /** Random groups with tags, capacities and draining clients settle, without actives on draining clients. */
@@ -201,7 +200,7 @@ class TraitsTest {
             }
             Snapshot snapshot = group.snapshot();
             Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
-            assertEquals(0, Balance.imbalance(snapshot, plan), "seed " + seed);
+            assertEquals(0, plan.imbalance(snapshot), "seed " + seed);
             assertEquals(90, new TagSpread(snapshot).countDistinctValues(plan), "seed " + seed);
         }
     }
