@@ -1,6 +1,7 @@
 package io.github.optassign.model;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -134,5 +135,43 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
         return IntStream.range(0, families)
                 .mapToLong(g -> shares[g].imbalance(count[g]))
                 .sum();
+    }
+
+    /** Returns whether all copies of each logged task have different values of each tag. */
+    public boolean isSpread(Snapshot snapshot) {
+        long copies = snapshot.tasks()
+                .filter(snapshot::isLogged)
+                .mapToLong(t -> 1 + standby[t].length)
+                .sum();
+        return !snapshot.hasTagsToSpread() || countDistinctValues(snapshot) == snapshot.tagCount() * copies;
+    }
+
+    /**
+     * Returns the number of distinct values, such as zones or clusters, that a logged task's copies have of a tag,
+     * summed over tasks and tags ({@code rack.aware.assignment.tags}, goal {@code tag_spread}, KIP-708). Returns 0 if
+     * there is nothing to spread over.
+     */
+    public long countDistinctValues(Snapshot snapshot) {
+        return snapshot.hasTagsToSpread()
+                ? snapshot.tasks()
+                        .filter(snapshot::isLogged)
+                        .mapToLong(t -> countValues(snapshot, Snapshot.union(standby[t], active[t])))
+                        .sum()
+                : 0;
+    }
+
+    private static long countValues(Snapshot snapshot, int[] copies) {
+        int count = 0;
+        for (int k = 0; k < snapshot.tagCount(); k++) {
+            BitSet values = new BitSet();
+            for (int c : copies) {
+                int value = snapshot.tag(c, k);
+                if (value >= 0) {
+                    values.set(value);
+                }
+            }
+            count += values.cardinality();
+        }
+        return count;
     }
 }

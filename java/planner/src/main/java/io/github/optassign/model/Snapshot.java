@@ -229,6 +229,16 @@ public final class Snapshot {
         return traits.tags().length == 0 ? 0 : traits.tags()[0].length;
     }
 
+    /**
+     * Returns whether tasks have standbys and clients differ in any tag, so that copies can be spread over its values.
+     * A tag of one value, such as the watcher's mark, does not count.
+     */
+    public boolean hasTagsToSpread() {
+        return standbysPerTask() > 0
+                && IntStream.range(0, tagCount())
+                        .anyMatch(k -> IntStream.range(1, clientCount()).anyMatch(c -> tag(c, k) != tag(0, k)));
+    }
+
     /** Returns the number of client c's value of the configured tag k, or -1 if the client lacks the tag. */
     public int tag(int c, int k) {
         return traits.tags()[c][k];

@@ -5,7 +5,6 @@ import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.TagSpread;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -197,7 +196,7 @@ public final class CopyPlanner extends PlanningStep {
         List<PairProblem.Scope> scopes = List.of(new PairProblem.Scope(bounds, g -> true));
         Shares[] cells = Shares.ofEach(logged, copiesPerTask, snapshot);
         PairProblem.Costs costs = (t, c) -> costOfCopy(t, c, withActives);
-        boolean isSpread = new TagSpread(snapshot).matters() && !kinds.tags().isEmpty();
+        boolean isSpread = snapshot.hasTagsToSpread() && !kinds.tags().isEmpty();
         PairProblem problem = new PairProblem(need, columns, mayPool, fixed, costs, cells, scopes, isSpread);
         return PairChooser.choose(snapshot, problem, kinds);
     }

@@ -4,7 +4,6 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.TagSpread;
 import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -82,7 +81,7 @@ final class LoadPlanChooser extends PlanningStep {
     /** Returns a new plan, in which loads keep to {@link #level} if possible. */
     private Placement makeNewPlan() {
         int[] active = new LoadPlacer(this, loads, level).place();
-        boolean isSpread = new TagSpread(snapshot).matters() || traffic.matters();
+        boolean isSpread = snapshot.hasTagsToSpread() || traffic.matters();
         return isSpread ? new CopyPlanner(this, traffic).planStandbys(active) : placeStandbys(active);
     }
 

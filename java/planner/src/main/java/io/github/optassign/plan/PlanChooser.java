@@ -5,7 +5,6 @@ import io.github.optassign.model.PlanQuality;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.TagSpread;
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
 
@@ -25,12 +24,10 @@ import java.util.Arrays;
  */
 public final class PlanChooser extends PlanningStep {
     private final RackTraffic traffic;
-    private final TagSpread spread;
 
     private PlanChooser(PlanningStep step, RackTraffic traffic) {
         super(step);
         this.traffic = traffic;
-        spread = new TagSpread(snapshot);
     }
 
     /** Returns the plan; {@code perSecond} is each client's restore rate in offsets per second, null if unknown. */
@@ -49,20 +46,21 @@ public final class PlanChooser extends PlanningStep {
             return new LoadPlanChooser(this, traffic).choose(keepsRules ? before : null);
         }
         boolean mayRest = keepsRules && before.imbalance(snapshot) == 0;
-        if (mayRest && !spread.matters()) {
+        boolean hasTags = snapshot.hasTagsToSpread();
+        if (mayRest && !hasTags) {
             return before;
         }
-        if (before != null && spread.matters() && isReached(before)) {
+        if (before != null && hasTags && isReached(before)) {
             return before;
         }
         Placement fresh = makeNewPlan();
-        if (mayRest && spread.countDistinctValues(before) >= spread.countDistinctValues(fresh)) {
+        if (mayRest && before.countDistinctValues(snapshot) >= fresh.countDistinctValues(snapshot)) {
             return before;
         }
         if (remembered != null && shouldKeepRemembered(fresh)) {
             return remembered;
         }
-        if (!spread.matters() && !traffic.matters()) {
+        if (!hasTags && !traffic.matters()) {
             Downtime.shorten(this, fresh, perSecond);
             Takeovers.spread(this, fresh);
         }
@@ -114,7 +112,7 @@ public final class PlanChooser extends PlanningStep {
         boolean isAnyStateKnown = snapshot.tasks().anyMatch(t -> snapshot.columns(t).length > 0);
         if (!isAnyStateKnown) {
             Placement first = planner.planStandbys(planner.planActives());
-            return spread.isComplete(first) && first.imbalance(snapshot) == 0
+            return first.isSpread(snapshot) && first.imbalance(snapshot) == 0
                     ? first
                     : findBetter(first, planner.planRoles(planner.planCopies()));
         }
@@ -149,7 +147,7 @@ public final class PlanChooser extends PlanningStep {
      */
     private boolean shouldKeepRemembered(Placement fresh) {
         Placement remembered = previous.plan();
-        long zones = spread.countDistinctValues(remembered) - spread.countDistinctValues(fresh);
+        long zones = remembered.countDistinctValues(snapshot) - fresh.countDistinctValues(snapshot);
         long imbalance = remembered.imbalance(snapshot) - fresh.imbalance(snapshot);
         // If an advantage in one of both did not suffice, two plans could replace each other in turn.
         boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();

@@ -8,7 +8,6 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.model.TagSpread;
 import io.github.optassign.model.Timing;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.Rules;
@@ -44,7 +43,7 @@ class TraitsTest {
             for (int standbys = 1; standbys <= 2; standbys++) {
                 Snapshot snapshot = inZones(clients, 3, 360, standbys).snapshot();
                 RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-                long reached = new TagSpread(snapshot).countDistinctValues(result.placement());
+                long reached = result.placement().countDistinctValues(snapshot);
                 assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
                 assertEquals(0, result.placement().imbalance(snapshot), clients + " clients");
                 assertEquals(-1, result.followupMs());
@@ -61,7 +60,7 @@ class TraitsTest {
         }
         Snapshot snapshot = group.snapshot();
         Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
-        assertEquals(120, new TagSpread(snapshot).countDistinctValues(plan));
+        assertEquals(120, plan.countDistinctValues(snapshot));
     }
 
     @Test
@@ -72,7 +71,7 @@ class TraitsTest {
         }
         Snapshot snapshot = group.snapshot();
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-        assertEquals(8, new TagSpread(snapshot).countDistinctValues(planOf(result)));
+        assertEquals(8, planOf(result).countDistinctValues(snapshot));
         assertTrue(result.followupMs() > 0, "it is on its way");
         group.rackTags = List.of();
         result = RebalancePlanner.answer(group.snapshot(), null);
@@ -201,7 +200,7 @@ class TraitsTest {
             Snapshot snapshot = group.snapshot();
             Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
             assertEquals(0, plan.imbalance(snapshot), "seed " + seed);
-            assertEquals(90, new TagSpread(snapshot).countDistinctValues(plan), "seed " + seed);
+            assertEquals(90, plan.countDistinctValues(snapshot), "seed " + seed);
         }
     }
 }
