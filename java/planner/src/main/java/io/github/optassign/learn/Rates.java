@@ -88,24 +88,25 @@ public final class Rates {
 
     /** Updates the rates of the clients of awaited copies, and returns whether any lag has fallen. */
     private boolean updateRates(Ranks ranks, List<Previous.Progress> awaited, long ageMs) {
-        long[] restored = new long[rates.length];
-        long[] underWayMs = new long[rates.length];
-        boolean[] isDone = new boolean[rates.length];
-        Arrays.fill(underWayMs, -1);
-        Arrays.fill(isDone, true);
-        for (Previous.Progress copy : awaited) {
-            int c = copy.client();
-            restored[c] = RestoreWork.addCapped(restored[c], Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
-            underWayMs[c] = Math.max(underWayMs[c], copy.underWayMs());
-            isDone[c] &= ranks.rank(copy.task(), c) == 0;
-        }
-        for (int c = 0; c < rates.length; c++) {
-            if (underWayMs[c] >= 0) {
-                boolean isStart = 2 * (FollowupPolicy.START_MS - underWayMs[c]) > elapsedMs;
-                rates[c] = new Measurement(restored[c], elapsedMs, ageMs, isStart, isDone[c]).update(rates[c]);
+        boolean hasFallen = false;
+        Map<Integer, List<Previous.Progress>> byClient =
+                awaited.stream().collect(Collectors.groupingBy(Previous.Progress::client));
+        for (int c : byClient.keySet()) {
+            long restored = 0;
+            long underWayMs = -1;
+            boolean isDone = true;
+            for (Previous.Progress copy : byClient.get(c)) {
+                restored = RestoreWork.addCapped(restored, Math.max(0, copy.lag() - ranks.offsets(copy.task(), c)));
+                underWayMs = Math.max(underWayMs, copy.underWayMs());
+                isDone &= ranks.rank(copy.task(), c) == 0;
             }
+            if (underWayMs >= 0) {
+                boolean isStart = 2 * (FollowupPolicy.START_MS - underWayMs) > elapsedMs;
+                rates[c] = new Measurement(restored, elapsedMs, ageMs, isStart, isDone).update(rates[c]);
+            }
+            hasFallen |= restored > 0;
         }
-        return Arrays.stream(restored).anyMatch(offsets -> offsets > 0);
+        return hasFallen;
     }
 
     /**

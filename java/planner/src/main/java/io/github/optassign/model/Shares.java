@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -83,24 +84,20 @@ public record Shares(long[] low, long[] high) {
 
     /** Returns the shares of the copies of {@code tasks} tasks for clients of these sizes. */
     public static Shares of(long tasks, int copiesPerTask, long[] sizes, boolean[] draining) {
-        List<Integer> bySize = IntStream.range(0, sizes.length)
+        Map<Boolean, List<Integer>> byDraining = IntStream.range(0, sizes.length)
                 .boxed()
                 .sorted(Comparator.comparingLong(c -> -sizes[c]))
-                .toList();
-        int[] staying =
-                bySize.stream().filter(c -> !draining[c]).mapToInt(c -> c).toArray();
-        int[] leaving =
-                bySize.stream().filter(c -> draining[c]).mapToInt(c -> c).toArray();
+                .collect(Collectors.partitioningBy(c -> draining[c]));
         long total = tasks * copiesPerTask;
-        long held = Math.min(total, tasks * staying.length);
+        long held = Math.min(total, tasks * byDraining.get(false).size());
         Shares shares = new Shares(new long[sizes.length], new long[sizes.length]);
-        shares.divide(held, tasks, staying, sizes);
-        shares.divide(total - held, tasks, leaving, sizes);
+        shares.divide(held, tasks, byDraining.get(false), sizes);
+        shares.divide(total - held, tasks, byDraining.get(true), sizes);
         return shares;
     }
 
     /** Divides {@code sum} copies of {@code tasks} tasks among these clients, sorted by falling size. */
-    private void divide(long sum, long tasks, int[] clients, long[] sizes) {
+    private void divide(long sum, long tasks, List<Integer> clients, long[] sizes) {
         BigInteger units = BigInteger.ZERO; // products may have more than 64 bits
         for (int c : clients) {
             units = units.add(BigInteger.valueOf(sizes[c]));
