@@ -210,6 +210,26 @@ def test_the_page_has_the_sizes_of_the_catalogue() -> None:
     assert f"\n{len(list_instances())} instances have" in page
 
 
+def test_an_interrupt_writes_the_scores_so_far(tmp_path: Path) -> None:
+    """The assignor stands for the user, who interrupts the second instance."""
+    (tmp_path / "mine.py").write_text(
+        "from optassign.assignors.greedy import GreedyAssignor\n\n\n"
+        "class Impatient(GreedyAssignor):\n"
+        "    name = 'impatient'\n\n"
+        "    def assign(self, state):\n"
+        f"        if state.application == {TINY[1].name!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "        return super().assign(state)\n",
+        encoding="utf-8",
+    )
+    words = ["benchmark", "instances", TINY[0].name, TINY[1].name, "--register", "mine:Impatient", "--assignors", "impatient"]
+    command = [sys.executable, "-m", "optassign.cli", *words, "--output", "scores.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "interrupted: 1 of 2 scores are there" in done.stderr
+    assert [score["instance"] for score in json.loads((tmp_path / "scores.json").read_text())] == [TINY[0].name]
+
+
 def test_an_assignor_that_fails_has_a_row() -> None:
     class Failing:
         name = "failing"
