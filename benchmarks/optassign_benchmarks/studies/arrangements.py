@@ -36,7 +36,7 @@ _MOST_DEAD = 10
 
 def arrange(state: ApplicationState, by: str | TaskAssignor = "high-availability") -> ApplicationState:
     """Return the group once the assignor asks for no follow-up. RuntimeError if it never does."""
-    assignor = create(by) if isinstance(by, str) else by
+    assignor = create(by)
     for _ in range(_MOST_REBALANCES):
         answer = assignor.assign(state)
         state = make_restored_snapshot(state, answer, memory=False)
