@@ -82,8 +82,9 @@ class ReportsTest extends AgainstAService {
                     report.get("why").asText().startsWith("no connection: "),
                     report.get("why").asText());
             Awaiting.until(() -> !later.infos().isEmpty(), () -> "no line");
+            // The close below may end the connection before the second reply is read, which is a failure of its own.
+            assertEquals(1, later.warnings().size(), "once, however often it is tried");
         }
-        assertEquals(1, later.warnings().size(), "once, however often it is tried");
         assertContains("report: accepted, of rebalance ", later.infos().get(0));
     }
 
