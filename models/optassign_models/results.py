@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 
@@ -164,19 +165,15 @@ class Deadline:
         return max(0.0, self.at - time.monotonic())
 
 
-class Solver(StrEnum):
-    """The choices of `options.solver`."""
-
-    AUTO = "auto"
-    CP_SAT = "cp-sat"
-    HIGHS = "highs"
+SolverName = Literal["auto", "cp-sat", "highs"]
+"""The choices of `options.solver`."""
 
 
 @dataclass(frozen=True)
 class Effort:
     """The solver of a search, and its deadline."""
 
-    solver: Solver
+    solver: SolverName
     deadline: Deadline
     is_first_try: bool = True
     """Whether CP-SAT may decide small programs under `auto`; otherwise the relaxation goes first."""

@@ -18,7 +18,7 @@ from optassign.translating.snapshot import read_plan, read_situation
 from optassign.utilities import AssignmentError
 from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.problem import Placement
-from optassign_models.results import Deadline, Effort, Reason, Solver
+from optassign_models.results import Deadline, Effort, Reason
 from optassign_models.solving.method import Method
 from optassign_models.solving.situation import Situation
 from optassign_models.solving.solve import solve
@@ -84,7 +84,7 @@ class CpSatAssignor:
 
 def choose_effort(situation: Situation, deadline: Deadline, solver: SolverName | None = None) -> Effort:
     """Return the effort that a snapshot requests. `solver` takes precedence over the snapshot's."""
-    return Effort(Solver(solver if solver is not None else situation.requests.solver), deadline)
+    return Effort(solver or situation.requests.solver, deadline)
 
 
 def choose_method(situation: Situation, effort: Effort, start: Placement | None = None) -> Method:

@@ -12,6 +12,7 @@ import numpy as np
 
 from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Application, BoolArray, IntArray, Placement, sort_unique
+from optassign_models.results import SolverName
 from optassign_models.warmups import Progress
 
 RUNNING, UNKNOWN_LAG = -2, -3
@@ -128,8 +129,8 @@ class Requests:
     limits: RequestedLimits
     offload: tuple[int, int]
     """The seconds that an offload must save, for each extra move of a stateless and of a logged task."""
-    solver: str
-    """The solver of the target: `auto`, `cp-sat` or `highs`."""
+    solver: SolverName
+    """The solver of the target."""
     forgets_plan: bool
     """Whether to ignore the remembered plan and warm-ups."""
     is_paused: bool

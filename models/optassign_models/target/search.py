@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from optassign_models.policy import constants as policy
 from optassign_models.problem import Placement, Problem
-from optassign_models.results import Effort, FoundBy, Solver
+from optassign_models.results import Effort, FoundBy
 from optassign_models.target.constraints import TargetProgram, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question
@@ -62,8 +62,8 @@ def has_few_pairs(problem: Problem) -> bool:
 
 def _look_at_all_pairs(question: Question, effort: Effort) -> TargetAnswer:
     """Return the answer of the exact program, in which every pair of task and client is a candidate."""
-    if effort.solver is Solver.AUTO:  # the relaxation of sums says little; that of counts is nearly always whole
-        effort = replace(effort, solver=Solver.CP_SAT) if question.has_sums else replace(effort, is_first_try=False)
+    if effort.solver == "auto":  # the relaxation of sums says little; that of counts is nearly always whole
+        effort = replace(effort, solver="cp-sat") if question.has_sums else replace(effort, is_first_try=False)
     return _solve_in_rounds(question.write_out(), effort)
 
 

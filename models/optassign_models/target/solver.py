@@ -15,7 +15,7 @@ from optassign_models.goals import GoalModel
 from optassign_models.goals.goal import PairCosts
 from optassign_models.policy import constants as policy
 from optassign_models.problem import FloatArray, IntArray, exact_sum
-from optassign_models.results import Deadline, Effort, FoundBy, Solver
+from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.target.arrays import MOST, Matrix, is_whole
 from optassign_models.target.backends import Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
@@ -137,10 +137,10 @@ def minimise_in_order(
     if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=FoundBy.RULES)
     forms = [price(program, objective) for objective in objectives]
-    if effort.solver is Solver.CP_SAT:
+    if effort.solver == "cp-sat":
         return _decide_in_order(program, forms, effort.deadline, hint, is_thorough=True)
     decided = Optimum(None)
-    if effort.solver is Solver.AUTO and effort.is_first_try and int(program.matrix.is_free.sum()) <= policy.CP_SAT_VARIABLES:
+    if effort.solver == "auto" and effort.is_first_try and int(program.matrix.is_free.sum()) <= policy.CP_SAT_VARIABLES:
         decided = _decide_in_order(program, forms, effort.deadline, hint, is_thorough=False)
         if not decided.is_undecided:
             return decided
@@ -355,7 +355,7 @@ def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> t
     """Return whole values with low cost and a bound, by CP-SAT or branch and bound; None if limits of size or work are hit."""
     if int(matrix.is_free.sum()) > policy.MOST_WHOLE:
         return None
-    if effort.solver is Solver.HIGHS:
+    if effort.solver == "highs":
         found = search(matrix, cost, effort.deadline)
     elif _measure(matrix, cost) < MOST:
         found = decide(matrix, cost, hint, policy.CP_SAT_WORK, effort.deadline, presolves=True)

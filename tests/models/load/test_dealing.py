@@ -14,7 +14,7 @@ from optassign_models.load.loads import LoadArrays, bound_greatest_load, read_lo
 from optassign_models.load.placing import deal, even_out, leave_actives_alone
 from optassign_models.load.under_load import improve_actives, make_question_under_load, relax_under_load
 from optassign_models.problem import IntArray, Problem, make_placement, prepare
-from optassign_models.results import Deadline, Effort, Solver
+from optassign_models.results import Deadline, Effort
 
 
 def make_loads(weight: list[float], threads: list[int]) -> LoadArrays:
@@ -117,7 +117,7 @@ def test_the_relaxation_is_no_more_than_any_placement(seed: int, standbys: int) 
     alone, goals = leave_actives_alone(problem), find_goals(["restore_work"])
     start = make_placement(best, best[:0], problem.C)
     question = make_question_under_load(alone, loads, level, goals, (), start, has_pools=True)
-    relaxed = relax_under_load(question, loads, Effort(Solver.AUTO, Deadline.after(None)))
+    relaxed = relax_under_load(question, loads, Effort("auto", Deadline.after(None)))
     assert relaxed is not None
     assert problem.forced.forced_work <= relaxed[0] + problem.forced.forced_work <= min(work)
 

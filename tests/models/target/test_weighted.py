@@ -23,7 +23,7 @@ from optassign.simulation.successors import make_restored_snapshot
 from optassign.translating.snapshot import read_situation
 from optassign_models.policy import constants as policy
 from optassign_models.problem import Problem
-from optassign_models.results import Solver
+from optassign_models.results import SolverName
 from optassign_models.shares import compute_shares
 from optassign_models.target import variables
 from optassign_models.target.search import TargetAnswer
@@ -50,7 +50,7 @@ class InChangelogs(Tiny):
         return weights[0] * sum(imbalance[:3]) + weights[1] * sum(imbalance[3:]) + weights[2] * sticky
 
 
-def find_least(state: ApplicationState, weights: Weights, solver: Solver = Solver.AUTO) -> tuple[TargetAnswer, Problem]:
+def find_least(state: ApplicationState, weights: Weights, solver: SolverName = "auto") -> tuple[TargetAnswer, Problem]:
     """Return the program's answer and the problem."""
     problem = read_situation(state).problem
     return find_least_sum(problem, compute_shares(problem), weights, effort=make_effort(solver)), problem

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 import numpy as np
 
 from optassign_models.goals import DEFAULT_ORDER, GoalModel
 from optassign_models.limits import PlacementLimit
 from optassign_models.problem import Placement, Problem
-from optassign_models.results import Deadline, Effort, Solver
+from optassign_models.results import Deadline, Effort, SolverName
 from optassign_models.shares import ShareFamilies
 from optassign_models.solving.method import Case
 from optassign_models.target.question import Question, express_in_changelogs, list_in_order, weigh
@@ -26,12 +27,15 @@ def assert_rules_kept(problem: Problem, placed: Placement) -> None:
     assert not np.isin(np.arange(problem.T) * problem.C + placed.active, keys).any()
 
 
-def choose_solver(seed: int) -> Solver:
+SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
+
+
+def choose_solver(seed: int) -> SolverName:
     """Return the solver of a seed; the solvers take turns, so that each has a third of the seeds."""
-    return tuple(Solver)[seed % len(Solver)]
+    return SOLVERS[seed % len(SOLVERS)]
 
 
-def make_effort(solver: Solver = Solver.AUTO, seconds: float | None = None) -> Effort:
+def make_effort(solver: SolverName = "auto", seconds: float | None = None) -> Effort:
     """Return the effort of a solver; without a deadline if `seconds` is None."""
     return Effort(solver, Deadline.after(seconds))
 
