@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -44,6 +45,8 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
  */
 public final class MembersMain {
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** The pause between two looks at the broker's configurations. */
+    private static final long POLL_MS = 20;
 
     private final SimulatedApplication application;
     private final Admin admin;
@@ -108,19 +111,35 @@ public final class MembersMain {
         admin.createTopics(topics).all().get();
     }
 
-    /** Sets configurations of the application's group on the broker, name by name; null deletes one. */
+    /**
+     * Sets configurations of the application's group, name by name, and waits until the broker uses them; null deletes
+     * one. The broker learns of a change from the controller, so a member that joins at once may find the old values.
+     */
     private void configure(JsonNode set) throws InterruptedException, ExecutionException {
         List<AlterConfigOp> changes = new ArrayList<>();
-        set.properties()
-                .forEach(each -> changes.add(new AlterConfigOp(
-                        new ConfigEntry(
-                                each.getKey(),
-                                each.getValue().isNull()
-                                        ? null
-                                        : each.getValue().asText()),
-                        each.getValue().isNull() ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET)));
-        var group = new ConfigResource(ConfigResource.Type.GROUP, application.group());
-        admin.incrementalAlterConfigs(Map.of(group, changes)).all().get();
+        Map<String, String> wanted = new TreeMap<>(readConfigs());
+        set.properties().forEach(each -> {
+            String name = each.getKey();
+            String value = each.getValue().isNull() ? null : each.getValue().asText();
+            AlterConfigOp.OpType kind = value == null ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET;
+            changes.add(new AlterConfigOp(new ConfigEntry(name, value), kind));
+            wanted.compute(name, (same, old) -> value);
+        });
+        admin.incrementalAlterConfigs(Map.of(groupResource(), changes)).all().get();
+        while (!readConfigs().equals(wanted)) {
+            Thread.sleep(POLL_MS);
+        }
+    }
+
+    /** Returns the configurations that the broker has for the application's group alone. */
+    private Map<String, String> readConfigs() throws InterruptedException, ExecutionException {
+        return admin.describeConfigs(List.of(groupResource())).all().get().get(groupResource()).entries().stream()
+                .filter(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG)
+                .collect(Collectors.toMap(ConfigEntry::name, ConfigEntry::value));
+    }
+
+    private ConfigResource groupResource() {
+        return new ConfigResource(ConfigResource.Type.GROUP, application.group());
     }
 
     private void describe() throws InterruptedException, ExecutionException {
@@ -132,18 +151,13 @@ public final class MembersMain {
         group.members()
                 .forEach(member -> members.put(
                         member.memberId(), Map.of("process", member.processId(), "epoch", member.memberEpoch())));
-        var resource = new ConfigResource(ConfigResource.Type.GROUP, application.group());
-        Map<String, Object> configs = new TreeMap<>();
-        admin.describeConfigs(List.of(resource)).all().get().get(resource).entries().stream()
-                .filter(entry -> entry.source() == ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG)
-                .forEach(entry -> configs.put(entry.name(), entry.value()));
         EventLog.write(
                 "described",
                 Map.of(
                         "state", group.groupState().toString(),
                         "epoch", group.groupEpoch(),
                         "target_epoch", group.targetAssignmentEpoch(),
-                        "configs", configs,
+                        "configs", new TreeMap<>(readConfigs()),
                         "members", members));
     }
 }
