@@ -104,3 +104,18 @@ def test_a_client_without_a_value_does_not_count(monkeypatch: pytest.MonkeyPatch
     clients = [c.model_copy(update={"tags": {"zone": "r1"} if c.tags["zone"] == "r1" else {}}) for c in state.clients]
     state = with_configs(state.model_copy(update={"clients": tuple(clients)}), rack_aware_assignment_tags=("zone",))
     assert reached_by(state, assign(state)) == [sum(task.logged for task in state.tasks)]
+
+
+def test_greedy_spreads_copies_that_a_limit_moved_before_the_group_rests() -> None:
+    """Seed 30001290 of the fuzzed groups that rest."""
+    sizes = {"a": (2, "1"), "b": (2, "1"), "c": (1, "2"), "d": (2, "2"), "e": (1, "1")}
+    clients = {name: {"threads": threads, "tags": {"zone": zone}} for name, (threads, zone) in sizes.items()}
+    state = make_snapshot(
+        {"0_0": 392_890, "0_1": 104_412, "0_2": 55_958, "0_3": 320_219, "0_4": 679_467, "0_5": 4_118_462},
+        clients,
+        num_standby_replicas=1,
+        rack_aware_assignment_tags=["zone"],
+        options={"limits": [{"kind": "most_state", "most": 600_000, "clients": ["e"]}]},
+    )
+    result = converge(state, "greedy")
+    assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"

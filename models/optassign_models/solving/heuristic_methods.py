@@ -69,9 +69,14 @@ def _search_greedy_plan(case: Case) -> Found:
 
 
 def _search_again(case: Case, free: Found) -> Found:
-    """Return the plan with little imbalance that keeps the limits, if it is balanced."""
+    """Return the plan with little imbalance that keeps the limits, if it is balanced; its standbys swapped if that keeps them.
+
+    Limits are kept by moves that leave zones aside. Without the swaps a group at rest would make them at its next request.
+    """
     placed = case.search_least_imbalance().whole
-    return Found(placed if case.may_be_plan(placed) else None, found_by=FoundBy.GREEDY)
+    plans = [placed, spread_zones(case.problem, case.target, placed, now=False)]
+    allowed = [plan for plan in plans if case.may_be_plan(plan)]
+    return Found(min(allowed, key=partial(_count_missing_zones, case), default=None), found_by=FoundBy.GREEDY)
 
 
 def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
