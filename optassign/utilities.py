@@ -1,6 +1,4 @@
-"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors. `assignors/rack_utilities.py` has the building
-blocks for racks.
-"""
+"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors. Goals `rack_traffic` and `rack_cost` serve racks."""
 
 import heapq
 from collections.abc import Mapping
