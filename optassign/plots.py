@@ -12,7 +12,6 @@ from optassign.measuring.balance import compute_shares
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.scenario import EventKind
 from optassign.simulation.timed.simulator import SimulatedRun
-from optassign_models.policy.constants import LINE_BROADER, LINE_WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +19,12 @@ if TYPE_CHECKING:
     from optassign.analysis.front import ParetoFront
     from optassign.formats.assignment import TaskAssignment
     from optassign.formats.state import ApplicationState
+
+_LINE_WIDTH = 1.1
+"""The width of the uppermost of several curves of a plot. It is the usual one of the plots here."""
+_LINE_BROADER = 1.3
+"""By so much a curve is wider than the one that is drawn over it. Equal curves are all seen then, on both sides of the
+uppermost."""
 
 MOST_ACROSS = 3
 """Most panels in a row: with more, each is too narrow."""
@@ -216,7 +221,7 @@ def _draw_curve(panel: Any, runs: Sequence[SimulatedRun], label: str, value: Cal
         times = [point.at / unit for point in played.measures.curve]
         values = [value(point) for point in played.measures.curve]
         end = played.scenario.duration_s / unit
-        width = LINE_WIDTH + LINE_BROADER * (len(coloured) - 1 - below)
+        width = _LINE_WIDTH + _LINE_BROADER * (len(coloured) - 1 - below)
         panel.step([*times, end], [*values, values[-1]], where="post", color=colour, linewidth=width, label=played.assignor)
     panel.set_ylabel(label, fontsize=8)
     panel.set_ylim(bottom=0)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from optassign.analysis import FRONT_POINTS
 from optassign.analysis.export import ExportError
 from optassign.assignors.cp_sat import choose_effort, choose_method
 from optassign.formats.state import ApplicationState
 from optassign.measuring.load import balances_load
 from optassign.translating.snapshot import read_situation
 from optassign_models.goals.goal import ACTIVE_MIGRATIONS, RESTORE_WORK
-from optassign_models.policy.constants import FRONT_POINTS, TIME_LIMIT
+from optassign_models.policy.constants import TIME_LIMIT
 from optassign_models.results import Deadline, Effort
 from optassign_models.solving.method import make_case
 from optassign_models.target.question import Objective, Question, list_in_order

@@ -7,8 +7,14 @@ import numpy as np
 
 from optassign.errors import ArgumentError
 from optassign.generating.dealing import Dealt, deal_assignment
-from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, SMALLEST_END
 from optassign_models.problem import BoolArray, IntArray
+
+SMALLEST_END = 11_000
+"""The least end offset of a changelog that is not tiny. It is a bit more than Kafka's default acceptable lag of 10,000."""
+LARGEST_END = 20_000_000
+"""The greatest end offset of a changelog. It takes half an hour to restore at the assumed rate."""
+MEDIAN_END = 300_000
+"""The median end offset of a changelog. It takes half a minute to restore at the assumed rate."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,9 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.inspecting.inspected import Protocol
 from optassign.simulation.convergence import limit_rebalances, play_until_stable
 from optassign.simulation.successors import make_restored_snapshot
-from optassign.simulation.timed.scenario import Scenario
+from optassign.simulation.timed.scenario import EVENT_BEGINS_S, Scenario
 from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign.simulation.timed.snapshots import Inputs, RecordedStart
-from optassign_models.policy.constants import EVENT_BEGINS_S
 
 OUTLOOK_S = 172800.0
 """Simulated seconds in which a group may become stable: restoring takes less than two days."""

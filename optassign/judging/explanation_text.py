@@ -23,9 +23,8 @@ from optassign.judging.explanation import (
 )
 from optassign.judging.validation import name_rule
 from optassign.measuring.client_names import ClientNames
-from optassign.measuring.outlook import Outlook, RestoreRates
+from optassign.measuring.outlook import ASSUMED_RATE, Outlook, RestoreRates
 from optassign.measuring.placement import clients_by_task, previous_assignment
-from optassign_models.policy.constants import ASSUMED_RATE
 
 SHOWN_CLIENTS = 10
 """The most entries of a list in a text; longer lists are cut."""

@@ -11,7 +11,9 @@ from optassign.formats.state import UNKNOWN_LAG, ApplicationState
 from optassign.measuring.load import find_wait_for_rates_ms
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
-from optassign_models.policy.constants import ASSUMED_RATE
+
+ASSUMED_RATE = 10_000
+"""The offsets per second that a client restores of which no rate is known. A disk and a network of 2020 do more."""
 
 FOLLOWUP_TAKES_MS = 1_500
 """Milliseconds that a follow-up takes in addition to its delay: members join, and the answer is confirmed. Measured by the

@@ -17,7 +17,6 @@ from urllib.parse import quote
 from optassign.formats.input_errors import InputError
 from optassign.formats.json_input import read_members, to_model
 from optassign.recordings.recording import Recording, RecordingHead, read_recording
-from optassign_models.policy.constants import DAMAGED_RECORDINGS
 
 __all__ = [
     "SUFFIX",
@@ -31,6 +30,10 @@ __all__ = [
     "name_folder",
     "read_recording_head",
 ]
+
+DAMAGED_RECORDINGS = 5
+"""The number of damaged recordings that are passed by in search of one that can be read. More of them mean that the disk is
+broken."""
 
 LONGEST_FOLDER = 120
 """Most characters of the name of an application's folder: file systems allow 255, and date and file name follow."""

@@ -5,6 +5,10 @@ from typing import TypeVar
 
 __all__ = ["Newest"]
 
+MOST_KNOWN = 256
+"""The number of applications that are remembered, the last ones asked for. Names come from requests, so what is kept needs a
+bound."""
+
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 

@@ -20,9 +20,8 @@ from optassign.service.applications_file import ApplicationsFile
 from optassign.service.clock import format_utc
 from optassign.service.http.refusals import make_refusal
 from optassign.service.logs import log_event
-from optassign.service.newest import Newest
+from optassign.service.newest import MOST_KNOWN, Newest
 from optassign.service.requested_options import DrainState, RequestedOptions
-from optassign_models.policy.constants import MOST_KNOWN
 
 __all__ = ["FILE_NAME", "NO_REBALANCE", "KnownClients", "LastRebalance", "OperatorRequests", "make_last_rebalance"]
 

@@ -29,9 +29,8 @@ from optassign.recordings.recording import RecordingHead, encode_recording, join
 from optassign.service.clock import TrustedClock
 from optassign.service.logs import log_event
 from optassign.service.metrics import Metrics
-from optassign.service.newest import Newest
+from optassign.service.newest import MOST_KNOWN, Newest
 from optassign.service.settings import SettingsError
-from optassign_models.policy.constants import MOST_KNOWN
 
 __all__ = ["Recorder"]
 

@@ -22,7 +22,7 @@ from optassign.simulation.successors import (
     make_second_pass_snapshot,
 )
 from optassign.utilities import validate_task_assignment
-from optassign_models.policy.constants import FURTHER_REBALANCES, MOST_PASSES, TIME_LIMIT
+from optassign_models.policy.constants import TIME_LIMIT
 
 __all__ = [
     "Convergence",
@@ -35,6 +35,15 @@ __all__ = [
     "play_rebalance",
     "play_until_stable",
 ]
+
+_FURTHER_REBALANCES = 20
+"""A convergence may take so many rebalances, and twice as many as batches of warm-ups. One that takes more does not come to
+rest."""
+_MOST_PASSES = 20
+"""The greatest number of passes of one cooperative rebalance. An assignor whose later passes always revoke anew is stopped."""
+ANSWER_S = 60.0
+"""The seconds of solving of a simulated answer, during which no simulated time passes. With the service's 10 s the figures
+would depend on the load of the machine (R9)."""
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """Violations after which no next snapshot can be made."""
@@ -77,14 +86,14 @@ def play_until_stable(
     for _ in range(limit):
         before: TaskAssignment | None = None
         shown = state
-        for number in range(MOST_PASSES):
+        for number in range(_MOST_PASSES):
             answer, played = play_rebalance(assignor, shown, moved)
             moved.update(played.moved)
             is_altered = before is not None and not is_unaltered(before, answer)
             is_valid = not any(rule in played.measures.violations for rule in _NO_SUCCESSOR)
             if not is_valid or rebalancing == "eager" or not find_revoked(state, answer):
                 break
-            if number == MOST_PASSES - 1:
+            if number == _MOST_PASSES - 1:
                 yield PlayedStep(shown, answer, played, None, is_altered=is_altered)
                 return
             seen = make_second_pass_snapshot(state, answer, memory=memory, state_survives=rebalancing == "cooperative")
@@ -101,9 +110,9 @@ def play_until_stable(
 
 
 def limit_rebalances(state: ApplicationState) -> int:
-    """Return the default limit of rebalances: twice the number that warms up every copy, plus `FURTHER_REBALANCES`."""
+    """Return the default limit of rebalances: twice the number that warms up every copy, plus `_FURTHER_REBALANCES`."""
     copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
-    return FURTHER_REBALANCES + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
+    return _FURTHER_REBALANCES + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
 
 
 def play_rebalance(

@@ -12,10 +12,16 @@ from optassign.formats.clients import RUNNING, KafkaStreamsState
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo
+from optassign.generating.application import LARGEST_END, MEDIAN_END, SMALLEST_END
 from optassign.simulation.convergence import Rebalancing
-from optassign_models.policy.constants import LARGEST_END, MEDIAN_END, MOST_CHANGES, SMALLEST_END, TINY_SHARE
 
 __all__ = ["SUITES", "Change", "ChangeKind", "History", "Shape", "begin", "bring_back", "draw_history", "make_change"]
+
+_MOST_CHANGES = 8
+"""The greatest number of changes of the members in a history. Histories stay short enough for thousands of them."""
+_TINY_SHARE = 0.1
+"""The share of logged subtopologies whose changelogs are within the acceptable lag as a whole. Some stores are small in any
+application."""
 
 
 ChangeKind = Literal[
@@ -217,7 +223,7 @@ class _Draft:
             max_warmup_replicas=dice.choice(shape.warmups),
             rack_aware_assignment_tags=self._tags,
         )
-        number = dice.randint(1, MOST_CHANGES)
+        number = dice.randint(1, _MOST_CHANGES)
         changes = tuple(self._draw_change(is_last=n == number - 1) for n in range(number))
         return History(
             suite=self._suite,
@@ -303,7 +309,7 @@ class _Draft:
         self._subtopologies += 1
         kind = dice.random()
         is_logged, is_stateful = kind < shape.logged, kind < shape.logged + shape.unlogged
-        is_tiny = dice.random() < TINY_SHARE
+        is_tiny = dice.random() < _TINY_SHARE
         return tuple(
             TaskInfo(
                 id=f"{number}_{partition}",

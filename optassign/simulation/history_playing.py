@@ -10,7 +10,14 @@ from optassign.assignor import TaskAssignor, create
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.state import ApplicationState
-from optassign.simulation.convergence import PlayedStep, is_unaltered, limit_rebalances, play_rebalance, play_until_stable
+from optassign.simulation.convergence import (
+    ANSWER_S,
+    PlayedStep,
+    is_unaltered,
+    limit_rebalances,
+    play_rebalance,
+    play_until_stable,
+)
 from optassign.simulation.history import SUITES, Change, History, begin, bring_back, draw_history, make_change
 from optassign.simulation.history_grades import (
     COLUMNS,
@@ -26,7 +33,6 @@ from optassign.simulation.history_grades import (
     measure_moving,
 )
 from optassign.simulation.successors import Growth
-from optassign_models.policy.constants import ANSWER_S
 
 __all__ = ["Graded", "count_histories", "list_stable_snapshots", "play_change", "play_history", "play_suite"]
 

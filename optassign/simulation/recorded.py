@@ -18,9 +18,11 @@ from optassign.recordings.recording import Recording, read_recording
 from optassign.simulation.successors import drop_idle_followup
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 from optassign.simulation.timed.snapshots import Inputs, RecordedStart
-from optassign_models.policy.constants import AFTERWARDS_S
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
+
+_AFTERWARDS_S = 3600.0
+"""The time that is played after the last recording. Copies on their way are restored by then."""
 
 
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
@@ -75,7 +77,7 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedSt
         {
             "name": recordings[0].application or "recorded",
             "about": f"{len(recordings)} recordings, the first of {recordings[0].recorded_at}",
-            "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + AFTERWARDS_S,
+            "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + _AFTERWARDS_S,
             "configs": states[0].configs,
             "options": drop_idle_followup(states[0]).options,
             "subtopologies": [

@@ -12,9 +12,11 @@ from typing import Any
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
-from optassign_models.policy.constants import AGEING
 
 __all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
+
+_AGEING = 50
+"""One part in this many of a changelog is written between two rebalances. State without a role falls behind by it."""
 
 
 class Growth:
@@ -147,7 +149,7 @@ def _age_kept_state(
     kept = {}
     for task, lag in client.lags.items():
         if task not in assigned and lag != UNKNOWN_LAG:
-            lag = max(lag, 0) + full[task] // AGEING + 1
+            lag = max(lag, 0) + full[task] // _AGEING + 1
             if lag < full[task]:
                 kept[task] = lag + written[task]
     return kept

@@ -295,18 +295,6 @@ LEAST_WEIGHT = 0.05
 MOST_WEIGHT = 1000000000.0
 """The greatest weight of a task, a change or a limit. It is far above any ratio of rates, and sums of it are exact enough.
 [times]"""
-MOST_STANDBYS = 20
-"""The greatest number of standbys per task in a what-if question. An answer takes time in proportion to it. [copies]"""
-MOST_WARMUPS = 100_000
-"""The greatest number of warm-ups in a what-if question. It is more than any group has tasks. [copies]"""
-MOST_THREADS = 10_000
-"""The greatest number of threads of a client in a what-if question. It is more than any JVM runs. [threads]"""
-MOST_ADDED = 1_000
-"""The greatest number of clients that a what-if question adds. An answer takes time in proportion to it. [clients]"""
-ASSUMED_RATE = 10_000
-"""The offsets per second that a client restores of which no rate is known. A disk and a network of 2020 do more. [offsets]"""
-DESCRIBED_CLIENTS = 5
-"""The number of clients that a line of the log names. A line stays readable. [clients]"""
 MOST_AHEAD_MS = 604_800_000
 """The time by which a date may be ahead of the clock. A later one is of a wrong clock or of a liar; all later answers would
 have to be dated after it. [ms]"""
@@ -333,137 +321,11 @@ LEAST_LOAD_GAIN = 0.05
 """The default of the least fall of the greatest load, in even spreads, for which tasks move. A smaller gain does not pay for
 restoring. [share]"""
 
-# Simulation: generated groups, histories and the passing of time (docs/reference/simulator.md).
-
-FURTHER_REBALANCES = 20
-"""A convergence may take so many rebalances, and twice as many as batches of warm-ups. One that takes more does not come to
-rest. [rounds]"""
-CONFIDENCE = 0.95
-"""The level of the intervals of replicated simulations. It is the usual one in reports of simulations. [share]"""
-MOST_TIMES = 4
-"""The greatest number of instances that a capacity plan tries if no range is given, as a multiple of the scenario's own. A
-greater need calls for a scenario of its own size; by bisection the range costs two runs more than a half of it. [times]"""
-SCANNED = 64
-"""The greatest number of candidates that a capacity plan tries one by one; it bisects longer ranges. More instances may break a
-target that fewer keep, so bisection may miss the fewest; a run takes under a second. [rounds]"""
-NAMED_OF_EVENT = 2
-"""The greatest number of instances of an event that tables name; they count the others. More do not fit into two lines of a
-cell. [clients]"""
-EVENT_COLUMNS = 26
-"""The width of the column of events and assignors in a table of their figures. The longest name of an assignor fits, and the
-table has 80 columns with it. [columns]"""
-LINE_WIDTH = 1.1
-"""The width of the uppermost of several curves of a plot. It is the usual one of the plots here. [pixels]"""
-LINE_BROADER = 1.3
-"""By so much a curve is wider than the one that is drawn over it. Equal curves are all seen then, on both sides of the
-uppermost. [pixels]"""
-SMALLEST_END = 11_000
-"""The least end offset of a changelog that is not tiny. It is a bit more than Kafka's default acceptable lag of 10,000.
-[offsets]"""
-LARGEST_END = 20_000_000
-"""The greatest end offset of a changelog. It takes half an hour to restore at the assumed rate. [offsets]"""
-MEDIAN_END = 300_000
-"""The median end offset of a changelog. It takes half a minute to restore at the assumed rate. [offsets]"""
-MOST_CHANGES = 8
-"""The greatest number of changes of the members in a history. Histories stay short enough for thousands of them. [rounds]"""
-TINY_SHARE = 0.1
-"""The share of logged subtopologies whose changelogs are within the acceptable lag as a whole. Some stores are small in any
-application. [share]"""
-MOST_PASSES = 20
-"""The greatest number of passes of one cooperative rebalance. An assignor whose later passes always revoke anew is stopped.
-[rounds]"""
-AFTERWARDS_S = 3600.0
-"""The time that is played after the last recording. Copies on their way are restored by then. [s]"""
-AGEING = 50
-"""One part in this many of a changelog is written between two rebalances. State without a role falls behind by it. [times]"""
-IN_SYNC = 0.001
-"""The distance from the end of a changelog at which a copy is there. Sums of fractions are not exact. [offsets]"""
-PERIOD_S = 300.0
-"""The time of one step of the inputs. A day has 288 steps, and an hour's burst is one of them. [s]"""
-SWING = 0.6
-"""The swing of the daily curve: from 0.4 to 1.6 times the mean. Web traffic swings by as much. [share]"""
-BURST = 3.0
-"""The factor on the mean for one step of each hour; tasks burst one after the other. It shows whether an assignor chases
-bursts. [times]"""
-MOST_TIMED_PASSES = 50
-"""The greatest number of passes of one rebalance in time, or twice as many as there are tasks. If copies are restored within a
-pass, each pass may move the next tasks. [rounds]"""
-RESTART_S = 10.0
-"""The time that a restart takes if the scenario does not say. A JVM starts in about as long. [s]"""
-NOISE_S = 10.0
-"""The time that restore rates stay as they are, if they are noisy. It is longer than a look and shorter than a copy. [s]"""
-START_ROUNDING_S = 1e-09
-"""The rest of a slow start that counts as none. Sums of fractions are not exact. [s]"""
-LEAST_LATE = 0.5
-"""The least share of `late_s` by which a late member joins late. A member that is hardly late is not late. [share]"""
-DRAWN_PASSES = 2_000
-"""The number of passes that are drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s.
-[rounds]"""
-ANSWER_S = 60.0
-"""The seconds of solving of a simulated answer, during which no simulated time passes. With the service's 10 s the figures
-would depend on the load of the machine (R9). [s]"""
-PROGRESS_STEPS = 100
-"""The number of steps between two reports of progress. Each report takes longer than a step. [steps]"""
-EVENT_BEGINS_S = 60.0
-"""The time at which the simulated event of an outlook begins. The group is stable before. [s]"""
-LEAST_WHAT_IF_S = 1800.0
-"""The least time that a what-if question simulates. It shows a few follow-ups. [s]"""
-MOST_WHAT_IF_S = 86400.0
-"""The greatest time that a what-if question simulates. A page waits for it. [s]"""
-
 # The service and its recordings: how much it keeps, how long it waits (docs/reference/configuration.md).
 
-DAMAGED_RECORDINGS = 5
-"""The number of damaged recordings that are passed by in search of one that can be read. More of them mean that the disk is
-broken. [recordings]"""
-MOST_KNOWN = 256
-"""The number of applications that are remembered, the last ones asked for. Names come from requests, so what is kept needs a
-bound. [applications]"""
-LONGEST_BY = 100
-"""The number of characters of an operator's name. It is shown in one line. [characters]"""
 LONGEST_TIMEOUT_MS = 60_000
 """The longest time-out of a plug-in. A group stands still while its leader waits. [ms]"""
 PROGRESS_COPIES = 100
 """The number of copies of one report on progress: those with the most to restore. A page shows no more. [copies]"""
 PROGRESS_EVERY_MS = 5_000
 """The least time between two reports on progress of an instance. A reader of the page sees copies move. [ms]"""
-
-# Tables, pages and pictures: how much they show, and how wide they are.
-
-FRONT_POINTS = 20
-"""The number of targets of a Pareto front, unless another one is asked for. A table and a picture show them well. [answers]"""
-CHART_WIDTH = 640
-"""The width of a chart. It fits half of a screen. [pixels]"""
-CHART_HEIGHT = 92
-"""The height of a chart. Charts of one page are seen together. [pixels]"""
-CHART_LEFT = 58
-"""The width of the scale to the left of a chart. Seven digits fit. [pixels]"""
-SHADES = 6
-"""The shades of a heat map, in addition to that of 0. A reader cannot distinguish more. [steps]"""
-LABEL_WIDTH = 150
-"""The width of the names to the left of a heat map. Twenty characters fit. [pixels]"""
-ROW_HEIGHT = 16
-"""The height of a row of a heat map. A line of small text fits. [pixels]"""
-NUMBERED_COLUMNS = 28
-"""The number of subtopologies up to which a heat map has numbers. Narrower cells have no room. [columns]"""
-LABEL_LENGTH = 20
-"""The number of characters of a name in a heat map. Longer ones leave no room for cells. [characters]"""
-PAGE_NAME = 60
-"""The number of characters that a page shows of a name. The whole one is its title. [characters]"""
-PAGE_SENTENCE = 600
-"""The number of characters that a page shows of a sentence. The whole one is its title. [characters]"""
-ROWS_ON_A_PAGE = 50
-"""The number of rebalances, copies or holders on a page. A page stays small. [rows]"""
-IN_TIMELINE = 200
-"""The number of rebalances in a timeline, of names in a list and of moves on a page. A reader cannot distinguish more.
-[rows]"""
-HEAT_MAP_ROWS = 100
-"""The number of clients of a heat map on one page. A page stays small. [clients]"""
-HEAT_MAP_COLUMNS = 120
-"""The number of subtopologies of a heat map. More columns are too narrow to be seen. [columns]"""
-ALL_MOVES = 20_000
-"""The number of moves on the page that has all of them. A browser shows as many within a second. [rows]"""
-WHAT_IF_MOVES = 100
-"""The number of moves that a what-if answer lists. A page stays small. [rows]"""
-MOST_POINTS = 400
-"""The number of points of a curve. A chart has no more pixels than that. [entries]"""

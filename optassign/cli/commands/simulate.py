@@ -117,8 +117,7 @@ def _replicate(arguments: Namespace, scenario: "Scenario", chosen: list[str], re
     from dataclasses import asdict
 
     from optassign.cli.output import format_json
-    from optassign.simulation.timed.replications import METHOD, estimate_figures
-    from optassign_models.policy.constants import CONFIDENCE
+    from optassign.simulation.timed.replications import CONFIDENCE, METHOD, estimate_figures
 
     single = {"--events": arguments.events, "--picture": arguments.picture}
     for option in (name for name, value in single.items() if value is not None):

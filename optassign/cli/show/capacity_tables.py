@@ -7,8 +7,7 @@ from rich.console import RenderableType
 from optassign.cli.show.style import NO_END, make_headline, make_table, mark_wrong, wrap_lines
 from optassign.formats.durations import format_duration
 from optassign.simulation.timed.capacity import CapacityOption, CapacityPlan, CapacityTarget, describe_choice
-from optassign.simulation.timed.least import Search
-from optassign_models.policy.constants import SCANNED
+from optassign.simulation.timed.least import SCANNED, Search
 
 __all__ = ["render_plan"]
 

@@ -17,10 +17,13 @@ from optassign.simulation.convergence import Convergence
 from optassign.simulation.history_grades import GROUPS, GradeColumn
 from optassign.simulation.history_playing import Graded
 from optassign.simulation.timed.effects import EventEffect, measure_effects
-from optassign.simulation.timed.replications import METHOD, Interval
+from optassign.simulation.timed.replications import CONFIDENCE, METHOD, Interval
 from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, summarise
-from optassign_models.policy.constants import CONFIDENCE, EVENT_COLUMNS
+
+_EVENT_COLUMNS = 26
+"""The width of the column of events and assignors in a table of their figures. The longest name of an assignor fits, and the
+table has 80 columns with it."""
 
 MOST_SEEDS = 20
 """Seeds that a table of grades names: a line stays readable."""
@@ -47,7 +50,7 @@ def render_runs(scenario: Scenario, runs: Sequence[SimulatedRun], width: int) ->
 def _render_effects(effects: Mapping[str, Sequence[EventEffect]]) -> RenderableType:
     """Return the table of figures from each event to the next: below each event, a row for each assignor."""
     table = make_table()
-    table.add_column("after event", overflow="fold", max_width=EVENT_COLUMNS)
+    table.add_column("after event", overflow="fold", max_width=_EVENT_COLUMNS)
     for name in ("down", "unbalanced", "stable", "moved", "passes"):
         table.add_column(name, justify="right", no_wrap=True)
     table.caption = "until the next event; down: task-seconds; unbalanced: seconds; stable: seconds from the event"

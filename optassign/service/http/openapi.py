@@ -10,9 +10,11 @@ from pydantic.json_schema import models_json_schema
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.service.views.progress import ProgressReport
-from optassign_models.policy.constants import LONGEST_BY
 
 __all__ = ["REFUSALS", "AppliedReport", "NextProgress", "Operator", "describe_body", "describe_pages"]
+
+LONGEST_BY = 100
+"""The number of characters of an operator's name. It is shown in one line."""
 
 _REF = "#/components/schemas/{model}"
 _SNAPSHOT: dict[str, Any] = {

@@ -10,12 +10,11 @@ from pydantic import BaseModel, Field
 
 from optassign.formats.configs import Limit
 from optassign.service.http.access import Access, get_access
-from optassign.service.http.openapi import Operator, describe_body
+from optassign.service.http.openapi import LONGEST_BY, Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import BodyBudget, RequiresProtocol, read_body, read_small
 from optassign.service.operator_requests import OperatorRequests, RequestKind
 from optassign.service.requested_options import DrainState
-from optassign_models.policy.constants import LONGEST_BY
 
 __all__ = ["AllRequests", "ApplicationRequests", "add_request_pages", "check_length", "name_operator"]
 

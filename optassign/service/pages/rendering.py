@@ -14,20 +14,29 @@ from optassign.formats.base import parse_time
 from optassign.printable import shorten_name, show_hidden
 from optassign.service.views.heat_map import HeatMap
 from optassign.service.views.types import ClientRow
-from optassign_models.policy.constants import (
-    CHART_HEIGHT,
-    CHART_LEFT,
-    CHART_WIDTH,
-    LABEL_LENGTH,
-    LABEL_WIDTH,
-    NUMBERED_COLUMNS,
-    PAGE_NAME,
-    PAGE_SENTENCE,
-    ROW_HEIGHT,
-    SHADES,
-)
 
 __all__ = ["draw_heat_map", "draw_share", "draw_steps", "draw_trend", "render"]
+
+_CHART_WIDTH = 640
+"""The width of a chart. It fits half of a screen."""
+_CHART_HEIGHT = 92
+"""The height of a chart. Charts of one page are seen together."""
+_CHART_LEFT = 58
+"""The width of the scale to the left of a chart. Seven digits fit."""
+_SHADES = 6
+"""The shades of a heat map, in addition to that of 0. A reader cannot distinguish more."""
+_LABEL_WIDTH = 150
+"""The width of the names to the left of a heat map. Twenty characters fit."""
+_ROW_HEIGHT = 16
+"""The height of a row of a heat map. A line of small text fits."""
+_NUMBERED_COLUMNS = 28
+"""The number of subtopologies up to which a heat map has numbers. Narrower cells have no room."""
+_LABEL_LENGTH = 20
+"""The number of characters of a name in a heat map. Longer ones leave no room for cells."""
+_PAGE_NAME = 60
+"""The number of characters that a page shows of a name. The whole one is its title."""
+_PAGE_SENTENCE = 600
+"""The number of characters that a page shows of a sentence. The whole one is its title."""
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:
@@ -39,20 +48,20 @@ def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) 
     most = max(y for _, y in known)
 
     def place_x(x: float) -> float:
-        return CHART_LEFT + (CHART_WIDTH - CHART_LEFT - 6) * ((x - first) / (last - first) if last > first else 0.5)
+        return _CHART_LEFT + (_CHART_WIDTH - _CHART_LEFT - 6) * ((x - first) / (last - first) if last > first else 0.5)
 
     def place_y(y: float) -> float:
-        return CHART_HEIGHT - 10 - (CHART_HEIGHT - 22) * (y / most if most else 0.0)
+        return _CHART_HEIGHT - 10 - (_CHART_HEIGHT - 22) * (y / most if most else 0.0)
 
     path = f"M{place_x(known[0][0]):.1f} {place_y(known[0][1]):.1f}"
     path += "".join(f"H{place_x(x):.1f}V{place_y(y):.1f}" for x, y in known[1:])
-    end = CHART_WIDTH - 6
+    end = _CHART_WIDTH - 6
     path += f"H{end}"
     parts = [
-        f'<svg class="steps" viewBox="0 0 {CHART_WIDTH} {CHART_HEIGHT}" role="img" aria-label="{escape(about)}">',
-        f'<path class="grid" d="M{CHART_LEFT} {place_y(0):.1f}H{end}M{CHART_LEFT} {place_y(most):.1f}H{end}"/>',
-        f'<text x="{CHART_LEFT - 6}" y="{place_y(most) + 4:.1f}" text-anchor="end">{_shorten_number(most)}</text>',
-        f'<text x="{CHART_LEFT - 6}" y="{place_y(0) + 4:.1f}" text-anchor="end">0</text>' if most else "",
+        f'<svg class="steps" viewBox="0 0 {_CHART_WIDTH} {_CHART_HEIGHT}" role="img" aria-label="{escape(about)}">',
+        f'<path class="grid" d="M{_CHART_LEFT} {place_y(0):.1f}H{end}M{_CHART_LEFT} {place_y(most):.1f}H{end}"/>',
+        f'<text x="{_CHART_LEFT - 6}" y="{place_y(most) + 4:.1f}" text-anchor="end">{_shorten_number(most)}</text>',
+        f'<text x="{_CHART_LEFT - 6}" y="{place_y(0) + 4:.1f}" text-anchor="end">0</text>' if most else "",
         f'<path class="line" d="{path}"/></svg>',
     ]
     return Markup("".join(parts))
@@ -104,42 +113,42 @@ def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
     """Return a chart of the numbers `before`, `after` or `planned` of a heat map, as SVG: a row per client, a column per
     subtopology."""
     columns = len(heat.subtopologies)
-    with_numbers = columns <= NUMBERED_COLUMNS
+    with_numbers = columns <= _NUMBERED_COLUMNS
     cell = max(22, 300 // max(1, columns)) if with_numbers else 6
     cell = min(cell, 40)
-    width, height = LABEL_WIDTH + columns * cell + 2, 18 + len(heat.rows) * ROW_HEIGHT
-    shades: list[list[str]] = [[] for _ in range(SHADES + 1)]
+    width, height = _LABEL_WIDTH + columns * cell + 2, 18 + len(heat.rows) * _ROW_HEIGHT
+    shades: list[list[str]] = [[] for _ in range(_SHADES + 1)]
     texts: list[str] = []
     for row_number, row in enumerate(heat.rows):
         values: tuple[int, ...] = getattr(row, which)
-        y = 18 + row_number * ROW_HEIGHT
-        label = escape(shorten_name(row.short, LABEL_LENGTH))
-        texts.append(f'<text x="{LABEL_WIDTH - 6}" y="{y + 12}" text-anchor="end">{label}</text>')
+        y = 18 + row_number * _ROW_HEIGHT
+        label = escape(shorten_name(row.short, _LABEL_LENGTH))
+        texts.append(f'<text x="{_LABEL_WIDTH - 6}" y="{y + 12}" text-anchor="end">{label}</text>')
         column = 0
         while column < columns:
             end = column + 1
             while end < columns and values[end] == values[column]:
                 end += 1
             if values[column]:
-                shade = 1 + (SHADES - 1) * (values[column] - 1) // max(1, heat.most - 1)
-                x = LABEL_WIDTH + column * cell
-                shades[shade].append(f"M{x} {y}h{(end - column) * cell - 1}v{ROW_HEIGHT - 1}h-{(end - column) * cell - 1}z")
+                shade = 1 + (_SHADES - 1) * (values[column] - 1) // max(1, heat.most - 1)
+                x = _LABEL_WIDTH + column * cell
+                shades[shade].append(f"M{x} {y}h{(end - column) * cell - 1}v{_ROW_HEIGHT - 1}h-{(end - column) * cell - 1}z")
             if with_numbers:
                 for number in range(column, end):
                     kind = "n0" if not values[number] else "n"
                     dark = (
                         " strong"
-                        if values[number] and 1 + (SHADES - 1) * (values[number] - 1) // max(1, heat.most - 1) > 3
+                        if values[number] and 1 + (_SHADES - 1) * (values[number] - 1) // max(1, heat.most - 1) > 3
                         else ""
                     )
-                    x = LABEL_WIDTH + number * cell + cell // 2
+                    x = _LABEL_WIDTH + number * cell + cell // 2
                     texts.append(
                         f'<text class="{kind}{dark}" x="{x}" y="{y + 12}" text-anchor="middle">{values[number]}</text>'
                     )
             column = end
     if with_numbers:
         for number, name in enumerate(heat.subtopologies):
-            x = LABEL_WIDTH + number * cell + cell // 2
+            x = _LABEL_WIDTH + number * cell + cell // 2
             texts.append(f'<text x="{x}" y="12" text-anchor="middle">{escape(shorten_name(name, 6))}</text>')
     paths = "".join(f'<path class="h{number}" d="{"".join(parts)}"/>' for number, parts in enumerate(shades) if parts)
     head = f'<svg class="heat" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
@@ -197,14 +206,14 @@ def _show_name(name: str | None) -> Markup:
     """Return a name, shortened, whose direction of text is isolated, so that it cannot reverse its neighbours."""
     if name is None:
         return Markup('<span class="faint">no name</span>')
-    shown, whole = shorten_name(name, PAGE_NAME), show_hidden(name)
+    shown, whole = shorten_name(name, _PAGE_NAME), show_hidden(name)
     title = f' title="{escape(whole)}"' if shown != whole else ""
     return Markup(f"<bdi{title}>{escape(shown)}</bdi>")
 
 
 def _show_sentence(text: str) -> Markup:
     """Return a sentence, shortened and isolated like a name, since it may contain names from outside."""
-    return Markup(f"<bdi>{escape(shorten_name(text, PAGE_SENTENCE))}</bdi>")
+    return Markup(f"<bdi>{escape(shorten_name(text, _PAGE_SENTENCE))}</bdi>")
 
 
 def _count(number: int, one: str, several: str = "") -> str:

@@ -16,12 +16,18 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.load import balances_load, measure_shown_loads
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
-from optassign.recordings.files import name_folder
+from optassign.recordings.files import DAMAGED_RECORDINGS, name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.expectations import describe_awaited, describe_end, describe_followup
 from optassign.service.views.index import Copy, Entry, RecordingIndex
-from optassign.service.views.lists import make_application_row, make_rebalance_row, sort_applications
+from optassign.service.views.lists import (
+    IN_TIMELINE,
+    ROWS_ON_A_PAGE,
+    make_application_row,
+    make_rebalance_row,
+    sort_applications,
+)
 from optassign.service.views.progress import (
     InstanceReport,
     RestoringActive,
@@ -41,7 +47,6 @@ from optassign.service.views.types import (
     TaskMove,
     Timeline,
 )
-from optassign_models.policy.constants import DAMAGED_RECORDINGS, IN_TIMELINE, ROWS_ON_A_PAGE
 
 __all__ = ["list_copies", "view_application", "view_applications"]
 

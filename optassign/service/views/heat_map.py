@@ -9,9 +9,13 @@ from optassign.formats.task_id import TaskId
 from optassign.judging.explain import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
-from optassign_models.policy.constants import HEAT_MAP_COLUMNS, HEAT_MAP_ROWS
 
 __all__ = ["CountRow", "HeatMap", "HeatRow", "LoadRow", "make_heat_map", "order_clients"]
+
+_HEAT_MAP_ROWS = 100
+"""The number of clients of a heat map on one page. A page stays small."""
+_HEAT_MAP_COLUMNS = 120
+"""The number of subtopologies of a heat map. More columns are too narrow to be seen."""
 
 
 class HeatRow(Frozen):
@@ -81,7 +85,7 @@ def order_clients(context: AnswerInContext, first: int) -> list[str]:
             others = context.now.active[task] if role < 0 else context.before.active[task]
             changes.update(client for client in clients if client not in others)
     ordered = sorted(context.state.kafka_streams_states, key=lambda client: (-changes[client], client))
-    return ordered[first : first + HEAT_MAP_ROWS]
+    return ordered[first : first + _HEAT_MAP_ROWS]
 
 
 def make_heat_map(
@@ -90,7 +94,7 @@ def make_heat_map(
     """Return the map and the counts of `clients`; `first`: position of the first of them among all clients."""
     before, now, plan = context.counts
     subtopologies = list(context.shares.subtopology_active)
-    shown = subtopologies[:HEAT_MAP_COLUMNS]
+    shown = subtopologies[:_HEAT_MAP_COLUMNS]
     short = _choose_short_names(context, names)
     rows = tuple(
         HeatRow(

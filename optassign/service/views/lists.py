@@ -11,7 +11,6 @@ from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.types import ApplicationRow, Decider, RebalanceRow, Status, StatusView, Trend
-from optassign_models.policy.constants import ROWS_ON_A_PAGE
 
 __all__ = [
     "describe_status",
@@ -22,6 +21,11 @@ __all__ = [
     "make_rebalance_row",
     "sort_applications",
 ]
+
+ROWS_ON_A_PAGE = 50
+"""The number of rebalances, copies or holders on a page. A page stays small."""
+IN_TIMELINE = 200
+"""The number of rebalances in a timeline, of names in a list and of moves on a page. A reader cannot distinguish more."""
 
 _OVERDUE_FOLLOWUP_S = 120.0  # seconds for which a follow-up may be late before pages report it: a rebalance takes some of them
 _SILENCE_S = 86400.0

@@ -14,11 +14,13 @@ from optassign.recordings.recording import Recording
 from optassign.service.clock import format_utc
 from optassign.service.views.heat_map import make_heat_map, order_clients
 from optassign.service.views.index import Entry, RecordingIndex
-from optassign.service.views.lists import make_rebalance_row
+from optassign.service.views.lists import IN_TIMELINE, make_rebalance_row
 from optassign.service.views.types import GoalRow, MoveRow, RebalanceView
-from optassign_models.policy.constants import ALL_MOVES, IN_TIMELINE
 
 __all__ = ["compare_rebalance", "dump_snapshot", "view_rebalance"]
+
+_ALL_MOVES = 20_000
+"""The number of moves on the page that has all of them. A browser shows as many within a second."""
 
 
 def view_rebalance(
@@ -45,7 +47,7 @@ def view_rebalance(
     heat, counts = make_heat_map(context, names, order_clients(context, first), first)
     about, not_found = _explain(context, names, task, client)
     lines = answer_to_lines(explanation, names.label, moves=False)
-    moves = explanation.moves[: ALL_MOVES if all_moves else IN_TIMELINE]
+    moves = explanation.moves[: _ALL_MOVES if all_moves else IN_TIMELINE]
     return RebalanceView(
         now=format_utc(now),
         folder=entry.folder,

@@ -16,28 +16,16 @@ from optassign.judging.explain import ExplainedAnswer, reason_to_text
 from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
 from optassign.measuring.client_names import ClientNames, UnknownClientError
-from optassign.measuring.outlook import list_rates
+from optassign.measuring.outlook import ASSUMED_RATE, list_rates
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.recording import LoadUnit, Recording, make_overview
 from optassign.service.http.refusals import make_refusal
 from optassign.service.views.heat_map import CountRow, HeatMap, make_heat_map, order_clients
 from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
-from optassign.simulation.timed.scenario import Clients, Scenario, ScenarioEvent, Start, Subtopologies
+from optassign.simulation.timed.scenario import EVENT_BEGINS_S, Clients, Scenario, ScenarioEvent, Start, Subtopologies
 from optassign.simulation.timed.simulator import simulate
-from optassign_models.policy.constants import (
-    ASSUMED_RATE,
-    EVENT_BEGINS_S,
-    LEAST_WHAT_IF_S,
-    MOST_ADDED,
-    MOST_POINTS,
-    MOST_STANDBYS,
-    MOST_THREADS,
-    MOST_WARMUPS,
-    MOST_WEIGHT,
-    MOST_WHAT_IF_S,
-    WHAT_IF_MOVES,
-)
+from optassign_models.policy.constants import MOST_WEIGHT
 
 __all__ = [
     "CHANGES",
@@ -52,6 +40,23 @@ __all__ = [
     "simulate_change",
     "view_what_if",
 ]
+
+_MOST_STANDBYS = 20
+"""The greatest number of standbys per task in a what-if question. An answer takes time in proportion to it."""
+_MOST_WARMUPS = 100_000
+"""The greatest number of warm-ups in a what-if question. It is more than any group has tasks."""
+_MOST_THREADS = 10_000
+"""The greatest number of threads of a client in a what-if question. It is more than any JVM runs."""
+_MOST_ADDED = 1_000
+"""The greatest number of clients that a what-if question adds. An answer takes time in proportion to it."""
+_LEAST_WHAT_IF_S = 1800.0
+"""The least time that a what-if question simulates. It shows a few follow-ups."""
+_MOST_WHAT_IF_S = 86400.0
+"""The greatest time that a what-if question simulates. A page waits for it."""
+_WHAT_IF_MOVES = 100
+"""The number of moves that a what-if answer lists. A page stays small."""
+_MOST_POINTS = 400
+"""The number of points of a curve. A chart has no more pixels than that."""
 
 
 CHANGES = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
@@ -102,11 +107,11 @@ def read_changes(given: Mapping[str, str], state: ApplicationState) -> Changes:
     """Return the changes of a form or a query. RequestRefusedError with status 400 for invalid changes."""
     names = ClientNames(state)
     changes = Changes(
-        standbys=_read_number(given, "standbys", 0, MOST_STANDBYS),
-        warmups=_read_number(given, "warmups", 1, MOST_WARMUPS),
-        threads=_read_number(given, "threads", 1, MOST_THREADS),
+        standbys=_read_number(given, "standbys", 0, _MOST_STANDBYS),
+        warmups=_read_number(given, "warmups", 1, _MOST_WARMUPS),
+        threads=_read_number(given, "threads", 1, _MOST_THREADS),
         weights=_read_weights(given.get("weights", "").strip(), state),
-        added=_read_number(given, "add", 0, MOST_ADDED) or 0,
+        added=_read_number(given, "add", 0, _MOST_ADDED) or 0,
         drained=_read_clients(given, "drain", names),
         lost=_read_clients(given, "lose", names),
         zone=given.get("zone", "").strip(),
@@ -298,7 +303,7 @@ def compare_with_change(
     explanation, label = context.explain_all(), ClientNames(state).label
     prices = price_limits(state, context.answer, assignor, seconds)
     heat, counts = make_heat_map(context, ClientNames(state), order_clients(context, 0), 0)
-    moves = explanation.moves[:WHAT_IF_MOVES]
+    moves = explanation.moves[:_WHAT_IF_MOVES]
     return WhatIfView(
         changes=tuple(changes.describe(names)),
         assignor=assignor,
@@ -324,7 +329,7 @@ def simulate_change(recording: Recording, given: Mapping[str, str], assignor: st
     scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
     played = simulate(scenario, assignor)
     curve = [point for point in played.measures.curve if point.at >= EVENT_BEGINS_S]
-    step = max(1, math.ceil(len(curve) / MOST_POINTS))
+    step = max(1, math.ceil(len(curve) / _MOST_POINTS))
     kept = [*curve[:-1][::step], *curve[-1:]]
     return SimulatedChange(
         assignor=assignor,
@@ -410,7 +415,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     work = sum(group.state * group.partitions for group in subtopologies) / usual / max(1, state.configs.max_warmup_replicas)
     scenario = Scenario(
         name="what if",
-        duration_s=min(MOST_WHAT_IF_S, max(LEAST_WHAT_IF_S, EVENT_BEGINS_S + 2 * work)),
+        duration_s=min(_MOST_WHAT_IF_S, max(_LEAST_WHAT_IF_S, EVENT_BEGINS_S + 2 * work)),
         configs=state.configs,
         options=state.options,
         subtopologies=tuple(subtopologies),

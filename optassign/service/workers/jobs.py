@@ -26,9 +26,11 @@ from optassign.service.http.refusals import Refusal, RequestRefusedError, make_r
 from optassign.service.requested_options import NO_REQUESTS, summarise_requests
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome, Spare
-from optassign_models.policy.constants import DESCRIBED_CLIENTS
 
 __all__ = ["run_assign", "run_compare"]
+
+_DESCRIBED_CLIENTS = 5
+"""The number of clients that a line of the log names. A line stays readable."""
 
 _UNKNOWN_FIELDS = 20  # unknown fields that the log names: the line stays readable
 _MOST_OBJECTS = 4_000_000  # lists and objects in a body: each takes memory of the worker
@@ -295,5 +297,5 @@ def _describe_rebalance(state: ApplicationState, answer: TaskAssignment) -> dict
 
 
 def _shorten(names: list[str]) -> list[str]:
-    more = len(names) - DESCRIBED_CLIENTS
-    return [*names[:DESCRIBED_CLIENTS], f"and {more:,} more"] if more > 0 else names
+    more = len(names) - _DESCRIBED_CLIENTS
+    return [*names[:_DESCRIBED_CLIENTS], f"and {more:,} more"] if more > 0 else names

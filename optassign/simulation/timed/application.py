@@ -12,7 +12,11 @@ import numpy.typing as npt
 
 from optassign.formats.state import TaskId
 from optassign.simulation.timed.scenario import Scenario, Subtopologies
-from optassign_models.policy.constants import IN_SYNC, START_ROUNDING_S
+
+_IN_SYNC = 0.001
+"""The distance from the end of a changelog at which a copy is there. Sums of fractions are not exact."""
+_START_ROUNDING_S = 1e-9
+"""The rest of a slow start that counts as none. Sums of fractions are not exact."""
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -200,7 +204,7 @@ class Application:
         self.end += self._growth * seconds
         self.produced += self._input * seconds
         self.backlog = np.maximum(0.0, self.backlog + (self._input - self._processed) * seconds)
-        self.backlog[self.backlog < IN_SYNC] = 0.0
+        self.backlog[self.backlog < _IN_SYNC] = 0.0
         done = np.zeros(0, dtype=np.int64)
         if len(self._restoring):
             position = self.position.ravel()
@@ -209,7 +213,7 @@ class Application:
             position[self._restoring] = after
             self.restored += float(np.sum(after - before))
             self.restoring_s.ravel()[self._restoring[self._is_starting]] += seconds
-            done = self._restoring[self.end[self._restoring_task] - after <= IN_SYNC]
+            done = self._restoring[self.end[self._restoring_task] - after <= _IN_SYNC]
         if len(done):
             task, client = done // len(self.clients), done % len(self.clients)
             self.mode[task, client] = np.where(self.owner[task] == client, RUNNING, FOLLOWING)
@@ -223,7 +227,7 @@ class Application:
             self.owner[task] = client
         if not self.logged[task]:
             self.mode[task, client] = RUNNING
-        elif mode in (FOLLOWING, RUNNING) or self.end[task] - self._position_of(task, client) <= IN_SYNC:
+        elif mode in (FOLLOWING, RUNNING) or self.end[task] - self._position_of(task, client) <= _IN_SYNC:
             self.mode[task, client] = RUNNING if active else FOLLOWING
         else:
             self.position.ravel()[task * C + client] = self._position_of(task, client)
@@ -289,7 +293,7 @@ class Application:
         takes_part = is_active | (actives[client] == 0)
         number = np.bincount(client[takes_part], minlength=C)
         self._share = np.where(takes_part, self._restore[client] / np.maximum(1, number[client]), 0.0)
-        self._is_starting = takes_part & (self.restoring_s.ravel()[self._restoring] < self._slow_start_s - START_ROUNDING_S)
+        self._is_starting = takes_part & (self.restoring_s.ravel()[self._restoring] < self._slow_start_s - _START_ROUNDING_S)
         self._share[self._is_starting] *= self.scenario.faults.slow_start_rate
         most = self.scenario.group.restore_per_s
         if most is not None and self._share.sum() > most:

@@ -16,7 +16,6 @@ from optassign.simulation.timed.least import Search, find_least
 from optassign.simulation.timed.scaling import Capacity, count_least_instances, fail_zone, list_zones, read_capacity, scale
 from optassign.simulation.timed.scenario import MOST_CLIENTS, Scenario, find_scenario, under_consecutive_seeds
 from optassign.simulation.timed.simulator import SimulatedRun, simulate
-from optassign_models.policy.constants import MOST_TIMES
 
 if TYPE_CHECKING:
     from optassign.display import DataFrame
@@ -29,6 +28,10 @@ __all__ = [
     "describe_choice",
     "plan_capacity",
 ]
+
+_MOST_TIMES = 4
+"""The greatest number of instances that a capacity plan tries if no range is given, as a multiple of the scenario's own. A
+greater need calls for a scenario of its own size; by bisection the range costs two runs more than a half of it."""
 
 Bounds = tuple[int, int]
 
@@ -196,7 +199,7 @@ def _choose_bounds(scenario: Scenario, ranges: CapacityRanges) -> dict[str, Boun
     greatest = {"instances": MOST_CLIENTS, "standbys": INT32_MAX, "warmups": INT32_MAX}
     given = {name: getattr(ranges, name) for name in lowest}
     bounds = {name: bound or (getattr(own, name), getattr(own, name)) for name, bound in given.items()}
-    bounds["instances"] = ranges.instances or (least, MOST_TIMES * own.instances)
+    bounds["instances"] = ranges.instances or (least, _MOST_TIMES * own.instances)
     for name, (low, high) in bounds.items():
         if not lowest[name] <= low <= high <= greatest[name]:
             more = ": each kind keeps one, and all that events name" if name == "instances" else ""

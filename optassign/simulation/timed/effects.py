@@ -11,9 +11,12 @@ import numpy as np
 from optassign.simulation.timed.measures import Point
 from optassign.simulation.timed.scenario import ScenarioEvent
 from optassign.simulation.timed.simulator import SimulatedRun
-from optassign_models.policy.constants import NAMED_OF_EVENT
 
 __all__ = ["EventEffect", "describe_event", "measure_effects"]
+
+_NAMED_OF_EVENT = 2
+"""The greatest number of instances of an event that tables name; they count the others. More do not fit into two lines of a
+cell."""
 
 _BEGINS_EMPTY = ("start", "recorded")
 """Reasons of the first rebalance of a run that does not begin stable."""
@@ -62,8 +65,8 @@ def describe_event(event: ScenarioEvent) -> str:
     named = [*event.clients, *map(str, event.subtopologies)]
     if event.configs is not None:
         named = sorted(event.configs.model_fields_set)
-    more = f" and {len(named) - NAMED_OF_EVENT} more" if len(named) > NAMED_OF_EVENT else ""
-    return f"{event.do} {', '.join(named[:NAMED_OF_EVENT])}{more}"
+    more = f" and {len(named) - _NAMED_OF_EVENT} more" if len(named) > _NAMED_OF_EVENT else ""
+    return f"{event.do} {', '.join(named[:_NAMED_OF_EVENT])}{more}"
 
 
 def _measure(played: SimulatedRun, at: float, end: float, text: str) -> EventEffect:

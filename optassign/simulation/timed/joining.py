@@ -9,9 +9,13 @@ import numpy as np
 
 from optassign.simulation.timed.application import FloatArray, IntArray
 from optassign.simulation.timed.scenario import Scenario
-from optassign_models.policy.constants import DRAWN_PASSES, LEAST_LATE
 
 __all__ = ["JoinDelays", "expect_join_s"]
+
+_LEAST_LATE = 0.5
+"""The least share of `late_s` by which a late member joins late. A member that is hardly late is not late."""
+_DRAWN_PASSES = 2000
+"""The number of passes that are drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def expect_join_s(scenario: Scenario, members: int) -> float:
     """Return the mean seconds from the beginning of a pass until the last of `members` threads has joined."""
     if not scenario.faults.delays_joins or not members:
         return 0.0
-    heartbeats, late = _draw_delays(scenario, np.random.default_rng(0), (DRAWN_PASSES, members))
+    heartbeats, late = _draw_delays(scenario, np.random.default_rng(0), (_DRAWN_PASSES, members))
     return float(np.mean(np.max(heartbeats + late, axis=1)))
 
 
@@ -71,5 +75,5 @@ def _draw_delays(scenario: Scenario, dice: np.random.Generator, shape: tuple[int
     faults = scenario.faults
     heartbeats = dice.random(shape) * (scenario.group.heartbeat_s if faults.heartbeats else 0.0)
     is_late = dice.random(shape) < faults.late
-    late = faults.late_s * (LEAST_LATE + (1 - LEAST_LATE) * dice.random(shape))
+    late = faults.late_s * (_LEAST_LATE + (1 - _LEAST_LATE) * dice.random(shape))
     return heartbeats, np.where(is_late, late, 0.0)

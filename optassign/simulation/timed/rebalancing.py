@@ -18,9 +18,13 @@ from optassign.simulation.timed.application import ABSENT, FOLLOWING, KEPT, RUNN
 from optassign.simulation.timed.joining import JoinDelays
 from optassign.simulation.timed.measures import RunMeasures
 from optassign.simulation.timed.snapshots import JoinReport, apply_answer, describe_joining, make_snapshot
-from optassign_models.policy.constants import ASKED_BY_ALL_MS, MOST_TIMED_PASSES
+from optassign_models.policy.constants import ASKED_BY_ALL_MS
 
 __all__ = ["Agenda", "FollowUps", "Rebalancer", "make_followups", "model_seconds"]
+
+_MOST_TIMED_PASSES = 50
+"""The greatest number of passes of one rebalance in time, or twice as many as there are tasks. If copies are restored within a
+pass, each pass may move the next tasks."""
 
 
 Action = Callable[[], None]
@@ -384,7 +388,7 @@ class Rebalancer:
 
     @property
     def _has_too_many_passes(self) -> bool:
-        return self._passes >= max(MOST_TIMED_PASSES, 2 * len(self._application.tasks))
+        return self._passes >= max(_MOST_TIMED_PASSES, 2 * len(self._application.tasks))
 
     def _give(self, answer: TaskAssignment) -> None:
         """Assign the revoked tasks to their new owners (protocol `streams`)."""

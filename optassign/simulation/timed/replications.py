@@ -11,9 +11,11 @@ from optassign.assignor import TaskAssignor
 from optassign.errors import ArgumentError
 from optassign.simulation.timed.scenario import Scenario, under_consecutive_seeds
 from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, simulate
-from optassign_models.policy.constants import CONFIDENCE
 
 __all__ = ["METHOD", "Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
+
+CONFIDENCE = 0.95
+"""The level of the intervals of replicated simulations. It is the usual one in reports of simulations."""
 
 METHOD = "order statistics, whatever the distribution (David and Nagaraja, section 7.1)"
 """The name of the intervals' method in reports."""

@@ -18,7 +18,6 @@ from optassign.formats.configs import AssignmentConfigs, Options
 from optassign.formats.durations import DURATION_ALLOWED, format_duration, parse_duration
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.toml_input import read_toml
-from optassign_models.policy.constants import NOISE_S, RESTART_S
 
 __all__ = [
     "GREATEST_SEED",
@@ -37,6 +36,13 @@ __all__ = [
     "read_scenario",
     "under_consecutive_seeds",
 ]
+
+RESTART_S = 10.0
+"""The time that a restart takes if the scenario does not say. A JVM starts in about as long."""
+_NOISE_S = 10.0
+"""The time that restore rates stay as they are, if they are noisy. It is longer than a look and shorter than a copy."""
+EVENT_BEGINS_S = 60.0
+"""The time at which the simulated event of an outlook begins. The group is stable before."""
 
 
 _SHOWN_IDS = 5
@@ -126,7 +132,7 @@ class Faults(Frozen):
     slow_start_rate: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.15, description="share of its rate that a copy restores in these seconds; no other copy has the rest"
     )
-    noise_s: Period = Field(default=NOISE_S, description="seconds between two changes of rates with `noise`")
+    noise_s: Period = Field(default=_NOISE_S, description="seconds between two changes of rates with `noise`")
 
     @property
     def delays_joins(self) -> bool:

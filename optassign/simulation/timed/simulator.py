@@ -16,18 +16,27 @@ from optassign.assignor import TaskAssignor, assign, create, name_assignor
 from optassign.display import make_frame, make_html
 from optassign.formats.assignment import TaskAssignment
 from optassign.measuring.described import list_measures
-from optassign.simulation.convergence import limit_rebalances, play_until_stable
+from optassign.simulation.convergence import ANSWER_S, limit_rebalances, play_until_stable
 from optassign.simulation.timed.application import Application, FloatArray
 from optassign.simulation.timed.measures import Point, RunMeasures, measure_perceived_imbalance
 from optassign.simulation.timed.rebalancing import Agenda, Rebalancer
-from optassign.simulation.timed.scenario import Scenario, ScenarioEvent
+from optassign.simulation.timed.scenario import RESTART_S, Scenario, ScenarioEvent
 from optassign.simulation.timed.snapshots import RecordedStart, apply_answer, make_snapshot, place_copies
-from optassign_models.policy.constants import ANSWER_S, BURST, PERIOD_S, PROGRESS_STEPS, RESTART_S, SWING
 
 if TYPE_CHECKING:
     from optassign.display import DataFrame
 
 __all__ = ["FIGURES", "SimulatedRun", "digest", "simulate", "summarise"]
+
+_PERIOD_S = 300.0
+"""The time of one step of the inputs. A day has 288 steps, and an hour's burst is one of them."""
+_SWING = 0.6
+"""The swing of the daily curve: from 0.4 to 1.6 times the mean. Web traffic swings by as much."""
+_BURST = 3.0
+"""The factor on the mean for one step of each hour; tasks burst one after the other. It shows whether an assignor chases
+bursts."""
+_PROGRESS_STEPS = 100
+"""The number of steps between two reports of progress. Each report takes longer than a step."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ class _Simulator:
                 application.change_done()
             self._record_point()
             steps += 1
-            if on_time is not None and steps % PROGRESS_STEPS == 0:
+            if on_time is not None and steps % _PROGRESS_STEPS == 0:
                 on_time(agenda.now)
         self._felt.end(end)
         self._felt.restored = application.restored
@@ -162,7 +171,7 @@ class _Simulator:
         """Set the inputs by their profiles, and plan the next change if any profile varies."""
         self._application.factor = _compute_factors(self._application, self._agenda.now)
         if any(group.profile != "constant" for group in self._scenario.subtopologies):
-            self._agenda.plan_in(PERIOD_S, self._change_inputs)
+            self._agenda.plan_in(_PERIOD_S, self._change_inputs)
 
     def _change_mean_inputs(self, per_s: Mapping[str, float]) -> None:
         """Set the mean inputs to the recorded rates; 0 for a task without a rate."""
@@ -304,12 +313,12 @@ _DAY_S = 86_400.0
 
 def _compute_factors(application: Application, now: float) -> FloatArray:
     """Return (T,) the present factor of the mean input of each task."""
-    step = math.floor(now / PERIOD_S)
-    daily = 1.0 - SWING * math.cos(2 * math.pi * (step * PERIOD_S % _DAY_S) / _DAY_S)
+    step = math.floor(now / _PERIOD_S)
+    daily = 1.0 - _SWING * math.cos(2 * math.pi * (step * _PERIOD_S % _DAY_S) / _DAY_S)
     by_profile = {"constant": 1.0, "daily": daily}
     return np.array(
         [
-            by_profile.get(task.group.profile, BURST if (step + t) % round(3600 / PERIOD_S) == 0 else 1.0)
+            by_profile.get(task.group.profile, _BURST if (step + t) % round(3600 / _PERIOD_S) == 0 else 1.0)
             for t, task in enumerate(application.tasks)
         ]
     )

@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from optassign.analysis import FRONT_POINTS
 from optassign.cli.arguments import accept_integers, accept_output, add_output, add_snapshot, add_time_limit
 from optassign.cli.common import describe_size, load_snapshot, write_result
 from optassign.cli.output import DONE, UsageError
-from optassign_models.policy.constants import FRONT_POINTS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
