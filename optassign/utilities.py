@@ -1,4 +1,4 @@
-"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors. Goals `rack_traffic` and `rack_cost` serve racks."""
+"""KIP-924's TaskAssignmentUtils: a check, and building blocks for assignors. Goals of racks replace its rack functions."""
 
 import heapq
 from collections.abc import Mapping

@@ -20,8 +20,8 @@ __all__ = ["PolicyError", "Section", "Tunable", "list_outputs", "read_policy"]
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "optassign_models" / "policy"
 JAVA = ROOT / "java"
-_AMOUNTS = ("ms", "s", "share", "millionths", "times", "work", "rounds", "steps", "bytes", "characters")
-_THINGS = ("answers", "applications", "clients", "copies", "entries", "lines", "offsets", "pairs")
+_AMOUNTS = ("ms", "s", "share", "millionths", "times", "work", "rounds", "steps", "bytes")
+_THINGS = ("answers", "clients", "copies", "entries", "offsets", "pairs")
 UNITS = (*_AMOUNTS, *_THINGS, "seed", "tasks", "variables")
 _LONG_UNITS = ("ms", "s", "pairs", "offsets", "seed")
 """The units whose whole numbers are a `long` in Java."""

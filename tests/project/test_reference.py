@@ -7,7 +7,6 @@ import pytest
 import reference_tables
 
 from optassign.goals.order import find_plan_goals
-from optassign_benchmarks.policy import Section, read_policy
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -72,20 +71,20 @@ def test_keys_of_the_broker_are_those_of_its_config() -> None:
 
 
 def test_defaults_of_broker_and_watcher_are_those_of_the_code() -> None:
-    policy = {section.name: {one.name: one.values["java"] for one in section.tunables} for section in find_java_sections()}
+    limits = read_java_numbers("Limits")
     default = reference_tables._read_java("Limits").partition("DEFAULT = new Limits(")[2].partition(")")[0]
-    named = re.findall(r"WatchPolicy\.(\w+)", default)
+    named = re.findall(r"(?<!\.)\b[A-Z_]{2,}\b", default)
     assert len(named) == 8
     watcher = read_section("configuration.md", "Watcher")
-    assert [name for name in named if f"| `{policy['watch'][name.lower()]}` |" not in watcher] == []
-    broker = read_section("configuration.md", "Broker's jar")
-    assert re.search(rf"`optassign.max.warmup.replicas`[^|]*\| `{policy['broker']['warmups']}` \|", broker)
+    assert [name for name in named if f"| `{limits[name]}` |" not in watcher] == []
+    broker, warmups = read_section("configuration.md", "Broker's jar"), read_java_numbers("BrokerConfig")["DEFAULT_WARMUPS"]
+    assert re.search(rf"`optassign.max.warmup.replicas`[^|]*\| `{warmups}` \|", broker)
 
 
-def find_java_sections() -> list[Section]:
-    """Return the sections of policy.toml for the watcher and the broker."""
-    text = (ROOT / "models" / "optassign_models" / "policy" / "policy.toml").read_text(encoding="utf-8")
-    return [section for section in read_policy(text) if section.name in ("watch", "broker")]
+def read_java_numbers(name: str) -> dict[str, int]:
+    """Return the whole constants of a class in Java."""
+    found = re.findall(r"static final \w+ (\w+) = ([\d_]+);", reference_tables._read_java(name))
+    return {constant: int(value) for constant, value in found}
 
 
 def test_configured_goals_are_listed_in_their_order() -> None:

@@ -7,7 +7,6 @@ import io.github.optassign.learn.Memory;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerWriter;
 import io.github.optassign.service.ServiceFailure;
@@ -37,6 +36,10 @@ record RebalanceInput(
         AppliedAnswer last,
         StreamsGroup group,
         SentSnapshot sent) {
+    /**
+     * One part in this many of the time-out is the broker's for telling end offsets. Most of the time is the service's.
+     */
+    private static final int SHARE_OF_ENDS = 4;
 
     /**
      * Reads Kafka's state into a snapshot.
@@ -90,7 +93,7 @@ record RebalanceInput(
         String reason;
         try {
             if (config != null) {
-                long waitMs = config.timeoutMs() / ClientPolicy.SHARE_OF_ENDS;
+                long waitMs = config.timeoutMs() / SHARE_OF_ENDS;
                 sent.findSourceEnds(admin, log.start() + TimeUnit.MILLISECONDS.toNanos(waitMs));
             }
             if (sent.sourceEnds() != null) {

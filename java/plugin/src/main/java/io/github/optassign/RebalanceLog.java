@@ -6,7 +6,6 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.CheckedAnswer;
 import io.github.optassign.model.Measures;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.ServiceFailure;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -16,6 +15,12 @@ import org.slf4j.LoggerFactory;
 
 /** The log of one rebalance: one line, and another if the service or the shadow assignor failed. */
 final class RebalanceLog {
+    /**
+     * The number of remarks of the log that are remembered, so that each is written once. The memory of the process
+     * stays bounded.
+     */
+    private static final int REMEMBERED_LINES = 1_000;
+
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);
     private static final String UNWEIGHED = ", by numbers of tasks, not by their weights";
     /** The messages that have been logged and are not repeated in every rebalance. */
@@ -37,7 +42,7 @@ final class RebalanceLog {
 
     /** Returns whether a message has not been logged yet, and notes it as logged. */
     static boolean isNew(String text) {
-        if (LOGGED.size() > ClientPolicy.REMEMBERED_LINES) {
+        if (LOGGED.size() > REMEMBERED_LINES) {
             LOGGED.clear();
         }
         return LOGGED.add(text);

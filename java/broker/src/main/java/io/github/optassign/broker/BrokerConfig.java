@@ -2,7 +2,6 @@ package io.github.optassign.broker;
 
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
-import io.github.optassign.policy.BrokerPolicy;
 import io.github.optassign.policy.InputPolicy;
 import io.github.optassign.policy.MeasuringPolicy;
 import java.util.ArrayList;
@@ -27,6 +26,12 @@ record BrokerConfig(
         boolean isWeighedByChangelog,
         BrokerEndpoint service,
         List<String> remarks) {
+    /**
+     * The number of warm-ups of a group at a time, if neither setting says. Kafka's two make a scale-out slow, and
+     * disks restore some twenty copies at once without slowing down the tasks.
+     */
+    private static final int DEFAULT_WARMUPS = 20;
+
     static final String WARMUPS = "optassign.warmups";
     static final String MAX_WARMUPS = "optassign.max.warmup.replicas";
     static final String ACCEPTABLE_LAG = "optassign.acceptable.recovery.lag";
@@ -42,7 +47,7 @@ record BrokerConfig(
      * when warm-ups have caught up.
      */
     static final BrokerConfig DEFAULT =
-            new BrokerConfig(true, BrokerPolicy.WARMUPS, InputPolicy.ACCEPTABLE_LAG, false, null, List.of());
+            new BrokerConfig(true, DEFAULT_WARMUPS, InputPolicy.ACCEPTABLE_LAG, false, null, List.of());
 
     static BrokerConfig read(Map<String, ?> configs) {
         List<String> remarks = new ArrayList<>();

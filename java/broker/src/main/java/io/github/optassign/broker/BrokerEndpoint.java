@@ -5,7 +5,6 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
-import io.github.optassign.policy.BrokerPolicy;
 import io.github.optassign.policy.ServicePolicy;
 import java.net.URI;
 import java.util.List;
@@ -20,6 +19,12 @@ import org.apache.kafka.common.config.types.Password;
  * @param timeoutMs the time-out of a request, which runs on a background thread, ms
  */
 record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implements Endpoint {
+    /**
+     * The default time-out of a request for a second opinion. No member waits for it, so it may take longer than in the
+     * plug-in.
+     */
+    private static final long DEFAULT_TIMEOUT_MS = 10_000;
+
     static final String TIMEOUT_MS = "optassign.timeout.ms";
 
     /**
@@ -47,7 +52,7 @@ record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implement
                     TIMEOUT_MS,
                     ServicePolicy.SHORTEST_TIMEOUT_MS,
                     ServicePolicy.LONGEST_TIMEOUT_MS,
-                    BrokerPolicy.TIMEOUT_MS,
+                    DEFAULT_TIMEOUT_MS,
                     remarks);
             return new BrokerEndpoint(ServiceUrl.page(url, "/v1/assign"), timeoutMs, source);
         } catch (ConfigException e) {

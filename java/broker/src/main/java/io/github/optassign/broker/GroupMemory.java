@@ -3,9 +3,9 @@ package io.github.optassign.broker;
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.broker.group.Member;
 import io.github.optassign.broker.group.RestoringActives;
+import io.github.optassign.broker.opinion.OpinionRequests;
 import io.github.optassign.broker.opinion.SecondOpinion;
 import io.github.optassign.learn.AppliedAnswer;
-import io.github.optassign.policy.BrokerPolicy;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -19,6 +19,8 @@ import java.util.Map;
  * forgotten first.
  */
 final class GroupMemory {
+    /** The number of tasks and members of all groups together that are remembered. Memory is proportional to it. */
+    static final int MOST_ENTRIES = 500_000;
 
     /**
      * The memory of a group.
@@ -87,7 +89,7 @@ final class GroupMemory {
         groups.put(key, remembered);
         entries += remembered.entries();
         remembered.active().keySet().forEach(member -> groupOfMember.put(member, key));
-        while (groups.size() > 1 && (groups.size() > BrokerPolicy.MOST_GROUPS || entries > BrokerPolicy.MOST_ENTRIES)) {
+        while (groups.size() > 1 && (groups.size() > OpinionRequests.MOST_GROUPS || entries > MOST_ENTRIES)) {
             remove(groups.keySet().iterator().next());
         }
     }

@@ -3,7 +3,6 @@ package io.github.optassign.broker;
 import io.github.optassign.broker.dealing.BrokerLastResort;
 import io.github.optassign.broker.dealing.MemberAnswerCheck;
 import io.github.optassign.broker.group.BrokerGroup;
-import io.github.optassign.policy.BrokerPolicy;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -24,6 +23,15 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * interpreted code, which would delay the coordinator; later calls take milliseconds.
  */
 final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs {
+    /**
+     * The number of calls of the planner that warm the JVM up when the broker starts. The first real call takes
+     * milliseconds then, not a second.
+     */
+    private static final int WARMUP_CALLS = 30;
+    /** The number of tasks of the group that these calls plan. It reaches each loop of the planner. */
+    private static final int WARMUP_PARTITIONS = 40;
+    /** The end offset of its changelogs. It is well above the acceptable lag. */
+    private static final long WARMUP_END_OFFSET = 1_000_000;
 
     private final Map<String, MemberAssignment> given = new HashMap<>();
     private int processes = 4;
@@ -46,7 +54,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
     static void run() {
         JvmWarmup warmup = new JvmWarmup();
         GroupMemory memory = new GroupMemory();
-        for (int call = 0; call < BrokerPolicy.WARMUP_CALLS; call++) {
+        for (int call = 0; call < WARMUP_CALLS; call++) {
             warmup.processes = 4 + call % 3;
             BrokerGroup group = new BrokerGroup(warmup, warmup);
             Planning.Decision decision = new Planning(
@@ -101,7 +109,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     private static Map<Integer, Long> toOffsets(Set<Integer> partitions, long lag) {
         Map<Integer, Long> offsets = new HashMap<>();
-        partitions.forEach(partition -> offsets.put(partition, BrokerPolicy.WARMUP_END_OFFSET - lag * partition));
+        partitions.forEach(partition -> offsets.put(partition, WARMUP_END_OFFSET - lag * partition));
         return offsets;
     }
 
@@ -129,7 +137,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
 
     @Override
     public int maxNumInputPartitions(String subtopology) {
-        return BrokerPolicy.WARMUP_PARTITIONS;
+        return WARMUP_PARTITIONS;
     }
 
     @Override

@@ -6,7 +6,6 @@ import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.policy.BrokerPolicy;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -27,8 +26,14 @@ import java.util.stream.IntStream;
  * balanced as before. The next call plans for the whole group.
  */
 final class LeavingProcesses {
+    /**
+     * The time within which threads that come are of one start of their process. A process starts its threads within
+     * seconds.
+     */
+    private static final long STARTING_MS = 10_000;
+
     /** The time within which all threads of a process join after its start. */
-    static final long STARTING_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.STARTING_MS);
+    static final long STARTING_NANOS = TimeUnit.MILLISECONDS.toNanos(STARTING_MS);
 
     private final Snapshot snapshot;
     private final Snapshot withoutLeaving;

@@ -16,7 +16,6 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.plan.ClientKinds;
 import io.github.optassign.planner.RebalancePlanner;
-import io.github.optassign.policy.BrokerPolicy;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -37,10 +36,16 @@ import java.util.concurrent.TimeUnit;
  */
 final class Planning {
     /**
+     * The time that the broker waits for the offsets of members. Members send them every minute by default; the longest
+     * interval allowed is not waited for.
+     */
+    private static final long KEEP_MS = 90_000;
+
+    /**
      * The time for which tasks of a group that is new to this broker stay on their owners. It exceeds the default
      * interval of members' offsets, a minute; the longest allowed interval would be too long.
      */
-    static final long KEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(BrokerPolicy.KEEP_MS);
+    static final long KEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(KEEP_MS);
 
     /** The planner of a call. Tests use planners that fail. */
     interface Planner {

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.broker.group.BrokerGroup;
-import io.github.optassign.policy.BrokerPolicy;
+import io.github.optassign.broker.opinion.OpinionRequests;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -45,10 +45,10 @@ class GroupMemoryTest {
 
     @Test
     void theOldestAreForgottenFirst() {
-        for (int i = 0; i <= BrokerPolicy.MOST_GROUPS; i++) {
+        for (int i = 0; i <= OpinionRequests.MOST_GROUPS; i++) {
             memory.remember(group("p" + i), remembered(group("p" + i), 1));
         }
-        assertEquals(BrokerPolicy.MOST_GROUPS, memory.size());
+        assertEquals(OpinionRequests.MOST_GROUPS, memory.size());
         assertNull(memory.find(group("p0")));
         assertNotNull(memory.find(group("p1")));
     }
@@ -56,7 +56,7 @@ class GroupMemoryTest {
     @Test
     void sizeCounts() {
         for (int i = 0; i < 10; i++) {
-            memory.remember(group("p" + i), remembered(group("p" + i), BrokerPolicy.MOST_ENTRIES / 3));
+            memory.remember(group("p" + i), remembered(group("p" + i), GroupMemory.MOST_ENTRIES / 3));
         }
         assertTrue(memory.size() <= 3);
         assertNotNull(memory.find(group("p9")));

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A jar is overwritten while its classes are used. */
 class OwnClassesTest {
     private static final List<String> NAMES =
-            List.of("io/github/optassign/policy/BrokerPolicy.class", "io/github/optassign/broker/OwnClasses.class");
+            List.of("io/github/optassign/broker/group/Lags.class", "io/github/optassign/broker/OwnClasses.class");
 
     @TempDir
     Path folder;

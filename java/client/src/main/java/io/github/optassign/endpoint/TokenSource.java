@@ -1,6 +1,5 @@
 package io.github.optassign.endpoint;
 
-import io.github.optassign.policy.ClientPolicy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +18,9 @@ import org.apache.kafka.common.config.types.Password;
 
 /** The service's token, or the file that holds it. */
 public final class TokenSource {
+    /** The greatest size of a file with a token, and of a reply to a report. Both have a few lines. */
+    public static final int SMALL_TEXT = 65_536;
+
     public static final String TOKEN = "optassign.token";
     public static final String TOKEN_FILE = "optassign.token.file";
 
@@ -111,8 +113,8 @@ public final class TokenSource {
                 throw fileError(Files.exists(path) ? "another kind" : "none");
             }
             try (InputStream in = Files.newInputStream(path)) {
-                byte[] bytes = in.readNBytes(ClientPolicy.SMALL_TEXT + 1);
-                if (bytes.length > ClientPolicy.SMALL_TEXT) {
+                byte[] bytes = in.readNBytes(SMALL_TEXT + 1);
+                if (bytes.length > SMALL_TEXT) {
                     throw fileError("a longer one");
                 }
                 return checkToken(TOKEN_FILE, new String(bytes, StandardCharsets.UTF_8).strip());
@@ -126,7 +128,7 @@ public final class TokenSource {
         return new ConfigException(
                 TOKEN_FILE,
                 file,
-                "allowed: a readable regular file of at most " + ClientPolicy.SMALL_TEXT + " bytes; found " + found);
+                "allowed: a readable regular file of at most " + SMALL_TEXT + " bytes; found " + found);
     }
 
     private static Password checkToken(String name, String token) {

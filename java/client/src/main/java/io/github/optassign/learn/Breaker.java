@@ -1,6 +1,5 @@
 package io.github.optassign.learn;
 
-import io.github.optassign.policy.MemoryPolicy;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -9,6 +8,18 @@ import java.util.concurrent.TimeUnit;
  * short, so a service that recovers is asked again soon.
  */
 public final class Breaker {
+    /**
+     * The first pause after a service whose answer was refused, or did not come in time. Each later one takes twice as
+     * long; the planner answers then.
+     */
+    private static final long FIRST_PAUSE_MS = 5_000;
+    /** The longest such pause after answers that were refused. A repaired service answers again within it. */
+    private static final long LONGEST_PAUSE_MS = 3_600_000;
+    /**
+     * The longest such pause after answers that did not come in time. A group at rest asks again as often. Each attempt
+     * holds a rebalance up for the time-out of 2 s, so it costs a three-hundredth of the time.
+     */
+    private static final long LONGEST_LATE_PAUSE_MS = 600_000;
 
     private int failures;
     private long askAgain;
@@ -45,7 +56,7 @@ public final class Breaker {
      * @param now as of System.nanoTime
      */
     public synchronized void noteWrong(String why, long now) {
-        note(why, now, MemoryPolicy.BREAKER_LONGEST_PAUSE_MS);
+        note(why, now, LONGEST_PAUSE_MS);
     }
 
     /**
@@ -55,11 +66,11 @@ public final class Breaker {
      * @param now as of System.nanoTime
      */
     public synchronized void noteLate(String why, long now) {
-        note(why, now, MemoryPolicy.BREAKER_LONGEST_LATE_PAUSE_MS);
+        note(why, now, LONGEST_LATE_PAUSE_MS);
     }
 
     private void note(String why, long now, long longestMs) {
-        long pauseMs = Math.min(longestMs, MemoryPolicy.BREAKER_FIRST_PAUSE_MS << Math.min(failures, Short.SIZE));
+        long pauseMs = Math.min(longestMs, FIRST_PAUSE_MS << Math.min(failures, Short.SIZE));
         failures++;
         last = why;
         askAgain = now + TimeUnit.MILLISECONDS.toNanos(pauseMs);

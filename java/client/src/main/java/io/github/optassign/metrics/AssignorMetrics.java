@@ -1,7 +1,6 @@
 package io.github.optassign.metrics;
 
 import io.github.optassign.model.Measures;
-import io.github.optassign.policy.ClientPolicy;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -20,13 +19,19 @@ import org.slf4j.LoggerFactory;
  * has answered, so the sum over all JVMs is that of the group.
  */
 public final class AssignorMetrics {
+    /**
+     * The number of groups that have metrics of their own. Names of groups come from their members: what a broker keeps
+     * must have a bound.
+     */
+    private static final int MEASURED_GROUPS = 256;
+
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
     private static final Map<String, AssignorMetrics> BY_APPLICATION = new ConcurrentHashMap<>();
 
     /** Names that need no quotes in the name of an MBean, as in Kafka's metrics. */
     private static final Pattern PLAIN = Pattern.compile("[\\w-%. \t]*");
 
-    /** The name under which further applications are counted once {@link ClientPolicy#MEASURED_GROUPS} is reached. */
+    /** The name under which further applications are counted once {@link #MEASURED_GROUPS} is reached. */
     private static final String OTHERS = "others";
 
     /** The descriptions of attributes, by name. */
@@ -48,8 +53,7 @@ public final class AssignorMetrics {
      * counted nevertheless; the failure is logged once.
      */
     public static AssignorMetrics of(String application) {
-        boolean isKnown =
-                BY_APPLICATION.size() < ClientPolicy.MEASURED_GROUPS || BY_APPLICATION.containsKey(application);
+        boolean isKnown = BY_APPLICATION.size() < MEASURED_GROUPS || BY_APPLICATION.containsKey(application);
         return BY_APPLICATION.computeIfAbsent(isKnown ? application : OTHERS, AssignorMetrics::register);
     }
 

@@ -1,6 +1,5 @@
 package io.github.optassign.metrics;
 
-import io.github.optassign.policy.ClientPolicy;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandleProxies;
 import java.lang.invoke.MethodHandles;
@@ -32,6 +31,12 @@ import javax.management.modelmbean.RequiredModelMBean;
  * collected. An application that is deployed again uses the same MBean.
  */
 final class MetricsBean {
+    /**
+     * The longest time until the JDK's pool has made the MBean of an application. It takes a millisecond. Then the
+     * application's thread makes the MBean, and the class loader stays.
+     */
+    private static final long MAKE_BEAN_MS = 1_000;
+
     private MetricsBean() {}
 
     /**
@@ -101,7 +106,7 @@ final class MetricsBean {
             Callable<?> call = MethodHandleProxies.asInterfaceInstance(Callable.class, constructor);
             FutureTask<?> task = new FutureTask<>(call);
             ForkJoinPool.commonPool().execute(task);
-            return task.get(ClientPolicy.MAKE_BEAN_MS, TimeUnit.MILLISECONDS);
+            return task.get(MAKE_BEAN_MS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             return new RequiredModelMBean(
                     info); // the pool is busy; metrics matter more than a class loader that can be collected

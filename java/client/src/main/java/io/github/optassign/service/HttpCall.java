@@ -1,6 +1,5 @@
 package io.github.optassign.service;
 
-import io.github.optassign.policy.ClientPolicy;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -28,6 +27,11 @@ import javax.net.ssl.SSLSocketFactory;
  * pass of a rebalance.
  */
 final class HttpCall {
+    /** The first pause between two looks whether a call has ended. Most calls end at once. */
+    private static final long FIRST_LOOK_MS = 10;
+    /** The longest pause between two looks whether a call has ended. A thread that was interrupted ends within it. */
+    private static final long LONGEST_LOOK_MS = 5_000;
+
     private static final int CHUNK = 1 << 16;
     /**
      * The JVM's default factory, shared by all calls, since the JDK keeps connections per factory. Null before the
@@ -154,9 +158,7 @@ final class HttpCall {
 
     /** Closes the connection until the call has ended. A connection that is still being opened cannot be closed yet. */
     private void disconnectUntilDone(Future<?> call) {
-        for (long pauseMs = ClientPolicy.FIRST_LOOK_MS;
-                !call.isDone();
-                pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_LOOK_MS)) {
+        for (long pauseMs = FIRST_LOOK_MS; !call.isDone(); pauseMs = Math.min(2 * pauseMs, LONGEST_LOOK_MS)) {
             connection.disconnect();
             try {
                 call.get(pauseMs, TimeUnit.MILLISECONDS);

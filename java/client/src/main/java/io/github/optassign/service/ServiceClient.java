@@ -3,8 +3,8 @@ package io.github.optassign.service;
 import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
+import io.github.optassign.endpoint.TokenSource;
 import io.github.optassign.learn.AppliedAnswer;
-import io.github.optassign.policy.ClientPolicy;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
@@ -31,6 +31,26 @@ import org.apache.kafka.common.config.types.Password;
  * and progress.
  */
 public final class ServiceClient {
+    /**
+     * One part in this many of the time-out is kept for the way back and the check, within the next two. The answer is
+     * checked before the time is over.
+     */
+    private static final int WAY_BACK_PARTS = 10;
+    /**
+     * The least time that is kept for the way back. The check of a small answer takes milliseconds, and a pause of the
+     * JVM comes on top.
+     */
+    private static final long WAY_BACK_LEAST_MS = 30;
+    /** The greatest time that is kept for the way back. The check of 10,000 tasks takes less. */
+    private static final long WAY_BACK_MOST_MS = 200;
+    /**
+     * Clients that the service sends away come back up to one part in this many of the pause later. Clients with the
+     * same pause come apart.
+     */
+    private static final int SPREAD_PARTS = 4;
+    /** The least time that it takes to ask and to be answered. With less time left, the planner answers at once. */
+    private static final long LEAST_CALL_MS = 50;
+
     static final String PROTOCOL = "1";
     /** HTTP statuses of a service that is busy or starts, and asks to be called again. */
     private static final Set<Integer> ASK_AGAIN = Set.of(429, 503);
@@ -93,11 +113,11 @@ public final class ServiceClient {
             }
             long pauseMs = ASK_AGAIN.contains(response.status()) ? readPauseMs(response) : -1;
             long leftMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-            if (pauseMs < 0 || pauseMs + ClientPolicy.LEAST_CALL_MS > leftMs) {
+            if (pauseMs < 0 || pauseMs + LEAST_CALL_MS > leftMs) {
                 throw hasWaited ? new LateAnswer(answer) : new ServiceFailure(answer);
             }
             hasWaited = true;
-            pause(spread(pauseMs, leftMs - ClientPolicy.LEAST_CALL_MS, rebalance));
+            pause(spread(pauseMs, leftMs - LEAST_CALL_MS, rebalance));
         }
     }
 
@@ -109,8 +129,8 @@ public final class ServiceClient {
 
     /** Returns the service's pause, lengthened differently for each rebalance, but at most {@code mostMs}. */
     private static long spread(long pauseMs, long mostMs, String rebalance) {
-        long later = (pauseMs / ClientPolicy.SPREAD_PARTS) * (rebalance.hashCode() & 0xff) / 0xff;
-        return Math.max(1, Math.min(mostMs, Math.max(ClientPolicy.LEAST_CALL_MS, pauseMs + later)));
+        long later = (pauseMs / SPREAD_PARTS) * (rebalance.hashCode() & 0xff) / 0xff;
+        return Math.max(1, Math.min(mostMs, Math.max(LEAST_CALL_MS, pauseMs + later)));
     }
 
     private static void pause(long ms) throws ServiceFailure {
@@ -141,7 +161,7 @@ public final class ServiceClient {
                     return headers;
                 },
                 report.toBody(),
-                ClientPolicy.SMALL_TEXT,
+                TokenSource.SMALL_TEXT,
                 deadline);
         String body =
                 response.status() == 200 ? new String(response.body(), StandardCharsets.UTF_8) : decodeStart(response);
@@ -161,7 +181,7 @@ public final class ServiceClient {
                 config.progressUri(),
                 leftMs -> createHeaders(token, null, config.mode(), -1),
                 List.of(progress),
-                ClientPolicy.SMALL_TEXT,
+                TokenSource.SMALL_TEXT,
                 deadline);
         return new ReportReply(response.status(), decodeStart(response));
     }
@@ -257,8 +277,8 @@ public final class ServiceClient {
      * Returns the share of the time-out that is granted to the service, ms. The rest is for the response and its check.
      */
     static long serviceDeadlineMs(long leftMs) {
-        long reservedMs = Math.min(leftMs / ClientPolicy.WAY_BACK_PARTS, ClientPolicy.WAY_BACK_MOST_MS);
-        return Math.max(1, leftMs - Math.max(ClientPolicy.WAY_BACK_LEAST_MS, reservedMs));
+        long reservedMs = Math.min(leftMs / WAY_BACK_PARTS, WAY_BACK_MOST_MS);
+        return Math.max(1, leftMs - Math.max(WAY_BACK_LEAST_MS, reservedMs));
     }
 
     private static Reply readReply(HttpCall.Response response) throws WrongAnswer {
@@ -294,7 +314,7 @@ public final class ServiceClient {
         byte[] body = response.body();
         return response.status() == 401 && body.length == 0
                 ? "the token is missing or wrong"
-                : new String(body, 0, Math.min(body.length, ClientPolicy.SHOWN_CHARACTERS), StandardCharsets.UTF_8);
+                : new String(body, 0, Math.min(body.length, ServiceFailure.SHOWN_CHARACTERS), StandardCharsets.UTF_8);
     }
 
     private static String describe(Throwable cause) {

@@ -1,6 +1,5 @@
 package io.github.optassign.service;
 
-import io.github.optassign.policy.ClientPolicy;
 import java.util.regex.Pattern;
 
 /**
@@ -8,6 +7,16 @@ import java.util.regex.Pattern;
  * log.
  */
 public class ServiceFailure extends Exception {
+    /** The longest text from elsewhere in one line of a log. A page of an error would bury the line. */
+    static final int SHOWN_CHARACTERS = 300;
+    /**
+     * The first pause between two attempts to reach the service with a report or a request for an opinion. Each later
+     * one takes twice as long.
+     */
+    public static final long FIRST_PAUSE_MS = 500;
+    /** The longest such pause. A repaired service is found within it. */
+    public static final long LONGEST_PAUSE_MS = 30_000;
+
     private static final long serialVersionUID = 1L;
     private static final String CUT = "...";
 
@@ -27,9 +36,9 @@ public class ServiceFailure extends Exception {
             return "";
         }
         // Runs of control characters become one space, so more characters are read than shown.
-        String start = text.substring(0, Math.min(text.length(), 2 * ClientPolicy.SHOWN_CHARACTERS));
+        String start = text.substring(0, Math.min(text.length(), 2 * SHOWN_CHARACTERS));
         String plain = UNFIT.matcher(start).replaceAll(" ").strip();
-        int most = ClientPolicy.SHOWN_CHARACTERS;
+        int most = SHOWN_CHARACTERS;
         return plain.length() <= most ? plain : plain.substring(0, most - CUT.length()) + CUT;
     }
 }

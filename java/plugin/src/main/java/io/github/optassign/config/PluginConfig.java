@@ -5,7 +5,6 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.endpoint.PluginVersion;
 import io.github.optassign.endpoint.ServiceUrl;
 import io.github.optassign.endpoint.TokenSource;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.policy.InputPolicy;
 import java.net.URI;
 import java.util.HashMap;
@@ -23,6 +22,21 @@ import org.apache.kafka.streams.StreamsConfig;
 
 /** The plug-in's configuration, read from an application's Streams configuration and checked. */
 public final class PluginConfig implements Endpoint {
+    /**
+     * The session's time-out in time-outs of the plug-in, at least. The leader sends no heartbeats while it assigns.
+     */
+    private static final double TIMEOUTS_PER_SESSION = 1.5;
+    /**
+     * The longest time between two polls in time-outs of the plug-in, at least. The leader does not poll while it
+     * waits, and has other work.
+     */
+    private static final int TIMEOUTS_PER_POLL = 4;
+    /**
+     * The time-out of a request in time-outs of the plug-in, at least. All members wait for the leader in one request,
+     * and join anew if that ends.
+     */
+    private static final int TIMEOUTS_PER_REQUEST = 2;
+
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final int DEFAULT_SESSION_TIMEOUT_MS = 45_000;
@@ -76,7 +90,7 @@ public final class PluginConfig implements Endpoint {
         checkTimeout(configs, configuredMs);
         int sessionMs =
                 readConsumerConfig(configs, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, DEFAULT_SESSION_TIMEOUT_MS);
-        timeoutMs = Math.min(configuredMs, Math.max(1, (int) (sessionMs / ClientPolicy.TIMEOUTS_PER_SESSION)));
+        timeoutMs = Math.min(configuredMs, Math.max(1, (int) (sessionMs / TIMEOUTS_PER_SESSION)));
         shortened = timeoutMs == configuredMs
                 ? ""
                 : ConfigKeys.TIMEOUT_MS + ": found " + configuredMs + "; allowed: at most " + timeoutMs
@@ -298,7 +312,7 @@ public final class PluginConfig implements Endpoint {
         String request = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
         int pollMs = readConsumerConfig(configs, poll, DEFAULT_MAX_POLL_INTERVAL_MS);
         int requestMs = readConsumerConfig(configs, request, DEFAULT_REQUEST_TIMEOUT_MS);
-        int limitMs = Math.min(pollMs / ClientPolicy.TIMEOUTS_PER_POLL, requestMs / ClientPolicy.TIMEOUTS_PER_REQUEST);
+        int limitMs = Math.min(pollMs / TIMEOUTS_PER_POLL, requestMs / TIMEOUTS_PER_REQUEST);
         if (timeoutMs > limitMs) {
             throw new ConfigException(
                     ConfigKeys.TIMEOUT_MS,

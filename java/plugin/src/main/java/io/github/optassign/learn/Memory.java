@@ -1,6 +1,5 @@
 package io.github.optassign.learn;
 
-import io.github.optassign.policy.MemoryPolicy;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -9,10 +8,20 @@ import java.util.concurrent.TimeUnit;
  * The memory of one application between rebalances (R10, R11), since Kafka creates a new assignor for each rebalance.
  *
  * <p>Only the process of the group's leader has a memory. A new leader starts without one; the service remembers
- * answers too. When an application of this JVM rebalances, memories unused for {@link MemoryPolicy#LONGEST_UNUSED_MS}
- * are dropped, and the least recently used beyond {@link MemoryPolicy#MOST_APPLICATIONS}.
+ * answers too. When an application of this JVM rebalances, memories unused for {@link #LONGEST_UNUSED_MS} are dropped,
+ * and the least recently used beyond {@link #MOST_APPLICATIONS}.
  */
 public final class Memory {
+    /**
+     * The number of applications of which one JVM remembers the last answer. Each has a client of its own; hardly any
+     * JVM runs more than a few.
+     */
+    static final int MOST_APPLICATIONS = 64;
+    /**
+     * The time after which the memory of an application that was not asked for is dropped. An application that starts
+     * again after a week has new state.
+     */
+    static final long LONGEST_UNUSED_MS = 604_800_000;
 
     /** The memories by application, least recently used first. Guarded by itself. */
     private static final Map<String, Memory> BY_APPLICATION = new LinkedHashMap<>(16, 0.75f, true);
@@ -35,9 +44,9 @@ public final class Memory {
         synchronized (BY_APPLICATION) {
             Memory memory = BY_APPLICATION.computeIfAbsent(application, name -> new Memory());
             memory.lastUsed = now;
-            long longest = TimeUnit.MILLISECONDS.toNanos(MemoryPolicy.LONGEST_UNUSED_MS);
+            long longest = TimeUnit.MILLISECONDS.toNanos(LONGEST_UNUSED_MS);
             BY_APPLICATION.values().removeIf(other -> now - other.lastUsed > longest);
-            while (BY_APPLICATION.size() > MemoryPolicy.MOST_APPLICATIONS) {
+            while (BY_APPLICATION.size() > MOST_APPLICATIONS) {
                 BY_APPLICATION.remove(BY_APPLICATION.keySet().iterator().next());
             }
             return memory;

@@ -3,7 +3,6 @@ package io.github.optassign.learn;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.MemoryPolicy;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -22,6 +21,11 @@ import java.util.concurrent.TimeUnit;
  * @param sinceNanos the time of the last progress, or of the first answer to this group, as of System.nanoTime
  */
 public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
+    /**
+     * The number of targets whose copies without progress are remembered. Copies of further targets are forgotten: that
+     * is no progress, and memory is bounded.
+     */
+    private static final int MOST_TARGETS = 8;
 
     /**
      * Returns the time without progress after a new answer; it starts anew if the group's clients or tasks changed.
@@ -37,7 +41,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
         }
         boolean isSameGroup = before != null && before.group.equals(group) && before.tasks == snapshot.taskCount();
         Map<Long, Long> left = isSameGroup ? new HashMap<>(before.left) : new HashMap<>();
-        if (left.size() > (long) MemoryPolicy.MOST_TARGETS * snapshot.taskCount() * (2 + snapshot.standbysPerTask())) {
+        if (left.size() > (long) MOST_TARGETS * snapshot.taskCount() * (2 + snapshot.standbysPerTask())) {
             left.clear();
         }
         boolean isNearer = lowerAll(snapshot, plan, left);

@@ -2,7 +2,6 @@ package io.github.optassign.progress;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.github.optassign.config.PluginConfig;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.policy.ServicePolicy;
 import io.github.optassign.service.Json;
 import io.github.optassign.service.ServiceClient;
@@ -19,6 +18,13 @@ import org.slf4j.LoggerFactory;
  * once more when all copies have caught up. Then its daemon thread ends.
  */
 public final class ProgressSender {
+    /** The time until the first report on progress. Copies that are restored sooner need none. */
+    private static final long PROGRESS_FIRST_MS = 1_000;
+    /** The longest pause after reports on progress that failed. A repaired service is found within it. */
+    private static final long PROGRESS_PAUSE_MS = 600_000;
+    /** The time that one report on progress may take. The next one is as good. */
+    private static final long PROGRESS_ATTEMPT_MS = 5_000;
+
     /** The status of an older service, which has no such page. */
     private static final int NOT_FOUND = 404;
 
@@ -67,7 +73,7 @@ public final class ProgressSender {
     }
 
     private void work(RestoringCopies copies) {
-        long pauseMs = ClientPolicy.PROGRESS_FIRST_MS;
+        long pauseMs = PROGRESS_FIRST_MS;
         try {
             do {
                 TimeUnit.MILLISECONDS.sleep(pauseMs);
@@ -91,7 +97,7 @@ public final class ProgressSender {
     private long attempt(List<RestoringCopies.Progress> copies, long pauseMs) {
         String problem;
         try {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ClientPolicy.PROGRESS_ATTEMPT_MS);
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PROGRESS_ATTEMPT_MS);
             ServiceClient.ReportReply reply = new ServiceClient(config).reportProgress(write(copies), deadline);
             if (reply.status() == 200) {
                 failing = false;
@@ -112,7 +118,7 @@ public final class ProgressSender {
                     config.progressUri(),
                     ServiceFailure.toOneLine(problem));
         }
-        return Math.min(ClientPolicy.PROGRESS_PAUSE_MS, 2 * Math.max(ServicePolicy.PROGRESS_EVERY_MS, pauseMs));
+        return Math.min(PROGRESS_PAUSE_MS, 2 * Math.max(ServicePolicy.PROGRESS_EVERY_MS, pauseMs));
     }
 
     private byte[] write(List<RestoringCopies.Progress> copies) throws IOException {
@@ -145,6 +151,6 @@ public final class ProgressSender {
     private static long readPauseMs(String body) {
         String digits = body.replaceAll("(?s).*\"next_ms\"\\s*:\\s*(\\d{1,9}).*", "$1");
         long ms = digits.matches("\\d{1,9}") ? Long.parseLong(digits) : ServicePolicy.PROGRESS_EVERY_MS;
-        return Math.max(ClientPolicy.PROGRESS_FIRST_MS, Math.min(ms, ClientPolicy.PROGRESS_PAUSE_MS));
+        return Math.max(PROGRESS_FIRST_MS, Math.min(ms, PROGRESS_PAUSE_MS));
     }
 }

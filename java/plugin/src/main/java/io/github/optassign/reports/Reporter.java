@@ -2,7 +2,6 @@ package io.github.optassign.reports;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
@@ -20,11 +19,26 @@ import org.slf4j.LoggerFactory;
  * A queue of reports on applied answers, sent to a service one after the other, off the stream threads. A report is
  * repeated with growing pauses until the service accepts it, so reports survive an outage of the service.
  *
- * <p>Waiting reports are kept in memory, up to {@link ClientPolicy#WAITING_REPORTS} and
- * {@link ClientPolicy#WAITING_BYTES}; then the oldest is dropped. The daemon thread ends when no report waits, or
- * {@link ClientPolicy#REPORTS_REST_MS} after the last one, since the application may be closed.
+ * <p>Waiting reports are kept in memory, up to {@link #WAITING_REPORTS} and {@link #WAITING_BYTES}; then the oldest is
+ * dropped. The daemon thread ends when no report waits, or {@link #REPORTS_REST_MS} after the last one, since the
+ * application may be closed.
  */
 public final class Reporter {
+    /** The number of reports that wait for the service. They are small, and an hour of failures has fewer. */
+    static final int WAITING_REPORTS = 256;
+    /** The size of the reports that wait. They take memory of the application. */
+    static final int WAITING_BYTES = 33_554_432;
+    /**
+     * The time without a new report after which the thread that sends reports ends; the next report starts it again. An
+     * application that is closed sends none: its class loader is free then.
+     */
+    static final long REPORTS_REST_MS = 3_600_000;
+    /**
+     * The time that one attempt to send a report may take. The service lets a report wait for those before it, and
+     * works out its own answer.
+     */
+    private static final long REPORT_MS = 90_000;
+
     /** HTTP statuses of a report that the service will never accept. */
     private static final Set<Integer> REFUSALS = Set.of(400, 404, 405, 413, 415);
 
@@ -58,8 +72,7 @@ public final class Reporter {
     /** Queues a report for the service of this configuration. Neither blocks nor throws. */
     public static void send(AppliedReport report, PluginConfig config) {
         BY_PAGE.computeIfAbsent(
-                        config.appliedUri(),
-                        page -> new Reporter(ClientPolicy.FIRST_PAUSE_MS, ClientPolicy.REPORTS_REST_MS))
+                        config.appliedUri(), page -> new Reporter(ServiceFailure.FIRST_PAUSE_MS, REPORTS_REST_MS))
                 .submit(report, config);
     }
 
@@ -68,7 +81,7 @@ public final class Reporter {
         lastSubmitted = System.nanoTime();
         waiting.addLast(report);
         bytes += report.size();
-        while (waiting.size() > ClientPolicy.WAITING_REPORTS || bytes > ClientPolicy.WAITING_BYTES) {
+        while (waiting.size() > WAITING_REPORTS || bytes > WAITING_BYTES) {
             drop(waiting.getFirst(), "too many wait, or they are too large");
         }
         notifyAll(); // a new rebalance ends the pause: the service may be back
@@ -125,7 +138,7 @@ public final class Reporter {
                 return;
             } else {
                 pause(pauseMs, report, problem);
-                pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_PAUSE_MS);
+                pauseMs = Math.min(2 * pauseMs, ServiceFailure.LONGEST_PAUSE_MS);
             }
         }
     }
@@ -147,7 +160,7 @@ public final class Reporter {
     private String attempt(AppliedReport report, PluginConfig current) {
         ServiceClient.ReportReply reply;
         try {
-            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ClientPolicy.REPORT_MS);
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REPORT_MS);
             reply = new ServiceClient(current).report(report, deadline);
         } catch (ServiceFailure e) {
             return e.getMessage();
@@ -194,7 +207,7 @@ public final class Reporter {
                     config.appliedUri(),
                     problem,
                     report.rebalance(),
-                    ClientPolicy.WAITING_REPORTS);
+                    WAITING_REPORTS);
         }
         try {
             wait(ms);

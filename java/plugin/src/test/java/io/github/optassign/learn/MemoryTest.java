@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
-import io.github.optassign.policy.MemoryPolicy;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -18,10 +17,10 @@ class MemoryTest {
         for (int i = 1; i < 100; i++) {
             Memory.of("app-" + i, i);
         }
-        assertEquals(MemoryPolicy.MOST_APPLICATIONS, Memory.count());
+        assertEquals(Memory.MOST_APPLICATIONS, Memory.count());
         assertNotSame(first, Memory.of("app-0", 100));
         Memory last = Memory.of("app-99", 100);
-        long later = 100 + TimeUnit.MILLISECONDS.toNanos(MemoryPolicy.LONGEST_UNUSED_MS) + 1;
+        long later = 100 + TimeUnit.MILLISECONDS.toNanos(Memory.LONGEST_UNUSED_MS) + 1;
         assertSame(last, Memory.of("app-99", later), "its own rebalances may be far apart");
         assertEquals(1, Memory.count());
         Memory.clearAll();

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.config.PluginConfig;
 import io.github.optassign.endpoint.Mode;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.testing.Awaiting;
 import io.github.optassign.testing.FakeService;
@@ -78,10 +77,10 @@ class ReporterTest {
 
     @Test
     void theNumberOfWaitingReportsIsBounded() throws InterruptedException {
-        Reporter reporter = new Reporter(1, ClientPolicy.REPORTS_REST_MS);
+        Reporter reporter = new Reporter(1, Reporter.REPORTS_REST_MS);
         reporter.submit(report(0, 0), config("old"));
         asked.await();
-        for (int i = 1; i <= ClientPolicy.WAITING_REPORTS + 2; i++) {
+        for (int i = 1; i <= Reporter.WAITING_REPORTS + 2; i++) {
             reporter.submit(report(i, 0), config("new"));
         }
         assertEquals(3, log.warnings().size(), "the oldest three are gone");
@@ -89,9 +88,9 @@ class ReporterTest {
                 log.warnings().get(0).contains("dropped, so rebalance r-0"),
                 log.warnings().get(0));
         released.countDown();
-        service.awaitReports(1 + ClientPolicy.WAITING_REPORTS);
+        service.awaitReports(1 + Reporter.WAITING_REPORTS);
         assertEquals("r-3", rebalance(1));
-        assertEquals("r-" + (ClientPolicy.WAITING_REPORTS + 2), rebalance(ClientPolicy.WAITING_REPORTS));
+        assertEquals("r-" + (Reporter.WAITING_REPORTS + 2), rebalance(Reporter.WAITING_REPORTS));
         assertEquals("Bearer old", service.reportHeaders.get(0).getFirst("Authorization"));
         assertEquals("Bearer new", service.reportHeaders.get(1).getFirst("Authorization"));
         assertTrue(service.reports
@@ -115,10 +114,10 @@ class ReporterTest {
 
     @Test
     void theSizeOfWaitingReportsIsBounded() throws InterruptedException {
-        Reporter reporter = new Reporter(1, ClientPolicy.REPORTS_REST_MS);
+        Reporter reporter = new Reporter(1, Reporter.REPORTS_REST_MS);
         reporter.submit(report(0, 0), config("t"));
         asked.await();
-        int half = ClientPolicy.WAITING_BYTES / 2;
+        int half = Reporter.WAITING_BYTES / 2;
         for (int i = 1; i <= 3; i++) {
             reporter.submit(report(i, half - 100), config("t"));
         }
@@ -137,7 +136,7 @@ class ReporterTest {
         service.reporting = (exchange, body) -> service.reports.size() < 3
                 ? FakeService.reply(exchange, status, "{\"error\": \"the service is starting\"}")
                 : "{}";
-        new Reporter(1, ClientPolicy.REPORTS_REST_MS).submit(report(0, 0), config("t"));
+        new Reporter(1, Reporter.REPORTS_REST_MS).submit(report(0, 0), config("t"));
         service.awaitReports(3);
         Awaiting.until(() -> !log.infos().isEmpty(), () -> "no line");
         String reason = status == 401 ? "the token is missing or wrong" : "{\"error\": \"the service is starting";

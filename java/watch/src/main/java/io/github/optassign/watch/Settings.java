@@ -1,6 +1,5 @@
 package io.github.optassign.watch;
 
-import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Limits;
 import java.io.IOException;
 import java.io.Reader;
@@ -37,6 +36,25 @@ record Settings(
         Optional<InetSocketAddress> metrics,
         boolean isDryRun,
         boolean isOnce) {
+    /** The default time between two looks at a group. A look costs each broker a few requests. */
+    private static final long INTERVAL_MS = 10_000;
+    /**
+     * The default time between two looks at a group that restores. Copies of small changelogs catch up within seconds.
+     */
+    private static final long QUICK_MS = 1_000;
+    /** The shortest time between two looks. A look takes as long. */
+    private static final long SHORTEST_MS = 200;
+    /** The shortest of the other times. A rebalance takes as long. */
+    private static final long LEAST_WAIT_MS = 1_000;
+    /** The longest time that a setting may name: a day. A longer one is a mistake of units. */
+    private static final long LONGEST_MS = 86_400_000;
+    /**
+     * The greatest limit of assignments in an hour that a setting may name. More than one in a second are a mistake.
+     */
+    private static final int GREATEST_PER_HOUR = 3_600;
+    /** The greatest number of tries without progress that a setting may name. Their pauses add up to days. */
+    private static final int GREATEST_TRIES = 16;
+
     static final String USAGE = """
             usage: optassign watch --config FILE [--groups NAME,...] [--interval SECONDS] [--metrics HOST:PORT] \
             [--dry-run] [--once]""";
@@ -115,14 +133,14 @@ record Settings(
         Limits defaults = Limits.DEFAULT;
         Limits limits = new Limits(
                 number(found, LAG, defaults.acceptableLag(), 0, Long.MAX_VALUE),
-                number(found, DEBOUNCE, defaults.debounceMs(), 0, WatchPolicy.LONGEST_MS),
+                number(found, DEBOUNCE, defaults.debounceMs(), 0, LONGEST_MS),
                 readWait(found, PAUSE, defaults.pauseMs()),
                 readWait(found, NO_PROGRESS, defaults.noProgressTimeoutMs()),
                 readWait(found, BROKEN, defaults.brokenMs()),
                 readWait(found, STUCK, defaults.stuckMs()),
                 readWait(found, RESTORE_CONFIG, defaults.restoreConfigAfterMs()),
-                (int) number(found, PER_HOUR, defaults.mostPerHour(), 2, WatchPolicy.GREATEST_PER_HOUR),
-                (int) number(found, TRIES, defaults.mostTries(), 0, WatchPolicy.GREATEST_TRIES));
+                (int) number(found, PER_HOUR, defaults.mostPerHour(), 2, GREATEST_PER_HOUR),
+                (int) number(found, TRIES, defaults.mostTries(), 0, GREATEST_TRIES));
         List<String> groups = Arrays.stream(found.getOrDefault(GROUPS, "").split(","))
                 .map(String::trim)
                 .filter(group -> !group.isEmpty())
@@ -142,8 +160,8 @@ record Settings(
                 admin,
                 groups,
                 isOnce ? limits.once() : limits,
-                number(found, INTERVAL, WatchPolicy.INTERVAL_MS, WatchPolicy.SHORTEST_MS, WatchPolicy.LONGEST_MS),
-                number(found, QUICK, WatchPolicy.QUICK_MS, WatchPolicy.SHORTEST_MS, WatchPolicy.LONGEST_MS),
+                number(found, INTERVAL, INTERVAL_MS, SHORTEST_MS, LONGEST_MS),
+                number(found, QUICK, QUICK_MS, SHORTEST_MS, LONGEST_MS),
                 found.containsKey(METRICS) ? Optional.of(toAddress(found.get(METRICS))) : Optional.empty(),
                 isDryRun,
                 isOnce);
@@ -178,7 +196,7 @@ record Settings(
     }
 
     private static long readWait(Map<String, String> found, String key, long defaultMs) throws BadSettingsException {
-        return number(found, key, defaultMs, WatchPolicy.LEAST_WAIT_MS, WatchPolicy.LONGEST_MS);
+        return number(found, key, defaultMs, LEAST_WAIT_MS, LONGEST_MS);
     }
 
     private static long number(Map<String, String> found, String key, long defaultValue, long least, long most)

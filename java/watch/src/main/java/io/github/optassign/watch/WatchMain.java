@@ -1,6 +1,5 @@
 package io.github.optassign.watch;
 
-import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.Settings.BadSettingsException;
 import io.github.optassign.watch.kafka.Kafka;
 import io.github.optassign.watch.metrics.Metrics;
@@ -20,6 +19,9 @@ import org.slf4j.LoggerFactory;
  * invalid usage or properties.
  */
 public final class WatchMain {
+    /** The time that the watcher takes at most to end. systemd and Kubernetes wait for at least 30 s. */
+    private static final long LONGEST_END_MS = 20_000;
+
     private static final Logger LOG = LoggerFactory.getLogger(WatchMain.class);
     private static final int BROKEN = 1;
     private static final int USAGE = 2;
@@ -83,7 +85,7 @@ public final class WatchMain {
         }
         watcher.stop();
         try {
-            worker.join(WatchPolicy.LONGEST_END_MS);
+            worker.join(LONGEST_END_MS);
         } catch (InterruptedException e) {
             worker.interrupt();
         }

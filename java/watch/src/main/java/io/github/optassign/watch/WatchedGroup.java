@@ -1,6 +1,5 @@
 package io.github.optassign.watch;
 
-import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Decision;
 import io.github.optassign.watch.deciding.Decision.Action;
 import io.github.optassign.watch.deciding.GroupAssessment;
@@ -21,6 +20,14 @@ import org.slf4j.LoggerFactory;
 
 /** A watched group. At each look it decides on an action, carries it out, and logs it. */
 final class WatchedGroup {
+    /** The longest pause after looks that failed. A repaired cluster is found within it. */
+    private static final long LONGEST_BACK_OFF_MS = 300_000;
+    /**
+     * The first pause after a look that failed; each later one takes twice as long. A broker that restarts is back
+     * within some of them.
+     */
+    private static final long FIRST_BACK_OFF_MS = 5_000;
+
     private static final Logger LOG = LoggerFactory.getLogger(WatchedGroup.class);
 
     private final String name;
@@ -121,10 +128,7 @@ final class WatchedGroup {
             kafka.alter(name, tags.toggle());
         } catch (ExecutionException e) {
             failures++;
-            retryAtMs = nowMs
-                    + Math.min(
-                            WatchPolicy.LONGEST_BACK_OFF_MS,
-                            WatchPolicy.FIRST_BACK_OFF_MS << Math.min(failures, Byte.SIZE));
+            retryAtMs = nowMs + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS << Math.min(failures, Byte.SIZE));
             metrics.count("optassign_watch_failures_total");
             LOG.warn(
                     "group={} {} failed, next attempt in {} ms: {}",

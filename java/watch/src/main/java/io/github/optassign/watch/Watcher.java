@@ -1,6 +1,5 @@
 package io.github.optassign.watch;
 
-import io.github.optassign.policy.WatchPolicy;
 import io.github.optassign.watch.deciding.Decision.Action;
 import io.github.optassign.watch.deciding.GroupView;
 import io.github.optassign.watch.kafka.GroupReader;
@@ -27,6 +26,23 @@ import org.slf4j.LoggerFactory;
  * effect. Groups in motion are looked at more often than groups at rest.
  */
 final class Watcher {
+    /** The longest time until the watcher heeds that it is to stop. An operator notices no tenth of a second. */
+    private static final long STOP_MS = 100;
+    /**
+     * The time between two looks of {@code --once} at the rebalance that it has triggered. A rebalance takes seconds.
+     */
+    private static final long ONCE_LOOK_MS = 500;
+    /**
+     * The time that {@code --once} waits until the rebalance that it has triggered is over. A rebalance of a large
+     * group takes seconds.
+     */
+    private static final long ONCE_MS = 60_000;
+    /**
+     * A look takes so much of its own time until the next. Kafka is busy with the watcher for a fifth of the time at
+     * most.
+     */
+    private static final int TIMES_REST = 4;
+
     private static final Logger LOG = LoggerFactory.getLogger(Watcher.class);
     private static final String ASSIGNOR_NAME = "optassign";
     private static final String ASSIGNOR_CONFIG = "streams.assignor.name";
@@ -69,7 +85,7 @@ final class Watcher {
                 metrics.count("optassign_watch_quick_looks_total");
             }
             long endMs = nowMs();
-            long quickMs = Math.max(settings.quickIntervalMs(), WatchPolicy.TIMES_REST * (endMs - startMs));
+            long quickMs = Math.max(settings.quickIntervalMs(), TIMES_REST * (endMs - startMs));
             sleepUntil(listBusy().isEmpty() ? nextFullLookMs : Math.min(nextFullLookMs, endMs + quickMs));
         }
         restore();
@@ -84,7 +100,7 @@ final class Watcher {
 
     private void sleepUntil(long thenMs) throws InterruptedException {
         for (long left = thenMs - nowMs(); left > 0 && !isStopped; left = thenMs - nowMs()) {
-            TimeUnit.MILLISECONDS.sleep(Math.min(WatchPolicy.STOP_MS, left));
+            TimeUnit.MILLISECONDS.sleep(Math.min(STOP_MS, left));
         }
     }
 
@@ -95,13 +111,13 @@ final class Watcher {
      */
     boolean runOnce() throws InterruptedException, ExecutionException {
         boolean hasActed = look(true).contains(Action.TRIGGER);
-        long end = nowMs() + WatchPolicy.ONCE_MS;
+        long end = nowMs() + ONCE_MS;
         while (hasActed
                 && !settings.isDryRun()
                 && nowMs() < end
                 && !isStopped
                 && groups.values().stream().anyMatch(WatchedGroup::isUnderWay)) {
-            TimeUnit.MILLISECONDS.sleep(WatchPolicy.ONCE_LOOK_MS);
+            TimeUnit.MILLISECONDS.sleep(ONCE_LOOK_MS);
             look(false);
         }
         restore();

@@ -5,7 +5,6 @@ import io.github.optassign.broker.group.Member;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Weights;
-import io.github.optassign.policy.BrokerPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -28,6 +27,12 @@ import java.util.stream.Stream;
  * <p>If tasks have weights, threads have even loads instead ({@link LoadDealer}).
  */
 public final class Threads {
+    /**
+     * The share of a changelog that has to be left to restore for a copy to change threads. A nearly restored copy
+     * stays where it is.
+     */
+    private static final double MUCH = 0.25;
+
     /** The load of a next active, which has to be restored, relative to an active that stays. */
     private static final int NEXT_ACTIVE_LOAD = 1 << 16;
 
@@ -101,11 +106,11 @@ public final class Threads {
         return answer;
     }
 
-    /** Returns whether {@link BrokerPolicy#MUCH} of a task's changelog, or an unknown share, is left to restore. */
+    /** Returns whether {@link #MUCH} of a task's changelog, or an unknown share, is left to restore. */
     private static boolean hasMuchToRestore(Snapshot snapshot, int t, int c) {
         long lag = snapshot.lag(t, c);
         boolean isKnown = lag >= 0 && snapshot.endOffset(t) >= 0;
-        return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * BrokerPolicy.MUCH);
+        return lag != Snapshot.RUNNING && (!isKnown || lag >= snapshot.endOffset(t) * MUCH);
     }
 
     private static List<List<Integer>> newLists(int count) {

@@ -3,8 +3,6 @@ package io.github.optassign.broker.opinion;
 import io.github.optassign.endpoint.Endpoint;
 import io.github.optassign.learn.Breaker;
 import io.github.optassign.model.Snapshot;
-import io.github.optassign.policy.BrokerPolicy;
-import io.github.optassign.policy.ClientPolicy;
 import io.github.optassign.service.AnswerSize;
 import io.github.optassign.service.MemoryRefused;
 import io.github.optassign.service.ServiceClient;
@@ -27,6 +25,14 @@ import org.slf4j.LoggerFactory;
  * answer or a refusal, the group's requests are dropped for a time that doubles ({@link Breaker}).
  */
 public final class OpinionRequests {
+    /** The number of groups that are remembered. The memory of the broker stays bounded. */
+    public static final int MOST_GROUPS = 1_000;
+    /** The number of groups that wait for a second opinion. Waiting requests take memory of the broker. */
+    private static final int WAITING_GROUPS = 64;
+    /**
+     * The product of tasks and processes of all waiting groups together. Waiting requests take memory of the broker.
+     */
+    private static final long WAITING_CELLS = 5_000_000;
 
     /** HTTP statuses with which the service would refuse the same request again: 4xx, except 408 and 429. */
     private static final Pattern REFUSAL = Pattern.compile("status 4(?!08|29).*", Pattern.DOTALL);
@@ -50,7 +56,7 @@ public final class OpinionRequests {
     private boolean failing;
 
     public OpinionRequests() {
-        this(BrokerPolicy.WAITING_GROUPS, BrokerPolicy.WAITING_CELLS, ClientPolicy.FIRST_PAUSE_MS);
+        this(WAITING_GROUPS, WAITING_CELLS, ServiceFailure.FIRST_PAUSE_MS);
     }
 
     /** Creates a queue with other limits and another first pause after a failure. Visible for testing. */
@@ -99,7 +105,7 @@ public final class OpinionRequests {
     }
 
     private Breaker findBreaker(String application) {
-        if (breakers.size() >= BrokerPolicy.MOST_GROUPS && !breakers.containsKey(application)) {
+        if (breakers.size() >= MOST_GROUPS && !breakers.containsKey(application)) {
             breakers.remove(breakers.keySet().iterator().next());
         }
         return breakers.computeIfAbsent(application, name -> new Breaker());
@@ -125,7 +131,7 @@ public final class OpinionRequests {
                 finish(opinion);
             } else {
                 pause(pauseMs);
-                pauseMs = Math.min(2 * pauseMs, ClientPolicy.LONGEST_PAUSE_MS);
+                pauseMs = Math.min(2 * pauseMs, ServiceFailure.LONGEST_PAUSE_MS);
             }
         }
     }

@@ -1,6 +1,5 @@
 package io.github.optassign.watch.deciding;
 
-import io.github.optassign.policy.WatchPolicy;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -13,6 +12,9 @@ import java.util.TreeSet;
 
 /** The assessment on a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
 public final class GroupAssessment {
+    /** The number of faults of an assignment that a line names. A line stays readable. */
+    private static final int MOST_FAULTS = 3;
+
     /**
      * The lag assumed for a copy whose lag is unknown: more than any changelog has, and small enough to be summed a
      * million times.
@@ -148,7 +150,7 @@ public final class GroupAssessment {
         return sum;
     }
 
-    /** Returns descriptions of the first faults of the target, at most {@link WatchPolicy#MOST_FAULTS}. */
+    /** Returns descriptions of the first faults of the target, at most {@link #MOST_FAULTS}. */
     List<String> faults() {
         List<String> found = new ArrayList<>();
         for (TaskId task : new TreeSet<>(view.tasks().keySet())) {
@@ -165,7 +167,7 @@ public final class GroupAssessment {
             if (owners.stream().anyMatch(others::contains)) {
                 found.add("task " + task + " is active and standby in one process");
             }
-            if (found.size() >= WatchPolicy.MOST_FAULTS) {
+            if (found.size() >= MOST_FAULTS) {
                 break;
             }
         }

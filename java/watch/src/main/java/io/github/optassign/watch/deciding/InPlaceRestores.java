@@ -1,6 +1,5 @@
 package io.github.optassign.watch.deciding;
 
-import io.github.optassign.policy.WatchPolicy;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -18,6 +17,17 @@ import java.util.TreeSet;
  * @param restores the active tasks that lag by more than the acceptable lag
  */
 record InPlaceRestores(Map<Copy, RestoringActive> seen, Map<Copy, InPlaceRestore> restores) {
+    /**
+     * The number of fresh offsets after which a task is taken to restore in place. A task that starts is behind in one
+     * report at most.
+     */
+    private static final int JUMP_REPORTS = 2;
+    /**
+     * The time after which an unchanged offset of an active task counts, too. Members tell of a task that runs within a
+     * minute, by default.
+     */
+    private static final long JUMP_MS = 90_000;
+
     /**
      * An active task that lags.
      *
@@ -72,7 +82,7 @@ record InPlaceRestores(Map<Copy, RestoringActive> seen, Map<Copy, InPlaceRestore
         Set<Copy> found = actionable(assessment);
         found.removeIf(copy -> {
             InPlaceRestore restore = restores.get(copy);
-            return restore.reports() < WatchPolicy.JUMP_REPORTS && nowMs - restore.sinceMs() < WatchPolicy.JUMP_MS;
+            return restore.reports() < JUMP_REPORTS && nowMs - restore.sinceMs() < JUMP_MS;
         });
         return found;
     }

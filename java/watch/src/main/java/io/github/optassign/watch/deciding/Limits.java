@@ -1,7 +1,6 @@
 package io.github.optassign.watch.deciding;
 
 import io.github.optassign.policy.InputPolicy;
-import io.github.optassign.policy.WatchPolicy;
 import java.util.List;
 
 /**
@@ -27,16 +26,55 @@ public record Limits(
         long restoreConfigAfterMs,
         int mostPerHour,
         int mostTries) {
+    /**
+     * The time for which copies are waited for after the first that has caught up, unless all have. Each trigger is a
+     * rebalance of the group.
+     */
+    private static final long DEBOUNCE_MS = 2_000;
+    /**
+     * The time between two assignments that the watcher brings about, once there have been several. Each trigger is a
+     * rebalance of the group.
+     */
+    private static final long PAUSE_MS = 10_000;
+    /** The time that a group that could be better stands still before a trigger. Nothing comes nearer by itself. */
+    private static final long NO_PROGRESS_TIMEOUT_MS = 180_000;
+    /** The time that a wrong assignment stands before a trigger. Members may be on their way to the right one. */
+    private static final long BROKEN_MS = 30_000;
+    /**
+     * The time that an assignment stands that members do not reach before a trigger. Members revoke and restore in
+     * between.
+     */
+    private static final long STUCK_MS = 120_000;
+    /**
+     * The longest time that a config stays changed where triggers are allowed. A watcher that has died leaves it
+     * changed until then.
+     */
+    private static final long RESTORE_CONFIG_AFTER_MS = 300_000;
+    /**
+     * The greatest number of triggers and restorations of one group in an hour. A fault of the watcher must not keep a
+     * group busy.
+     */
+    private static final int MOST_PER_HOUR = 60;
+    /**
+     * The greatest number of triggers without new evidence, each after twice the time of the one before. What did not
+     * help four times does not help.
+     */
+    private static final int MOST_TRIES = 4;
+    /** The number of pauses without a trigger after which a group has rested. The next trigger comes sooner then. */
+    private static final int PAUSES_OF_REST = 6;
+    /** The first pause is one part in this many of a pause. The first steps of a scale-out are short. */
+    private static final int FIRST_PART = 5;
+
     public static final Limits DEFAULT = new Limits(
             InputPolicy.ACCEPTABLE_LAG,
-            WatchPolicy.DEBOUNCE_MS,
-            WatchPolicy.PAUSE_MS,
-            WatchPolicy.NO_PROGRESS_TIMEOUT_MS,
-            WatchPolicy.BROKEN_MS,
-            WatchPolicy.STUCK_MS,
-            WatchPolicy.RESTORE_CONFIG_AFTER_MS,
-            WatchPolicy.MOST_PER_HOUR,
-            WatchPolicy.MOST_TRIES);
+            DEBOUNCE_MS,
+            PAUSE_MS,
+            NO_PROGRESS_TIMEOUT_MS,
+            BROKEN_MS,
+            STUCK_MS,
+            RESTORE_CONFIG_AFTER_MS,
+            MOST_PER_HOUR,
+            MOST_TRIES);
     private static final long NEVER_MS = 1L << 50;
 
     /**
@@ -55,10 +93,8 @@ public record Limits(
      */
     long pauseAfter(List<Long> actedAtMs, long nowMs) {
         long recent = actedAtMs.stream()
-                .filter(at -> nowMs - at < WatchPolicy.PAUSES_OF_REST * pauseMs)
+                .filter(at -> nowMs - at < PAUSES_OF_REST * pauseMs)
                 .count();
-        return recent == 0
-                ? 0
-                : Math.min(pauseMs, pauseMs / WatchPolicy.FIRST_PART << Math.min(recent - 1, WatchPolicy.FIRST_PART));
+        return recent == 0 ? 0 : Math.min(pauseMs, pauseMs / FIRST_PART << Math.min(recent - 1, FIRST_PART));
     }
 }
