@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from optassign.formats.state import ApplicationState
 
 _LINE_WIDTH = 1.1
-"""The width of the uppermost of several curves of a plot. It is the usual one of the plots here."""
+"""Width of the uppermost curve of a plot, in points: the usual width of the plots here."""
 _LINE_BROADER = 1.3
-"""By so much a curve is wider than the one that is drawn over it. Equal curves are all seen then, on both sides of the
-uppermost."""
+"""Width that each curve has in addition to the curve drawn over it, in points. Equal curves stay visible on both sides."""
 
 MOST_ACROSS = 3
 """Most panels in a row: with more, each is too narrow."""

@@ -13,7 +13,7 @@ from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
 
 ASSUMED_RATE = 10_000
-"""The offsets per second that a client restores of which no rate is known. A disk and a network of 2020 do more."""
+"""Offsets per second that a client restores while its rate is unknown. A disk and a network of 2020 do more."""
 
 FOLLOWUP_TAKES_MS = 1_500
 """Milliseconds that a follow-up takes in addition to its delay: members join, and the answer is confirmed. Measured by the

@@ -32,8 +32,7 @@ __all__ = [
 ]
 
 DAMAGED_RECORDINGS = 5
-"""The number of damaged recordings that are passed by in search of one that can be read. More of them mean that the disk is
-broken."""
+"""Number of damaged recordings skipped in search of a readable recording. More of them mean that the disk is broken."""
 
 LONGEST_FOLDER = 120
 """Most characters of the name of an application's folder: file systems allow 255, and date and file name follow."""

@@ -6,8 +6,7 @@ from typing import TypeVar
 __all__ = ["Newest"]
 
 MOST_KNOWN = 256
-"""The number of applications that are remembered, the last ones asked for. Names come from requests, so what is kept needs a
-bound."""
+"""Number of applications remembered, the most recent first. Names come from requests, so memory needs a bound."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")

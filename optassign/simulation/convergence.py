@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 _FURTHER_REBALANCES = 20
-"""A convergence may take so many rebalances, and twice as many as batches of warm-ups. One that takes more does not come to
-rest."""
+"""Rebalances allowed to a convergence, in addition to twice the number of batches of warm-ups. A convergence that takes more
+does not end."""
 _MOST_PASSES = 20
-"""The greatest number of passes of one cooperative rebalance. An assignor whose later passes always revoke anew is stopped."""
+"""Most passes of one cooperative rebalance. The limit stops an assignor whose later passes always revoke tasks again."""
 ANSWER_S = 60.0
-"""The seconds of solving of a simulated answer, during which no simulated time passes. With the service's 10 s the figures
-would depend on the load of the machine (R9)."""
+"""Seconds of solving of a simulated answer, during which no simulated time passes. With the service's 10 s, figures would
+depend on the load of the machine (R9)."""
 
 _NO_SUCCESSOR = ("format", "R1", "R2")
 """Violations after which no next snapshot can be made."""

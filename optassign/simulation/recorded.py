@@ -22,7 +22,7 @@ from optassign.simulation.timed.snapshots import Inputs, RecordedStart
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 
 _AFTERWARDS_S = 3600.0
-"""The time that is played after the last recording. Copies on their way are restored by then."""
+"""Seconds played after the last recording. Running copies are restored by then."""
 
 
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:

@@ -16,7 +16,7 @@ from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, Kafk
 __all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
 
 _AGEING = 50
-"""One part in this many of a changelog is written between two rebalances. State without a role falls behind by it."""
+"""Each rebalance adds the changelog's length divided by this number, so state without a role falls behind."""
 
 
 class Growth:

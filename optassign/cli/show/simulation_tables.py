@@ -22,8 +22,7 @@ from optassign.simulation.timed.scenario import Scenario
 from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, summarise
 
 _EVENT_COLUMNS = 26
-"""The width of the column of events and assignors in a table of their figures. The longest name of an assignor fits, and the
-table has 80 columns with it."""
+"""Width of the column of events and assignors. The longest name of an assignor fits, and the whole table has 80 columns."""
 
 MOST_SEEDS = 20
 """Seeds that a table of grades names: a line stays readable."""

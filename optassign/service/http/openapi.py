@@ -14,7 +14,7 @@ from optassign.service.views.progress import ProgressReport
 __all__ = ["REFUSALS", "AppliedReport", "NextProgress", "Operator", "describe_body", "describe_pages"]
 
 LONGEST_BY = 100
-"""The number of characters of an operator's name. It is shown in one line."""
+"""Most characters of an operator's name, which is shown in one line."""
 
 _REF = "#/components/schemas/{model}"
 _SNAPSHOT: dict[str, Any] = {

@@ -24,7 +24,7 @@ _CHART_HEIGHT = 92
 _CHART_LEFT = 58
 """The width of the scale to the left of a chart. Seven digits fit."""
 _SHADES = 6
-"""The shades of a heat map, in addition to that of 0. A reader cannot distinguish more."""
+"""Shades of a heat map, in addition to that of 0. A reader cannot distinguish more."""
 _LABEL_WIDTH = 150
 """The width of the names to the left of a heat map. Twenty characters fit."""
 _ROW_HEIGHT = 16
@@ -34,9 +34,9 @@ _NUMBERED_COLUMNS = 28
 _LABEL_LENGTH = 20
 """The number of characters of a name in a heat map. Longer ones leave no room for cells."""
 _PAGE_NAME = 60
-"""The number of characters that a page shows of a name. The whole one is its title."""
+"""Most characters of a name on a page. Its title has the whole name."""
 _PAGE_SENTENCE = 600
-"""The number of characters that a page shows of a sentence. The whole one is its title."""
+"""Most characters of a sentence on a page. Its title has the whole sentence."""
 
 
 def draw_steps(at: Sequence[float], values: Sequence[float | None], about: str) -> Markup:

@@ -44,15 +44,15 @@ __all__ = [
 _MOST_STANDBYS = 20
 """The greatest number of standbys per task in a what-if question. An answer takes time in proportion to it."""
 _MOST_WARMUPS = 100_000
-"""The greatest number of warm-ups in a what-if question. It is more than any group has tasks."""
+"""The greatest number of warm-ups in a what-if question: more than any group has tasks."""
 _MOST_THREADS = 10_000
-"""The greatest number of threads of a client in a what-if question. It is more than any JVM runs."""
+"""The greatest number of threads of a client in a what-if question: more than any JVM runs."""
 _MOST_ADDED = 1_000
 """The greatest number of clients that a what-if question adds. An answer takes time in proportion to it."""
 _LEAST_WHAT_IF_S = 1800.0
-"""The least time that a what-if question simulates. It shows a few follow-ups."""
+"""Least simulated seconds of a what-if question: enough for a few follow-ups."""
 _MOST_WHAT_IF_S = 86400.0
-"""The greatest time that a what-if question simulates. A page waits for it."""
+"""Most simulated seconds of a what-if question, as a page waits for the result."""
 _WHAT_IF_MOVES = 100
 """The number of moves that a what-if answer lists. A page stays small."""
 _MOST_POINTS = 400

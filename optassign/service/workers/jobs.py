@@ -30,7 +30,7 @@ from optassign.service.workers.messages import Answer, Applied, AssignJob, Compa
 __all__ = ["run_assign", "run_compare"]
 
 _DESCRIBED_CLIENTS = 5
-"""The number of clients that a line of the log names. A line stays readable."""
+"""The number of clients that a line of the log names, so that the line stays readable."""
 
 _UNKNOWN_FIELDS = 20  # unknown fields that the log names: the line stays readable
 _MOST_OBJECTS = 4_000_000  # lists and objects in a body: each takes memory of the worker

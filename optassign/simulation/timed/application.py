@@ -14,9 +14,9 @@ from optassign.formats.state import TaskId
 from optassign.simulation.timed.scenario import Scenario, Subtopologies
 
 _IN_SYNC = 0.001
-"""The distance from the end of a changelog at which a copy is there. Sums of fractions are not exact."""
+"""Distance from the end of a changelog within which a copy is caught up, in offsets. Sums of fractions are not exact."""
 _START_ROUNDING_S = 1e-9
-"""The rest of a slow start that counts as none. Sums of fractions are not exact."""
+"""Rest of a slow start that counts as zero, in seconds. Sums of fractions are not exact."""
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

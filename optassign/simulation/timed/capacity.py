@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 _MOST_TIMES = 4
-"""The greatest number of instances that a capacity plan tries if no range is given, as a multiple of the scenario's own. A
-greater need calls for a scenario of its own size; by bisection the range costs two runs more than a half of it."""
+"""Most instances that a capacity plan tries without a given range, as a multiple of the scenario's number. A greater need calls
+for a scenario of its size; by bisection the range costs two runs more than half of it."""
 
 Bounds = tuple[int, int]
 

@@ -15,8 +15,7 @@ from optassign.simulation.timed.simulator import SimulatedRun
 __all__ = ["EventEffect", "describe_event", "measure_effects"]
 
 _NAMED_OF_EVENT = 2
-"""The greatest number of instances of an event that tables name; they count the others. More do not fit into two lines of a
-cell."""
+"""Most instances of an event that tables name; they count the others. More names do not fit into two lines of a cell."""
 
 _BEGINS_EMPTY = ("start", "recorded")
 """Reasons of the first rebalance of a run that does not begin stable."""

@@ -13,9 +13,9 @@ from optassign.simulation.timed.scenario import Scenario
 __all__ = ["JoinDelays", "expect_join_s"]
 
 _LEAST_LATE = 0.5
-"""The least share of `late_s` by which a late member joins late. A member that is hardly late is not late."""
+"""Least delay of a late member, as a share of `late_s`. A shorter delay is hardly late."""
 _DRAWN_PASSES = 2000
-"""The number of passes that are drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s."""
+"""Number of passes drawn for the mean length of a pass. The mean of heartbeats of 3 s is then within 0.02 s."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 __all__ = ["Search", "find_least"]
 
 SCANNED = 64
-"""The greatest number of candidates that a capacity plan tries one by one; it bisects longer ranges. More instances may break a
-target that fewer keep, so bisection may miss the fewest; a run takes under a second."""
+"""Most candidates that a capacity plan tries one by one; it bisects longer ranges. More instances may break a target that fewer
+keep, so bisection may miss the fewest. A run takes less than a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from optassign_models.policy.constants import ASKED_BY_ALL_MS
 __all__ = ["Agenda", "FollowUps", "Rebalancer", "make_followups", "model_seconds"]
 
 _MOST_TIMED_PASSES = 50
-"""The greatest number of passes of one rebalance in time, or twice as many as there are tasks. If copies are restored within a
-pass, each pass may move the next tasks."""
+"""Most passes of one rebalance in simulated time, unless twice the number of tasks is greater. Where copies are restored within
+a pass, each pass may move the next tasks."""
 
 
 Action = Callable[[], None]

@@ -15,7 +15,7 @@ from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, simulate
 __all__ = ["METHOD", "Interval", "estimate_figures", "estimate_median", "find_least_replications", "replicate"]
 
 CONFIDENCE = 0.95
-"""The level of the intervals of replicated simulations. It is the usual one in reports of simulations."""
+"""Level of the intervals of replicated simulations: the usual level in reports of simulations."""
 
 METHOD = "order statistics, whatever the distribution (David and Nagaraja, section 7.1)"
 """The name of the intervals' method in reports."""

@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 RESTART_S = 10.0
-"""The time that a restart takes if the scenario does not say. A JVM starts in about as long."""
+"""Seconds of a restart unless the scenario gives them: about the time in which a JVM starts."""
 _NOISE_S = 10.0
-"""The time that restore rates stay as they are, if they are noisy. It is longer than a look and shorter than a copy."""
+"""Seconds between two changes of noisy restore rates: longer than a look, shorter than a copy."""
 EVENT_BEGINS_S = 60.0
-"""The time at which the simulated event of an outlook begins. The group is stable before."""
+"""Seconds until the simulated event of an outlook begins. The group is stable before."""
 
 
 _SHOWN_IDS = 5

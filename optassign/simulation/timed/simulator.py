@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["FIGURES", "SimulatedRun", "digest", "simulate", "summarise"]
 
 _PERIOD_S = 300.0
-"""The time of one step of the inputs. A day has 288 steps, and an hour's burst is one of them."""
+"""Seconds of one step of the inputs. A day has 288 steps, and an hour's burst takes one of them."""
 _SWING = 0.6
-"""The swing of the daily curve: from 0.4 to 1.6 times the mean. Web traffic swings by as much."""
+"""Swing of the daily curve: from 0.4 to 1.6 times the mean, as in web traffic."""
 _BURST = 3.0
-"""The factor on the mean for one step of each hour; tasks burst one after the other. It shows whether an assignor chases
-bursts."""
+"""Factor on the mean in one step of each hour, for one task after the other. It shows whether an assignor chases bursts."""
 _PROGRESS_STEPS = 100
-"""The number of steps between two reports of progress. Each report takes longer than a step."""
+"""Number of steps between two reports of progress, since a report takes longer than a step."""
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,7 @@ record RebalanceInput(
         AppliedAnswer last,
         StreamsGroup group,
         SentSnapshot sent) {
-    /**
-     * One part in this many of the time-out is the broker's for telling end offsets. Most of the time is the service's.
-     */
+    /** The time-out divided by the broker's time to give end offsets. The service gets most of the time-out. */
     private static final int SHARE_OF_ENDS = 4;
 
     /**

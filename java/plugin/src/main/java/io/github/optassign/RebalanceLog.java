@@ -15,10 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /** The log of one rebalance: one line, and another if the service or the shadow assignor failed. */
 final class RebalanceLog {
-    /**
-     * The number of remarks of the log that are remembered, so that each is written once. The memory of the process
-     * stays bounded.
-     */
+    /** The number of remarks remembered so that each is logged once. The memory of the process stays bounded. */
     private static final int REMEMBERED_LINES = 1_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(OptassignTaskAssignor.class);

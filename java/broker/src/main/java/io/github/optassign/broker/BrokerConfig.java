@@ -27,8 +27,8 @@ record BrokerConfig(
         BrokerEndpoint service,
         List<String> remarks) {
     /**
-     * The number of warm-ups of a group at a time, if neither setting says. Kafka's two make a scale-out slow, and
-     * disks restore some twenty copies at once without slowing down the tasks.
+     * The number of warm-ups of a group at a time if neither setting is given. Kafka's default of two makes a scale-out
+     * slow, and disks restore some twenty copies at once without slowing down the tasks.
      */
     private static final int DEFAULT_WARMUPS = 20;
 

@@ -20,8 +20,7 @@ import org.apache.kafka.common.config.types.Password;
  */
 record BrokerEndpoint(URI assignUri, int timeoutMs, TokenSource token) implements Endpoint {
     /**
-     * The default time-out of a request for a second opinion. No member waits for it, so it may take longer than in the
-     * plug-in.
+     * The default time-out of a request for a second opinion. Members do not wait for it, so it exceeds the plug-in's.
      */
     private static final long DEFAULT_TIMEOUT_MS = 10_000;
 

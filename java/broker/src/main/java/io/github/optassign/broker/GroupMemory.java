@@ -19,7 +19,7 @@ import java.util.Map;
  * forgotten first.
  */
 final class GroupMemory {
-    /** The number of tasks and members of all groups together that are remembered. Memory is proportional to it. */
+    /** The most tasks and members of all remembered groups together. Memory is proportional to them. */
     static final int MOST_ENTRIES = 500_000;
 
     /**

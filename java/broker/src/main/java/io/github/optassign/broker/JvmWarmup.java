@@ -24,13 +24,13 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  */
 final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs {
     /**
-     * The number of calls of the planner that warm the JVM up when the broker starts. The first real call takes
-     * milliseconds then, not a second.
+     * The number of calls of the planner that warm the JVM up. The first real call then takes milliseconds, not a
+     * second.
      */
     private static final int WARMUP_CALLS = 30;
-    /** The number of tasks of the group that these calls plan. It reaches each loop of the planner. */
+    /** The number of tasks of the group planned in these calls: enough to reach each loop of the planner. */
     private static final int WARMUP_PARTITIONS = 40;
-    /** The end offset of its changelogs. It is well above the acceptable lag. */
+    /** The end offset of the group's changelogs, well above the acceptable lag. */
     private static final long WARMUP_END_OFFSET = 1_000_000;
 
     private final Map<String, MemberAssignment> given = new HashMap<>();

@@ -27,7 +27,7 @@ import java.util.stream.IntStream;
  */
 final class LeavingProcesses {
     /**
-     * The time within which threads that come are of one start of their process. A process starts its threads within
+     * The time within which joining threads belong to one start of their process. A process starts its threads within
      * seconds.
      */
     private static final long STARTING_MS = 10_000;

@@ -36,8 +36,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class Planning {
     /**
-     * The time that the broker waits for the offsets of members. Members send them every minute by default; the longest
-     * interval allowed is not waited for.
+     * The time that the broker waits for the offsets of members. Members send offsets every minute by default; the
+     * broker does not wait for the longest interval allowed.
      */
     private static final long KEEP_MS = 90_000;
 

@@ -18,7 +18,7 @@ import org.apache.kafka.common.config.types.Password;
 
 /** The service's token, or the file that holds it. */
 public final class TokenSource {
-    /** The greatest size of a file with a token, and of a reply to a report. Both have a few lines. */
+    /** The greatest size in bytes of a file with a token, and of a reply to a report. Both have a few lines. */
     public static final int SMALL_TEXT = 65_536;
 
     public static final String TOKEN = "optassign.token";

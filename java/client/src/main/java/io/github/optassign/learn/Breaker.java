@@ -9,15 +9,15 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Breaker {
     /**
-     * The first pause after a service whose answer was refused, or did not come in time. Each later one takes twice as
-     * long; the planner answers then.
+     * The first pause after an answer that was refused or late. Each later pause takes twice as long; the planner
+     * answers meanwhile.
      */
     private static final long FIRST_PAUSE_MS = 5_000;
-    /** The longest such pause after answers that were refused. A repaired service answers again within it. */
+    /** The longest pause after refused answers. A repaired service answers again within it. */
     private static final long LONGEST_PAUSE_MS = 3_600_000;
     /**
-     * The longest such pause after answers that did not come in time. A group at rest asks again as often. Each attempt
-     * holds a rebalance up for the time-out of 2 s, so it costs a three-hundredth of the time.
+     * The longest pause after late answers. A group at rest asks again as often. Each attempt delays a rebalance by the
+     * time-out of 2 s, a three-hundredth of the pause.
      */
     private static final long LONGEST_LATE_PAUSE_MS = 600_000;
 

@@ -19,10 +19,7 @@ import org.slf4j.LoggerFactory;
  * has answered, so the sum over all JVMs is that of the group.
  */
 public final class AssignorMetrics {
-    /**
-     * The number of groups that have metrics of their own. Names of groups come from their members: what a broker keeps
-     * must have a bound.
-     */
+    /** The most groups with metrics of their own. Names of groups come from members, so memory needs a bound. */
     private static final int MEASURED_GROUPS = 256;
 
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);

@@ -32,8 +32,8 @@ import javax.management.modelmbean.RequiredModelMBean;
  */
 final class MetricsBean {
     /**
-     * The longest time until the JDK's pool has made the MBean of an application. It takes a millisecond. Then the
-     * application's thread makes the MBean, and the class loader stays.
+     * The longest wait until the JDK's pool has made the MBean of an application, which takes a millisecond. After it,
+     * the application's thread makes the MBean, and the class loader stays.
      */
     private static final long MAKE_BEAN_MS = 1_000;
 

@@ -5,13 +5,15 @@ import io.github.optassign.model.Snapshot;
 /** The limit on the length of an answer, so that no response from the service's address fills the heap. */
 public final class AnswerSize {
     /**
-     * The size that an answer may have for each client and each copy, apart from their names. Fields, times and notes
+     * The bytes of an answer allowed for each client and each copy in addition to their names. Fields, times and notes
      * are shorter.
      */
     private static final int ANSWER_OVERHEAD = 512;
-    /** The greatest size of an answer to any snapshot. It must fit into the memory of an application. */
+    /** The greatest size of an answer to any snapshot, in bytes. It must fit into the memory of an application. */
     private static final int GREATEST_ANSWER = 67_108_864;
-    /** The size that an answer may have for the smallest snapshot. Notes of the service are as long for each. */
+    /**
+     * The bytes of an answer allowed for the smallest snapshot. Notes of the service are as long for every snapshot.
+     */
     private static final int LEAST_ANSWER = 262_144;
 
     /** The most characters that JSON needs for one character of a name. */

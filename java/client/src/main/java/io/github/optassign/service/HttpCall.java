@@ -27,9 +27,9 @@ import javax.net.ssl.SSLSocketFactory;
  * pass of a rebalance.
  */
 final class HttpCall {
-    /** The first pause between two looks whether a call has ended. Most calls end at once. */
+    /** The first pause between two checks for the end of a call. Most calls end at once. */
     private static final long FIRST_LOOK_MS = 10;
-    /** The longest pause between two looks whether a call has ended. A thread that was interrupted ends within it. */
+    /** The longest pause between two checks for the end of a call. An interrupted thread ends within it. */
     private static final long LONGEST_LOOK_MS = 5_000;
 
     private static final int CHUNK = 1 << 16;

@@ -31,24 +31,18 @@ import org.apache.kafka.common.config.types.Password;
  * and progress.
  */
 public final class ServiceClient {
-    /**
-     * One part in this many of the time-out is kept for the way back and the check, within the next two. The answer is
-     * checked before the time is over.
-     */
+    /** The time-out divided by the time reserved for the response and its check, within the next two bounds. */
     private static final int WAY_BACK_PARTS = 10;
-    /**
-     * The least time that is kept for the way back. The check of a small answer takes milliseconds, and a pause of the
-     * JVM comes on top.
-     */
+    /** The least time reserved so. The check of a small answer takes milliseconds; a pause of the JVM may add to it. */
     private static final long WAY_BACK_LEAST_MS = 30;
-    /** The greatest time that is kept for the way back. The check of 10,000 tasks takes less. */
+    /** The most time reserved so. The check of 10,000 tasks takes less. */
     private static final long WAY_BACK_MOST_MS = 200;
     /**
-     * Clients that the service sends away come back up to one part in this many of the pause later. Clients with the
-     * same pause come apart.
+     * The pause divided by the longest delay added to it, so that clients with the same pause return at different
+     * times.
      */
     private static final int SPREAD_PARTS = 4;
-    /** The least time that it takes to ask and to be answered. With less time left, the planner answers at once. */
+    /** The least time of a request and its response. With less time left, the planner answers at once. */
     private static final long LEAST_CALL_MS = 50;
 
     static final String PROTOCOL = "1";

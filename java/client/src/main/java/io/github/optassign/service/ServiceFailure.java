@@ -7,14 +7,14 @@ import java.util.regex.Pattern;
  * log.
  */
 public class ServiceFailure extends Exception {
-    /** The longest text from elsewhere in one line of a log. A page of an error would bury the line. */
+    /** The longest text from outside in one line of a log. The page of an error would bury the line. */
     static final int SHOWN_CHARACTERS = 300;
     /**
-     * The first pause between two attempts to reach the service with a report or a request for an opinion. Each later
-     * one takes twice as long.
+     * The first pause between two attempts to send a report or a request for an opinion. Each later pause takes twice
+     * as long.
      */
     public static final long FIRST_PAUSE_MS = 500;
-    /** The longest such pause. A repaired service is found within it. */
+    /** The longest pause between two such attempts. A repaired service is found within it. */
     public static final long LONGEST_PAUSE_MS = 30_000;
 
     private static final long serialVersionUID = 1L;

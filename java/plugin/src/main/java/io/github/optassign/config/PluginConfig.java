@@ -23,17 +23,18 @@ import org.apache.kafka.streams.StreamsConfig;
 /** The plug-in's configuration, read from an application's Streams configuration and checked. */
 public final class PluginConfig implements Endpoint {
     /**
-     * The session's time-out in time-outs of the plug-in, at least. The leader sends no heartbeats while it assigns.
+     * The least session time-out, as a multiple of the plug-in's time-out. The leader sends no heartbeats while it
+     * assigns.
      */
     private static final double TIMEOUTS_PER_SESSION = 1.5;
     /**
-     * The longest time between two polls in time-outs of the plug-in, at least. The leader does not poll while it
-     * waits, and has other work.
+     * The least maximum poll interval, as a multiple of the plug-in's time-out. A waiting leader does not poll, and has
+     * other work.
      */
     private static final int TIMEOUTS_PER_POLL = 4;
     /**
-     * The time-out of a request in time-outs of the plug-in, at least. All members wait for the leader in one request,
-     * and join anew if that ends.
+     * The least request time-out, as a multiple of the plug-in's time-out. All members wait for the leader in one
+     * request, and join again if it ends.
      */
     private static final int TIMEOUTS_PER_REQUEST = 2;
 

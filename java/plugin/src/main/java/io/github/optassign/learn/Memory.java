@@ -13,13 +13,12 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Memory {
     /**
-     * The number of applications of which one JVM remembers the last answer. Each has a client of its own; hardly any
-     * JVM runs more than a few.
+     * The most applications whose last answer a JVM remembers. Each has a client of its own, and most JVMs run a few.
      */
     static final int MOST_APPLICATIONS = 64;
     /**
-     * The time after which the memory of an application that was not asked for is dropped. An application that starts
-     * again after a week has new state.
+     * The time after which the unused memory of an application is dropped: a week. An application that starts later has
+     * new state.
      */
     static final long LONGEST_UNUSED_MS = 604_800_000;
 

@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
  */
 public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
     /**
-     * The number of targets whose copies without progress are remembered. Copies of further targets are forgotten: that
-     * is no progress, and memory is bounded.
+     * The number of targets whose copies without progress are remembered. Forgotten copies count as without progress,
+     * and memory is bounded.
      */
     private static final int MOST_TARGETS = 8;
 

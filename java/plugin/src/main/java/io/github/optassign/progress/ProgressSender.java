@@ -18,11 +18,11 @@ import org.slf4j.LoggerFactory;
  * once more when all copies have caught up. Then its daemon thread ends.
  */
 public final class ProgressSender {
-    /** The time until the first report on progress. Copies that are restored sooner need none. */
+    /** The time until the first report on progress. Copies restored sooner need no report. */
     private static final long PROGRESS_FIRST_MS = 1_000;
-    /** The longest pause after reports on progress that failed. A repaired service is found within it. */
+    /** The longest pause after failed reports on progress. A repaired service is found within it. */
     private static final long PROGRESS_PAUSE_MS = 600_000;
-    /** The time that one report on progress may take. The next one is as good. */
+    /** The time-out of one report on progress. The next report replaces a lost one. */
     private static final long PROGRESS_ATTEMPT_MS = 5_000;
 
     /** The status of an older service, which has no such page. */

@@ -24,18 +24,18 @@ import org.slf4j.LoggerFactory;
  * application may be closed.
  */
 public final class Reporter {
-    /** The number of reports that wait for the service. They are small, and an hour of failures has fewer. */
+    /** The most reports that wait for the service. They are small, and an hour of failures has fewer. */
     static final int WAITING_REPORTS = 256;
-    /** The size of the reports that wait. They take memory of the application. */
+    /** The most bytes of waiting reports, which take memory of the application. */
     static final int WAITING_BYTES = 33_554_432;
     /**
-     * The time without a new report after which the thread that sends reports ends; the next report starts it again. An
-     * application that is closed sends none: its class loader is free then.
+     * The time without a new report after which the sending thread ends; the next report starts it again. A closed
+     * application sends no reports, so its class loader becomes free.
      */
     static final long REPORTS_REST_MS = 3_600_000;
     /**
-     * The time that one attempt to send a report may take. The service lets a report wait for those before it, and
-     * works out its own answer.
+     * The time-out of one attempt to send a report. The service handles earlier reports first, and computes its own
+     * answer.
      */
     private static final long REPORT_MS = 90_000;
 

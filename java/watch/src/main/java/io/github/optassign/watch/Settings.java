@@ -42,17 +42,15 @@ record Settings(
      * The default time between two looks at a group that restores. Copies of small changelogs catch up within seconds.
      */
     private static final long QUICK_MS = 1_000;
-    /** The shortest time between two looks. A look takes as long. */
+    /** The shortest time between two looks: about as long as a look takes. */
     private static final long SHORTEST_MS = 200;
-    /** The shortest of the other times. A rebalance takes as long. */
+    /** The shortest of the other times: about as long as a rebalance takes. */
     private static final long LEAST_WAIT_MS = 1_000;
-    /** The longest time that a setting may name: a day. A longer one is a mistake of units. */
+    /** The longest time that a setting may have: a day. A longer time is a mistake of units. */
     private static final long LONGEST_MS = 86_400_000;
-    /**
-     * The greatest limit of assignments in an hour that a setting may name. More than one in a second are a mistake.
-     */
+    /** The greatest number of assignments in an hour that a setting may allow: one in a second. */
     private static final int GREATEST_PER_HOUR = 3_600;
-    /** The greatest number of tries without progress that a setting may name. Their pauses add up to days. */
+    /** The greatest number of tries without progress that a setting may allow. Their pauses add up to days. */
     private static final int GREATEST_TRIES = 16;
 
     static final String USAGE = """

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * invalid usage or properties.
  */
 public final class WatchMain {
-    /** The time that the watcher takes at most to end. systemd and Kubernetes wait for at least 30 s. */
+    /** The longest shutdown of the watcher. systemd and Kubernetes wait for at least 30 s. */
     private static final long LONGEST_END_MS = 20_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(WatchMain.class);

@@ -20,11 +20,11 @@ import org.slf4j.LoggerFactory;
 
 /** A watched group. At each look it decides on an action, carries it out, and logs it. */
 final class WatchedGroup {
-    /** The longest pause after looks that failed. A repaired cluster is found within it. */
+    /** The longest pause after failed looks. A repaired cluster is found within it. */
     private static final long LONGEST_BACK_OFF_MS = 300_000;
     /**
-     * The first pause after a look that failed; each later one takes twice as long. A broker that restarts is back
-     * within some of them.
+     * The first pause after a failed look; each later pause takes twice as long. A restarting broker returns within
+     * some of them.
      */
     private static final long FIRST_BACK_OFF_MS = 5_000;
 

@@ -26,19 +26,16 @@ import org.slf4j.LoggerFactory;
  * effect. Groups in motion are looked at more often than groups at rest.
  */
 final class Watcher {
-    /** The longest time until the watcher heeds that it is to stop. An operator notices no tenth of a second. */
+    /** The longest delay of a requested stop. An operator notices no tenth of a second. */
     private static final long STOP_MS = 100;
-    /**
-     * The time between two looks of {@code --once} at the rebalance that it has triggered. A rebalance takes seconds.
-     */
+    /** The time between two looks of {@code --once} at the rebalance that it triggered. A rebalance takes seconds. */
     private static final long ONCE_LOOK_MS = 500;
     /**
-     * The time that {@code --once} waits until the rebalance that it has triggered is over. A rebalance of a large
-     * group takes seconds.
+     * The longest wait of {@code --once} for the end of the rebalance that it triggered. A large group takes seconds.
      */
     private static final long ONCE_MS = 60_000;
     /**
-     * A look takes so much of its own time until the next. Kafka is busy with the watcher for a fifth of the time at
+     * The rest after a look, as a multiple of the look's own time. Kafka serves the watcher for a fifth of the time at
      * most.
      */
     private static final int TIMES_REST = 4;

@@ -28,8 +28,7 @@ import java.util.stream.Stream;
  */
 public final class Threads {
     /**
-     * The share of a changelog that has to be left to restore for a copy to change threads. A nearly restored copy
-     * stays where it is.
+     * The share of a changelog that must be left to restore for a copy to change threads. A nearly restored copy stays.
      */
     private static final double MUCH = 0.25;
 

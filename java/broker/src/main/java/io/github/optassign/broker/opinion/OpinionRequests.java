@@ -25,12 +25,12 @@ import org.slf4j.LoggerFactory;
  * answer or a refusal, the group's requests are dropped for a time that doubles ({@link Breaker}).
  */
 public final class OpinionRequests {
-    /** The number of groups that are remembered. The memory of the broker stays bounded. */
+    /** The most groups remembered, so that the broker's memory stays bounded. */
     public static final int MOST_GROUPS = 1_000;
-    /** The number of groups that wait for a second opinion. Waiting requests take memory of the broker. */
+    /** The most groups that wait for a second opinion. Waiting requests take memory of the broker. */
     private static final int WAITING_GROUPS = 64;
     /**
-     * The product of tasks and processes of all waiting groups together. Waiting requests take memory of the broker.
+     * The most pairs of task and process of all waiting groups together. Waiting requests take memory of the broker.
      */
     private static final long WAITING_CELLS = 5_000_000;
 

@@ -18,13 +18,13 @@ import java.util.TreeSet;
  */
 record InPlaceRestores(Map<Copy, RestoringActive> seen, Map<Copy, InPlaceRestore> restores) {
     /**
-     * The number of fresh offsets after which a task is taken to restore in place. A task that starts is behind in one
+     * The number of fresh offsets after which a task counts as restoring in place. A starting task is behind in one
      * report at most.
      */
     private static final int JUMP_REPORTS = 2;
     /**
-     * The time after which an unchanged offset of an active task counts, too. Members tell of a task that runs within a
-     * minute, by default.
+     * The time after which an unchanged offset of an active task counts, too. By default members report running tasks
+     * within a minute.
      */
     private static final long JUMP_MS = 90_000;
 

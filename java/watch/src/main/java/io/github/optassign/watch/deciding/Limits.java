@@ -26,43 +26,38 @@ public record Limits(
         long restoreConfigAfterMs,
         int mostPerHour,
         int mostTries) {
-    /**
-     * The time for which copies are waited for after the first that has caught up, unless all have. Each trigger is a
-     * rebalance of the group.
-     */
+    /** The longest wait for further copies after the first has caught up. Each trigger is a rebalance of the group. */
     private static final long DEBOUNCE_MS = 2_000;
-    /**
-     * The time between two assignments that the watcher brings about, once there have been several. Each trigger is a
-     * rebalance of the group.
-     */
+    /** The time between two triggered assignments after several. Each trigger is a rebalance of the group. */
     private static final long PAUSE_MS = 10_000;
-    /** The time that a group that could be better stands still before a trigger. Nothing comes nearer by itself. */
+    /** The time until the watcher triggers a group that could be better and does not change. */
     private static final long NO_PROGRESS_TIMEOUT_MS = 180_000;
-    /** The time that a wrong assignment stands before a trigger. Members may be on their way to the right one. */
+    /**
+     * The time until the watcher triggers a group with a wrong assignment. Members may be about to reach the right one.
+     */
     private static final long BROKEN_MS = 30_000;
     /**
-     * The time that an assignment stands that members do not reach before a trigger. Members revoke and restore in
-     * between.
+     * The time until the watcher triggers a group whose members do not reach their assignment. They revoke and restore
+     * in between.
      */
     private static final long STUCK_MS = 120_000;
     /**
-     * The longest time that a config stays changed where triggers are allowed. A watcher that has died leaves it
-     * changed until then.
+     * The longest time that a config stays changed where triggers are allowed. A dead watcher leaves it changed until
+     * then.
      */
     private static final long RESTORE_CONFIG_AFTER_MS = 300_000;
     /**
-     * The greatest number of triggers and restorations of one group in an hour. A fault of the watcher must not keep a
-     * group busy.
+     * The most triggers and restorations of one group in an hour. A fault of the watcher must not keep a group busy.
      */
     private static final int MOST_PER_HOUR = 60;
     /**
-     * The greatest number of triggers without new evidence, each after twice the time of the one before. What did not
-     * help four times does not help.
+     * The most triggers without new evidence, each after twice the time of the previous. Four failed tries show that
+     * triggers do not help.
      */
     private static final int MOST_TRIES = 4;
-    /** The number of pauses without a trigger after which a group has rested. The next trigger comes sooner then. */
+    /** The number of pauses without a trigger after which a group has rested, and the next trigger comes sooner. */
     private static final int PAUSES_OF_REST = 6;
-    /** The first pause is one part in this many of a pause. The first steps of a scale-out are short. */
+    /** The full pause divided by the first pause. The first steps of a scale-out are short. */
     private static final int FIRST_PART = 5;
 
     public static final Limits DEFAULT = new Limits(
