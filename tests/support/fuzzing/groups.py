@@ -11,6 +11,7 @@ from case import Case
 from optassign import assign
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
+from optassign.generating.dealing import NotBalancedError
 from optassign.generating.snapshots import SHAPES
 from optassign.goals.order import goal_order
 from optassign.judging.validation import validate
@@ -36,20 +37,7 @@ _NO_HURRY_S = 120.0
 def draw_group(random: Random) -> ApplicationState:
     """Return a small group with random options and random requests of an operator."""
     racks = random.choice((0, 0, 2, 3))
-    state = generate(
-        random.choice(SHAPES),
-        random.randint(4, 36),
-        random.randint(2, 6),
-        random.randint(0, 2),
-        warmups=random.randint(1, 4),
-        threads=random.choice((1, (1, 3))),
-        seed=random.getrandbits(30),
-        stateless=random.choice((0.0, 0.2, 0.5)),
-        capacity=random.choice((1.0, 1.0, (0.5, 3.0))),
-        weights=random.choice((0.0, 0.0, 0.0, 0.5)),
-        racks=racks,
-        memory=random.random() < 0.5,
-    )
+    state = _generate(random, racks)
     configs: dict[str, Any] = {}
     if racks and random.random() < 0.7:
         configs["rack_aware_assignment_tags"] = ("zone",)
@@ -58,6 +46,28 @@ def draw_group(random: Random) -> ApplicationState:
     options = {**_draw_goals(random), **_draw_operator(random, state)}
     made = type(state.options).model_validate({**state.options.model_dump(), **options})
     return with_configs(state, **configs).model_copy(update={"options": made})
+
+
+def _generate(random: Random, racks: int) -> ApplicationState:
+    """Return a generated group. Clients of unequal threads may have no balanced past; then another group is drawn."""
+    while True:
+        try:
+            return generate(
+                random.choice(SHAPES),
+                random.randint(4, 36),
+                random.randint(2, 6),
+                random.randint(0, 2),
+                warmups=random.randint(1, 4),
+                threads=random.choice((1, (1, 3))),
+                seed=random.getrandbits(30),
+                stateless=random.choice((0.0, 0.2, 0.5)),
+                capacity=random.choice((1.0, 1.0, (0.5, 3.0))),
+                weights=random.choice((0.0, 0.0, 0.0, 0.5)),
+                racks=racks,
+                memory=random.random() < 0.5,
+            )
+        except NotBalancedError:
+            pass
 
 
 def _draw_goals(random: Random) -> dict[str, Any]:
