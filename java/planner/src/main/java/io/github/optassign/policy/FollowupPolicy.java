@@ -22,7 +22,7 @@ public final class FollowupPolicy {
     public static final double BELIEVED_MORE = 1.5;
     /** The factor on a measured rate, if all copies were caught up when the snapshot came. [times] */
     public static final double BELIEVED_MEASURED = 1.01;
-    /** The first pause between two checks for the end of a call. Most calls end at once. */
+    /** The time until the first look, while the group has no known rate. [ms] */
     public static final long FIRST_LOOK_MS = 2_000;
     /** The longest wait for a follow-up if the last one brought nothing, until the group is stalled. [ms] */
     public static final long NO_PROGRESS_LOOK_MS = 120_000;
