@@ -22,8 +22,9 @@ from optassign.judging.explanation import (
     TaskExplanation,
 )
 from optassign.judging.validation import name_rule
+from optassign.measuring import ASSUMED_RATE
 from optassign.measuring.client_names import ClientNames
-from optassign.measuring.outlook import ASSUMED_RATE, Outlook, RestoreRates
+from optassign.measuring.outlook import Outlook, RestoreRates
 from optassign.measuring.placement import clients_by_task, previous_assignment
 
 SHOWN_CLIENTS = 10

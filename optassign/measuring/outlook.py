@@ -8,12 +8,10 @@ from typing import Literal
 
 from optassign.formats.assignment import Pace, TaskAssignment
 from optassign.formats.state import UNKNOWN_LAG, ApplicationState
+from optassign.measuring import ASSUMED_RATE
 from optassign.measuring.load import find_wait_for_rates_ms
 from optassign.measuring.placement import TaskPlacement
 from optassign.measuring.ranks import Ranks
-
-ASSUMED_RATE = 10_000
-"""Offsets per second that a client restores while its rate is unknown. A disk and a network of 2020 do more."""
 
 FOLLOWUP_TAKES_MS = 1_500
 """Milliseconds that a follow-up takes in addition to its delay: members join, and the answer is confirmed. Measured by the

@@ -4,7 +4,8 @@ import pytest
 from judging import make_answer, make_snapshot
 
 from optassign.formats.state import ApplicationState
-from optassign.measuring.outlook import ASSUMED_RATE, list_rates
+from optassign.measuring import ASSUMED_RATE
+from optassign.measuring.outlook import list_rates
 from optassign.translating.answer import observe_pace
 
 _OWNED = {"0_0": -2, "0_1": -2}

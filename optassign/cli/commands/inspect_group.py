@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import accept_durations, accept_integers, accept_numbers, add_output, add_time_limit
 from optassign.cli.common import write_result
 from optassign.cli.output import DONE, UsageError
-from optassign.measuring.outlook import ASSUMED_RATE
+from optassign.measuring import ASSUMED_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

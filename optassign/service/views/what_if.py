@@ -15,8 +15,9 @@ from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskId
 from optassign.judging.explain import ExplainedAnswer, reason_to_text
 from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
+from optassign.measuring import ASSUMED_RATE
 from optassign.measuring.client_names import ClientNames, UnknownClientError
-from optassign.measuring.outlook import ASSUMED_RATE, list_rates
+from optassign.measuring.outlook import list_rates
 from optassign.measuring.placement import previous_assignment
 from optassign.recordings.recording import LoadUnit, Recording, make_overview
 from optassign.service.http.refusals import make_refusal
