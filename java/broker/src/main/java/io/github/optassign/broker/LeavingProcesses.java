@@ -30,10 +30,7 @@ final class LeavingProcesses {
      * The time within which joining threads belong to one start of their process. A process starts its threads within
      * seconds.
      */
-    private static final long STARTING_MS = 10_000;
-
-    /** The time within which all threads of a process join after its start. */
-    static final long STARTING_NANOS = TimeUnit.MILLISECONDS.toNanos(STARTING_MS);
+    static final long STARTING_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final Snapshot snapshot;
     private final Snapshot withoutLeaving;

@@ -36,16 +36,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class Planning {
     /**
-     * The time that the broker waits for the offsets of members. Members send offsets every minute by default; the
-     * broker does not wait for the longest interval allowed.
-     */
-    private static final long KEEP_MS = 90_000;
-
-    /**
      * The time for which tasks of a group that is new to this broker stay on their owners. It exceeds the default
      * interval of members' offsets, a minute; the longest allowed interval would be too long.
      */
-    static final long KEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(KEEP_MS);
+    static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(90);
 
     /** The planner of a call. Tests use planners that fail. */
     interface Planner {

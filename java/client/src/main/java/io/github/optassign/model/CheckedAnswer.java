@@ -11,6 +11,17 @@ import java.util.Arrays;
  * @param followupMs per client the delay of the follow-up that it asks for, ms, or -1 if it asks for none
  */
 public record CheckedAnswer(Placement placement, long[] followupMs) {
+    /**
+     * The longest delay of a follow-up after others brought nothing: six hours. A group whose copies never catch up
+     * rests, and a group with repaired disks is still found the same day.
+     */
+    private static final long LONGEST_BACKOFF_MS = 21_600_000;
+    /**
+     * The time without progress divided by the wait for the next follow-up. The number of follow-ups without progress
+     * then grows with the logarithm of the time.
+     */
+    private static final int BACKOFF_PARTS = 3;
+
     /** Returns an answer whose follow-up the client of R8 asks for; no client asks if {@code delayMs} is below 0. */
     public static CheckedAnswer of(Snapshot snapshot, Placement placement, long delayMs) {
         long[] followupMs = new long[snapshot.clientCount()];
@@ -26,13 +37,13 @@ public record CheckedAnswer(Placement placement, long[] followupMs) {
 
     /**
      * Returns this answer with each follow-up delayed to at least a third of the time without progress, up to
-     * {@link WaitPolicy#LONGEST_BACKOFF_MS}. Adds no follow-up. So follow-ups at a fixed interval are delayed only
-     * after three without progress.
+     * {@link #LONGEST_BACKOFF_MS}. Adds no follow-up. So follow-ups at a fixed interval are delayed only after three
+     * without progress.
      *
      * @param withoutProgressMs the time without progress, ms
      */
     public CheckedAnswer backOff(long withoutProgressMs) {
-        long leastMs = Math.min(withoutProgressMs / WaitPolicy.BACKOFF_PARTS, WaitPolicy.LONGEST_BACKOFF_MS);
+        long leastMs = Math.min(withoutProgressMs / BACKOFF_PARTS, LONGEST_BACKOFF_MS);
         long[] putOff = Arrays.stream(followupMs)
                 .map(delay -> delay < 0 ? delay : Math.max(delay, leastMs))
                 .toArray();

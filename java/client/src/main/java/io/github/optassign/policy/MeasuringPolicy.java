@@ -14,10 +14,6 @@ public final class MeasuringPolicy {
     public static final double LOAD_TOLERANCE = 0.05;
     /** The default of the least fall of the greatest load, in even spreads, for which tasks move. [share] */
     public static final double LEAST_LOAD_GAIN = 0.05;
-    /** The number of pairs of task and client up to which the plug-in reads every lag. [pairs] */
-    public static final long LAGS_READ_WHOLE = 250_000;
-    /** The number of tasks per client without state whose lags confirm that such clients lag alike. [tasks] */
-    public static final int LAGS_SAMPLED = 2;
 
     private MeasuringPolicy() {}
 }

@@ -8,10 +8,6 @@ public final class WaitPolicy {
     public static final long LEAST_AFTER_PASS_MS = 100;
     /** The longest delay of a follow-up that every client asks for; one client asks for a later one. [ms] */
     public static final long ASKED_BY_ALL_MS = 30_000;
-    /** The longest time by which a follow-up is put off after others brought nothing: six hours. [ms] */
-    public static final long LONGEST_BACKOFF_MS = 21_600_000;
-    /** While follow-ups bring nothing, the next waits for the time without progress divided by this. [times] */
-    public static final int BACKOFF_PARTS = 3;
 
     private WaitPolicy() {}
 }

@@ -6,8 +6,6 @@ public final class LoadPolicy {
     public static final int PARTNERS = 12;
     /** The least gain of a trade in the greatest of the loads. [share] */
     public static final double LEAST_GAIN = 0.0001;
-    /** The greatest number of moves and exchanges between threads of one process, in its tasks. [times] */
-    public static final int THREAD_STEPS = 4;
     /** The greatest number of rounds of trades. [rounds] */
     public static final int TRADES = 3_000;
     /** The offsets that an active task counts that moves to a caught-up copy. [offsets] */

@@ -15,7 +15,7 @@ import org.apache.kafka.common.config.ConfigException;
 /** The plug-in's configuration keys, with types, defaults and allowed values. */
 final class ConfigKeys {
     /** The default time-out of the plug-in. A group of 10,000 tasks is answered within it. */
-    private static final long PLUGIN_TIMEOUT_MS = 2_000;
+    private static final int PLUGIN_TIMEOUT_MS = 2_000;
 
     static final String URL = ServiceUrl.KEY;
     static final String TIMEOUT_MS = "optassign.timeout.ms";
@@ -55,7 +55,7 @@ final class ConfigKeys {
             .define(
                     TIMEOUT_MS,
                     Type.INT,
-                    (int) PLUGIN_TIMEOUT_MS,
+                    PLUGIN_TIMEOUT_MS,
                     ConfigDef.Range.between(ServicePolicy.SHORTEST_TIMEOUT_MS, ServicePolicy.LONGEST_TIMEOUT_MS),
                     Importance.MEDIUM,
                     "Milliseconds from the start of an assignment until the fallback answers instead of the service. "

@@ -2,7 +2,6 @@ package io.github.optassign.streams;
 
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.TaskLags;
-import io.github.optassign.policy.MeasuringPolicy;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
@@ -19,6 +18,17 @@ import org.apache.kafka.streams.processor.assignment.KafkaStreamsState;
  * with this lag. If a sample differs, contrary to Kafka's computation of lags, it reads every lag.
  */
 final class LagReader {
+    /**
+     * The most pairs of task and client for which the plug-in reads every lag. Kafka copies all lags of a client for
+     * each request, which would take seconds for more pairs.
+     */
+    static final int LAGS_READ_WHOLE = 250_000;
+    /**
+     * The number of tasks per client without state whose lags confirm that such clients lag alike. State of another
+     * origin is read as a whole. A lag takes microseconds.
+     */
+    private static final int LAGS_SAMPLED = 2;
+
     private final TaskId[] tasks;
     private final KafkaStreamsState[] states;
     private final BitSet[] listed;
@@ -43,7 +53,7 @@ final class LagReader {
     record Lags(TaskLags lags, boolean[] logged) {}
 
     Lags read() {
-        boolean isLarge = (long) tasks.length * states.length > MeasuringPolicy.LAGS_READ_WHOLE;
+        boolean isLarge = (long) tasks.length * states.length > LAGS_READ_WHOLE;
         Lags lags = isLarge ? readListed() : null;
         return lags != null ? lags : readAll();
     }
@@ -118,8 +128,8 @@ final class LagReader {
 
     /** Returns whether samples of a client's lags, of tasks that it does not list, equal the {@code common} lags. */
     private boolean isConfirmed(int c, long[] common, boolean[] logged) {
-        for (int i = 0; i < MeasuringPolicy.LAGS_SAMPLED; i++) {
-            int t = (int) ((c + (long) i * tasks.length / MeasuringPolicy.LAGS_SAMPLED) % tasks.length);
+        for (int i = 0; i < LAGS_SAMPLED; i++) {
+            int t = (int) ((c + (long) i * tasks.length / LAGS_SAMPLED) % tasks.length);
             if (logged[t] && !listed[c].get(t) && toLag(states[c].lagFor(tasks[t])) != common[t]) {
                 return false;
             }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.github.optassign.learn.ChangelogEnds;
-import io.github.optassign.policy.MeasuringPolicy;
 import io.github.optassign.testing.StreamsTestGroup;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -75,7 +74,7 @@ class LagReaderTest {
     @Test
     void largeGroupIsReadInFull() {
         StreamsTestGroup group = StreamsTestGroup.of(260).tasks(0, 1_000, StreamsTestGroup.Kind.LOGGED, 100);
-        assertEquals(true, 260_000 > MeasuringPolicy.LAGS_READ_WHOLE);
+        assertEquals(true, 260_000 > LagReader.LAGS_READ_WHOLE);
         for (int client : new int[] {0, 259}) {
             group.ends.keySet().forEach(task -> group.client(client).lags.put(task, 7L));
         }

@@ -12,6 +12,12 @@ import java.util.stream.IntStream;
  * so no change is made if all changes together gain little.
  */
 public final class LoadDealer {
+    /**
+     * The most moves and exchanges between threads of one process, as a multiple of its tasks. The limit bounds the
+     * time by work; a process needs fewer.
+     */
+    private static final int THREAD_STEPS = 4;
+
     private final double[] weight;
     private final int[] before;
     private final boolean[] pinned;
@@ -63,7 +69,7 @@ public final class LoadDealer {
 
     /** Lowers the greatest load by moves and exchanges until it is within the limit or no step lowers it. */
     private void lowerGreatestLoad(double allowed) {
-        for (int step = 0; step < LoadPolicy.THREAD_STEPS * weight.length; step++) {
+        for (int step = 0; step < THREAD_STEPS * weight.length; step++) {
             int most = findMost();
             if (load[most] <= allowed || !improveThread(most)) {
                 return;
