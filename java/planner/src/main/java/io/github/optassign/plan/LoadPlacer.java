@@ -2,6 +2,7 @@ package io.github.optassign.plan;
 
 import io.github.optassign.policy.LoadPolicy;
 import java.util.Arrays;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -92,26 +93,29 @@ final class LoadPlacer extends PlanningStep {
         int[] order =
                 Arrays.stream(loads.heaviestFirst).filter(t -> active[t] < 0).toArray();
         for (int i = 0; i < order.length; i++) {
+            int t = order[i];
             int lacking = IntStream.range(0, number.length)
                     .map(c -> Math.max(0, loads.leastNumber[c] - number[c]))
                     .sum();
-            boolean isForIdle = lacking > 0 && order.length - i <= lacking; // threads without a task get the rest
+            IntPredicate isIdle = c -> number[c] < loads.leastNumber[c] && loads.fitsThread(t, c, level);
+            // Threads without a task get the rest, but none that is too heavy: trades find them lighter ones.
+            boolean isForIdle = order.length - i <= lacking
+                    && IntStream.range(0, number.length).anyMatch(isIdle);
             int best = -1;
             double least = Double.POSITIVE_INFINITY;
             for (int c = 0; c < sums.length; c++) {
-                if (!loads.mayHaveActives(c) || (isForIdle && number[c] >= loads.leastNumber[c])) {
+                if (!loads.mayHaveActives(c) || (isForIdle && !isIdle.test(c))) {
                     continue;
                 }
-                double end = Math.max(
-                        (sums[c] + loads.weightOn(order[i], c)) / loads.size[c],
-                        loads.weight[order[i]] / loads.capacity[c]);
+                double end =
+                        Math.max((sums[c] + loads.weightOn(t, c)) / loads.size[c], loads.weight[t] / loads.capacity[c]);
                 if (end < least) {
                     least = end;
                     best = c;
                 }
             }
-            put(order[i], best);
-            dealt[order[i]] = true;
+            put(t, best);
+            dealt[t] = true;
         }
         return dealt;
     }

@@ -1,5 +1,6 @@
 package io.github.optassign.plan;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,6 +9,7 @@ import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.model.Traits;
 import io.github.optassign.model.Weights;
 import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.testing.TestGroup;
@@ -121,6 +123,20 @@ class LoadTest {
             int client = c;
             assertTrue(IntStream.of(active).anyMatch(each -> each == client), "an idle client");
         }
+    }
+
+    /** The only new task is too heavy for two slow threads that are idle: they get the lightest tasks instead. */
+    @Test
+    void heavyTaskDoesNotFillSlowThread() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(0, 2, 0, 600_000, false, false), List.of());
+        IntStream.range(0, 5).forEach(t -> builder.addTask("0", t, false, false, -1));
+        SnapshotBuilder.Client fast = builder.addClient("client-a", 1).capacity(3 * Traits.UNITS);
+        IntStream.range(0, 4).forEach(t -> fast.owns("0_" + t));
+        builder.addClient("client-b", 2).capacity(Traits.UNITS / 2);
+        double[] weights = {9, 9, 3, 3, 16};
+        Snapshot snapshot = builder.build().withWeights(new Weights(weights, 0.05, 0.05));
+        Placement plan = RebalancePlanner.answer(snapshot, null).plan();
+        assertArrayEquals(new int[] {0, 0, 1, 1, 0}, plan.active());
     }
 
     private static int countMoved(Snapshot snapshot, Placement placement) {
