@@ -302,7 +302,7 @@ class Problem(Application):
 
     def after_restoring(self, placed: Placement) -> Problem:
         """Return the problem of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
-        keys = np.union1d(np.arange(self.T) * self.C + placed.active, placed.standby_keys(self.C))
+        keys = placed.copy_keys(self.C, np.ones(self.T, dtype=np.bool_))
         task, client = keys // self.C, keys % self.C
         nothing = np.zeros_like(keys)
         is_active = placed.active[task] == client

@@ -25,14 +25,20 @@ def spread_zones(problem: Problem, shares: ShareFamilies, placed: Placement, *, 
 
     With `now`, copies change places only between clients of one rank, so that R3 and R5 are kept.
     """
-    has_goal = bool(list_tag_values(problem)) or problem.data_of(RACK_TRAFFIC.name, Racks) is not None
-    if not has_goal or problem.T * problem.C > WRITTEN_OUT_PAIRS:
+    if not count_pairs_to_compare(problem):
         return placed
     search = _Search(problem, shares, placed, now=now)
     while search.improve_all():
         pass
     active, standby_client = np.split(search.client, [problem.T])
     return make_placement(active, placed.standby_task * problem.C + standby_client, problem.C)
+
+
+def count_pairs_to_compare(problem: Problem) -> int:
+    """Return how many pairs the search may compare; 0 if no goal needs it, or the group is too large."""
+    has_goal = bool(list_tag_values(problem)) or problem.data_of(RACK_TRAFFIC.name, Racks) is not None
+    copies = problem.T * (problem.standbys + 1)
+    return min(COMPARED_PAIRS, copies * problem.C) if has_goal and problem.T * problem.C <= WRITTEN_OUT_PAIRS else 0
 
 
 class _Search:

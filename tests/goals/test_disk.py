@@ -21,11 +21,17 @@ from optassign.judging.validation import validate
 from optassign.measuring.placement import TaskPlacement, planned_placement
 from optassign.measuring.spread import measure_greatest_state
 from optassign.simulation.convergence import converge
+from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
 from optassign.translating.snapshot import read_situation
 from optassign_models.goals.disk import DISK, bound_state, even_out_state
+from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.policy import constants as policy
 from optassign_models.problem import Placement, Problem, make_placement
+from optassign_models.results import Effort
 from optassign_models.shares import count_copies
+from optassign_models.solving import solver_methods
+from optassign_models.target.question import Question
+from optassign_models.target.search import TargetAnswer
 
 GOALS: tuple[GoalName, ...] = (
     "disk",
@@ -165,3 +171,22 @@ def test_it_is_optimised_beyond_the_joint_model(shape: str, monkeypatch: pytest.
     assert any("disk" in note and "trade places" in note for note in given.report.notes) == (row.value > 1.02 * row.bound)
     result = converge(state)
     assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
+
+
+def test_a_group_stays_on_its_way_if_a_later_search_finds_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under goal `disk` a limit of work ends most searches. Later ones must not give up a better plan that is remembered."""
+    state = ask_for_disk(lopsided())
+    answer = assign(state)
+    honest = solver_methods.find_best
+
+    def find_worse(question: Question, effort: Effort) -> TargetAnswer:
+        found = honest(question, effort)
+        if question.is_now or found.placement is None:
+            return found
+        by_counts = find_greedy_plan(question.problem, question.shares)
+        return TargetAnswer(by_counts, (), question.evaluate(by_counts))
+
+    monkeypatch.setattr(solver_methods, "find_best", find_worse)
+    monkeypatch.setattr(solver_methods, "even_out_state", lambda problem, placed: placed)
+    for after in (make_second_pass_snapshot(state, answer), make_restored_snapshot(state, answer)):
+        assert measure_greatest_state(after, planned_placement(after, assign(after))) == 1.0

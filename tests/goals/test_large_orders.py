@@ -11,6 +11,7 @@ from tiny import draw_tiny_state
 from tiny_placements import to_copies
 
 from optassign.assignor import assign
+from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.generating import SHAPES, Shape, generate
 from optassign.goals.order import UNSERVED
@@ -102,3 +103,28 @@ def test_without_time_for_the_program_the_default_order_answers_and_the_report_s
     unserved = [note for note in given.report.notes if note.startswith(UNSERVED)]
     assert [note.split(": ")[1] for note in unserved] == list(ORDER)
     assert all("no time" in note for note in unserved)
+
+
+def value_first(given: TaskAssignment) -> float:
+    """Return the value of the first goal, in the plan or, without one, now."""
+    return next(goal.value for goal in given.report.goals if goal.stage in ("plan", "now"))
+
+
+@pytest.mark.parametrize("shape", ["scale-out", "partial"])
+def test_if_copies_cannot_be_dealt_the_plan_is_near_the_programs(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One round must do: in these groups tasks take no part of the places that the program found for all of them."""
+    monkeypatch.setattr(policy, "POOLED_ROUNDS", 1)
+    monkeypatch.setattr(policy, "SEPARATION_ROUNDS", 1)
+    monkeypatch.setattr(policy, "ALL_PAIRS", 0)
+    state = ask(generate(shape, 120, 12, 2, warmups=2, racks=3, seed=122), ("rack_cost", *DEFAULT))
+    given = assign(state)
+    assert validate(state, given) == []
+    assert not [note for note in given.report.notes if note.startswith(UNSERVED)]
+    assert value_first(given) < 0.75 * value_first(assign(state, "greedy"))
+
+
+def test_without_time_for_the_program_copies_are_spread_as_greedy_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = ask(generate("scale-out", 40, 6, 1, racks=3, seed=3), ("tag_spread", *DEFAULT))
+    greedy = value_first(assign(state, "greedy"))
+    monkeypatch.setattr(policy, "SECONDS_PER_VARIABLE", 1.0)
+    assert value_first(assign(state)) == greedy == sum(task.logged for task in state.tasks) * 2

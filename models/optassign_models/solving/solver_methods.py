@@ -21,7 +21,7 @@ from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, mend
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import improve_actives, lower_target, make_question_under_load, relax_under_load
-from optassign_models.policy.constants import CP_SAT_VARIABLES, ROUNDING, SECONDS_PER_ARC
+from optassign_models.policy.constants import CP_SAT_VARIABLES, ROUNDING, SECONDS_PER_ARC, SECONDS_PER_COMPARED_PAIR
 from optassign_models.problem import Placement, Problem, make_placement, prepare
 from optassign_models.results import Deadline, Effort, Found, FoundBy
 from optassign_models.shares import allow_any_counts
@@ -37,6 +37,7 @@ from optassign_models.solving.method import (
 )
 from optassign_models.target.question import Objective, Question, explain_excess, express_in_changelogs, list_in_order, weigh
 from optassign_models.target.search import TargetAnswer, find_best, has_few_pairs
+from optassign_models.zones import count_pairs_to_compare, spread_zones
 
 _NO_TIME = "no time for goals in this order: those of the default order were used"
 _NO_TIME_TO_WEIGH = "no time for the weighted sum: the goals of the default order were used"
@@ -139,7 +140,8 @@ def _leave_time(case: Case) -> Effort:
 def _find_greedy_plan(case: Case, found: Found) -> Found:
     """Return greedy's plan of the default order, if it keeps shares and limits, and the bound of the first goal."""
     by_shares = case.shares if case.method.order.is_weighted else case.target
-    placed = mend(case.problem, by_shares, case.limits.placements, find_greedy_plan(case.problem, by_shares))
+    plan = spread_zones(case.problem, by_shares, find_greedy_plan(case.problem, by_shares), now=False)
+    placed = mend(case.problem, by_shares, case.limits.placements, plan)
     bounds = dict(list(found.bounds.items())[:1])
     return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
 
@@ -165,8 +167,8 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
     if order.is_weighted:
         return is_within_tolerance(_weigh(case, own), _weigh(case, found))
     if case.search_plan().default_reason is None and order.asked_for:
-        if not _is_as_good(case, own, found):
-            return False
+        if not (_is_as_good(case, own, found) and _is_as_good(case, found, own)):
+            return _is_as_good(case, own, found)
         (first,) = find_goals(order.names[:1])
         if order.is_given and first.name not in {*order.configured, RESTORE_WORK.name}:
             mine, theirs = (evaluate(case.problem, plan, (first,))[first.name] for plan in (own, found))
@@ -183,8 +185,9 @@ def _bound_configured(case: Case, now: Placement) -> dict[str, int] | None:
     if TAG_SPREAD.name in bounds:
         bounds[TAG_SPREAD.name] = bound_by_numbers(case.problem)
     if values != bounds:
-        found = case.search_plan()
-        if found.placement is not None and not _is_as_good(case, now, found.placement):
+        found, own = case.search_plan(), case.problem.remembered_plan
+        plans = [found.placement, own if own is not None and case.may_be_plan(own) else None]
+        if any(plan is not None and not _is_as_good(case, now, plan) for plan in plans):
             return None
         bounds |= {goal: bound for goal, bound in found.bounds.items() if goal in values}
     return {goal: bound for goal, bound in bounds.items() if values[goal] == bound}
@@ -255,7 +258,8 @@ def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort
 
 def expect_seconds_without_solver(problem: Problem) -> float:
     """Return the seconds that a plan without a solver takes at most."""
-    return SECONDS_PER_ARC * (problem.T + len(problem.col_task) + problem.G * problem.C)
+    arcs = problem.T + len(problem.col_task) + problem.G * problem.C
+    return SECONDS_PER_ARC * arcs + SECONDS_PER_COMPARED_PAIR * count_pairs_to_compare(problem)
 
 
 def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Effort) -> Method:

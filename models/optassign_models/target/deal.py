@@ -7,8 +7,7 @@
    is possible and nothing is forbidden. If places are left over, since all tasks that still lack one are forbidden there, they
    are swapped with places dealt before.
 
-Either step may fail, as the program leaves out constraints that both keep. The copies then go beyond the shares, or to other
-places of the zone: such a placement keeps R1, R2 and R4, and costs more than the program says.
+Either step may fail, as the program leaves out constraints that both keep. Copies then go beyond the shares, or are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None,
     """Return the placement of whole values (variables,); None if merged places cannot take their copies.
 
     The second value has (k,) merged places with too little room for the copies that the program counts there. The third has
-    (k,) tasks whose pooled copies could not be dealt.
+    (k,) tasks of pools that could not be dealt: the placement lacks these copies.
     """
     problem, C = v.scope.problem, v.scope.problem.C
     counts, without_room = _split_merged_places(v, values)
@@ -175,34 +174,8 @@ def _deal(
         found = deal_pool(task[at], need[at], in_pool, closed)
         if found is None:
             not_dealt.append(task[at])
-            found = _deal_anyway(task[at], need[at], in_pool, closed, np.flatnonzero(is_in_pool))
-        keys.extend(found)
+        keys.extend(found or ())
     return np.array(keys, dtype=np.int64), np.unique(np.concatenate(not_dealt))
-
-
-def _deal_anyway(
-    tasks: IntArray, need: IntArray, places: IntArray, closed: dict[int, set[int]], clients: IntArray
-) -> list[int]:
-    """Return keys of pairs: as many on the places (C,) as possible, the others on other `clients` (k,) of the zone."""
-    number, C = len(tasks), len(places)
-    is_open = np.zeros((number, C), dtype=np.bool_)
-    is_open[:, clients] = True
-    for at, task in enumerate(tasks.tolist()):
-        is_open[at, [client for client in closed[task] if client >= 0]] = False
-    tail, client = np.nonzero(is_open)
-    flow = min_cost_flow.SimpleMinCostFlow()
-    arcs = flow.add_arcs_with_capacity_and_unit_cost(tail, number + client, np.ones_like(tail), np.zeros_like(tail))
-    each = number + np.arange(C)
-    sink = np.full(C, number + C)
-    for capacity, cost in ((places, 0), (np.ones(C, dtype=np.int64), 1), (np.full(C, number), 2)):
-        flow.add_arcs_with_capacity_and_unit_cost(each, sink, capacity, np.full(C, cost))
-    flow.set_nodes_supplies(np.arange(number), need)
-    flow.set_nodes_supplies(sink[:1], -need.sum(keepdims=True))
-    if flow.solve() != flow.OPTIMAL:
-        raise ValueError("a task has more copies in a pool than the pool has clients")
-    taken = flow.flows(arcs) > 0
-    keys: list[int] = (tasks[tail[taken]] * C + client[taken]).tolist()
-    return keys
 
 
 def deal_pool(tasks: IntArray, need: IntArray, places: IntArray, forbidden: dict[int, set[int]]) -> list[int] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.policy import constants as policy
 from optassign_models.problem import Placement, Problem
 from optassign_models.results import Effort, FoundBy
@@ -17,6 +18,7 @@ from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question
 from optassign_models.target.solver import Optimum, minimise_in_order
 from optassign_models.target.variables import Scope, hint_copies
+from optassign_models.zones import spread_zones
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,9 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
         if optimum.values is None:
             break
         placed, without_room, not_dealt = deal_places(program.v, optimum.values)
+        if placed is not None and (len(not_dealt) or not question.allows(placed)):
+            # Greedy completes and balances it, if no better placement is known.
+            placed = None if question.is_now or best.placement is not None else _balance(question, placed)
         if placed is not None and question.allows(placed):
             values = question.evaluate(placed)
             if best.placement is None or values < best.values:
@@ -111,6 +116,12 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
             break
     is_cut_short = not effort.deadline.left and not best.is_proven and not best.is_impossible
     return replace(best, is_cut_short=is_cut_short)
+
+
+def _balance(question: Question, placed: Placement) -> Placement:
+    """Return a placement near `placed`, of which copies may be missing, within the shares if greedy finds one."""
+    near = find_greedy_plan(question.problem.after_restoring(placed), question.shares)
+    return spread_zones(question.problem, question.shares, near, now=False)
 
 
 def solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, TargetProgram, Optimum | None]:

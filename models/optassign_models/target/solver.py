@@ -311,20 +311,22 @@ def _keep_bound(
 
 
 def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effort: Effort) -> IntArray | None:
-    """Return whole values on an optimal face, near `solved` if its whole candidates can stay; None if no values are found."""
+    """Return whole values on an optimal face, near `solved` if variables around fractions suffice; None if none are found."""
     nothing = np.zeros_like(face.low)
-    for matrix in (_keep_whole_candidates(program, face, solved), face):
+    for matrix in (_free_around_fractions(program, face, solved), face):
         found = _search(matrix, nothing, effort, np.rint(solved).astype(np.int64))
         if found is not None:
             return found[0]
     return None
 
 
-def _keep_whole_candidates(program: TargetProgram, matrix: Matrix, solved: FloatArray) -> Matrix:
-    """Return the matrix with those candidates fixed that are whole in the solution."""
-    keep = np.zeros(len(matrix.low), dtype=np.bool_)
-    keep[np.append(program.v.y, program.v.a)] = True
-    keep &= is_whole(solved)
+def _free_around_fractions(program: TargetProgram, matrix: Matrix, solved: FloatArray) -> Matrix:
+    """Return the matrix with all variables fixed that share no row of the program with a fractional variable."""
+    is_near = np.zeros(len(matrix.row_low), dtype=np.bool_)
+    is_near[matrix.row[~is_whole(solved)[matrix.variable]]] = True
+    is_near[len(program.matrix.row_low) :] = False  # rows of objectives have nearly all variables
+    keep = np.ones(len(matrix.low), dtype=np.bool_)
+    keep[matrix.variable[is_near[matrix.row]]] = False
     near = np.rint(solved).astype(np.int64)
     return replace(matrix, low=np.where(keep, near, matrix.low), high=np.where(keep, near, matrix.high))
 
@@ -339,7 +341,7 @@ def _search_whole(
     hint = np.rint(solved).astype(np.int64)
     found: tuple[IntArray, int] | None = None
     if int(matrix.is_free.sum()) > policy.FULLY_SEARCHED_VARIABLES:
-        near = _search(_keep_whole_candidates(program, matrix, solved), cost, effort, hint)
+        near = _search(_free_around_fractions(program, matrix, solved), cost, effort, hint)
         if near is not None and (exact_sum(cost, near[0]) - bound) * policy.ACCEPTED_GAP_PARTS <= abs(bound):
             found = near[0], bound
     found = found if found is not None else _search(matrix, cost, effort, hint)
