@@ -17,7 +17,8 @@ import java.util.stream.IntStream;
  *   <li>the previous assignment, if it may stay (R7) and its greatest load is within the tolerance;
  *   <li>the previous assignment, if it may stay, no plan is under way, and a new plan would lower the greatest load by
  *       less than the least gain;
- *   <li>the remembered plan, if its load is balanced and a new plan saves too little restore work to replace it (R11);
+ *   <li>the remembered plan, if its load is balanced or no worse than that of a new plan, and the new plan has a worse
+ *       one or saves too little restore work (R11);
  *   <li>a new plan: actives by {@link LoadPlacer}, and each task's standbys on the cheapest clients.
  * </ol>
  */
@@ -40,7 +41,7 @@ final class LoadPlanChooser extends PlanningStep {
     /** Returns the plan. {@code before} is the previous assignment, or null if it does not keep R1 to R5. */
     Placement choose(Placement before) {
         boolean mayRest = before != null && !hasAvoidableStandbyOnDraining(before);
-        if (mayRest && isBalanced(before, level)) {
+        if (mayRest && isBalanced(before, level, 0)) {
             return before;
         }
         Placement fresh = makeNewPlan();
@@ -54,17 +55,24 @@ final class LoadPlanChooser extends PlanningStep {
             return before;
         }
         boolean isKept = remembered != null
-                && isBalanced(remembered, Math.max(level, reached))
+                && isNoWorse(remembered, fresh)
                 && !hasAvoidableStandbyOnDraining(remembered)
-                && !RestoreWork.of(snapshot, ranks, remembered)
-                        .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog());
+                && !(isNoWorse(fresh, remembered)
+                        && RestoreWork.of(snapshot, ranks, remembered)
+                                .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog()));
         return isKept ? remembered : fresh;
     }
 
-    /** Returns whether no load exceeds {@code most}, and no thread is idle while there are enough tasks. */
-    private boolean isBalanced(Placement placement, double most) {
+    /** Returns whether no load exceeds {@code most}, and at most {@code idle} threads are idle without need. */
+    private boolean isBalanced(Placement placement, double most, int idle) {
         return loads.greatestLoad(placement.active()) <= most * (1 + LoadPolicy.ROUNDING)
-                && loads.countIdleThreads(placement.active()) == 0;
+                && loads.countIdleThreads(placement.active()) <= idle;
+    }
+
+    /** Returns whether a plan is within the tolerance, or has no worse loads and idle threads than another plan. */
+    private boolean isNoWorse(Placement plan, Placement other) {
+        int idle = loads.countIdleThreads(other.active());
+        return isBalanced(plan, Math.max(level, loads.greatestLoad(other.active())), idle);
     }
 
     /** Returns whether a draining client has a standby although enough other clients could have all standbys. */
