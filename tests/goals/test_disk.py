@@ -30,6 +30,7 @@ from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.results import Effort
 from optassign_models.shares import count_copies
 from optassign_models.solving import solver_methods
+from optassign_models.target import search
 from optassign_models.target.question import Question
 from optassign_models.target.search import TargetAnswer
 
@@ -177,7 +178,7 @@ def test_a_group_stays_on_its_way_if_a_later_search_finds_less(monkeypatch: pyte
     """Under goal `disk` a limit of work ends most searches. Later ones must not give up a better plan that is remembered."""
     state = ask_for_disk(lopsided())
     answer = assign(state)
-    honest = solver_methods.find_best
+    honest = search.find_best
 
     def find_worse(question: Question, effort: Effort) -> TargetAnswer:
         found = honest(question, effort)
