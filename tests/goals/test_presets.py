@@ -17,6 +17,7 @@ from optassign.assignor import assign
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
+from optassign.formats.state import Weights
 from optassign.formats.toml_input import read_options
 from optassign.generating import generate
 from optassign.goals.order import goal_order
@@ -123,6 +124,15 @@ def test_weighted_settles_and_rests(shape: Any, standbys: int) -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_fractional_face_does_not_leave_a_gap_to_the_least_weighted_sum() -> None:
+    """No whole values have the least cost of the relaxation: CP-SAT has to find the next better cost among 3,000 variables."""
+    state = generate("scale-out", 200, 20, 1, warmups=2, seed=201)
+    weights = Weights(instance=6.921, subtopology=0.54, stickiness=0.15)
+    report = assign(with_options(state, preset="weighted", weights=weights)).report
+    (total,) = [goal for goal in report.goals if goal.name == "weighted_cost"]
+    assert (total.value, total.proven) == (170.25, True)
+
+
 def test_the_weighted_sum_does_not_overflow() -> None:
     """Two lags are the maximum of int64, and changelogs have five offsets."""
     clients = {

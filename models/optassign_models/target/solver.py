@@ -336,14 +336,15 @@ def _search_whole(
 ) -> _Step:
     """Return the step to whole values of least cost, or to the values of the relaxation if none are found.
 
-    In a large program, values that keep the whole candidates of the solution suffice if they cost little more than the bound.
+    The search begins around fractions. In a large program what it finds suffices if it costs little more than the bound.
     """
     hint = np.rint(solved).astype(np.int64)
     found: tuple[IntArray, int] | None = None
-    if int(matrix.is_free.sum()) > policy.FULLY_SEARCHED_VARIABLES:
-        near = _search(_free_around_fractions(program, matrix, solved), cost, effort, hint)
-        if near is not None and (exact_sum(cost, near[0]) - bound) * policy.ACCEPTED_GAP_PARTS <= abs(bound):
-            found = near[0], bound
+    near = _search(_free_around_fractions(program, matrix, solved), cost, effort, hint)
+    if near is not None:
+        hint, is_large = near[0], int(matrix.is_free.sum()) > policy.FULLY_SEARCHED_VARIABLES
+        if is_large and (exact_sum(cost, hint) - bound) * policy.ACCEPTED_GAP_PARTS <= abs(bound):
+            found = hint, bound
     found = found if found is not None else _search(matrix, cost, effort, hint)
     if found is None:
         most = int(np.ceil(float(cost @ solved) - 1e-6))
