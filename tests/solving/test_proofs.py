@@ -13,12 +13,13 @@ from judging import make_answer, make_snapshot
 from tiny import draw_tiny_state
 from tiny_placements import to_copies
 
-from optassign.assignor import assign
+from optassign.assignor import assign, create
 from optassign.formats.assignment import TaskAssignment, restore_work_bound
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
 from optassign.goals.order import measure_goals
 from optassign.measuring.placement import planned_placement
+from optassign.simulation.convergence import play_until_stable
 from optassign.simulation.successors import make_second_pass_snapshot
 from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_least_imbalance_actives
@@ -187,10 +188,12 @@ def test_proofs_of_other_values_are_not_repeated() -> None:
 
 def test_a_search_cut_short_at_rest_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lack of time leaves open whether a settled group is at the optimum of its racks."""
-    state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=1, memory=True)
+    state = generate("steady", 12, 4, 1, racks=3, tiny=1.0, seed=6, memory=True)
     state = with_configs(state, rack_aware_assignment_strategy="min_traffic")
+    *_, last = play_until_stable(create("cp-sat"), state, limit=20)
+    assert last.following is not None
     monkeypatch.setattr(solver_methods, "find_best", lambda *_: TargetAnswer(None, (), is_cut_short=True))
-    given = assign(state)
+    given = assign(last.following)
     assert given.report.termination.reason == "rest"
     assert given.report.termination.limit == "time"
 
