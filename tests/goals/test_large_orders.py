@@ -112,7 +112,7 @@ def value_first(given: TaskAssignment) -> float:
 
 @pytest.mark.parametrize("shape", ["scale-out", "partial"])
 def test_if_copies_cannot_be_dealt_the_plan_is_near_the_programs(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One round must do: in these groups tasks take no part of the places that the program found for all of them."""
+    """One round must do: in these groups the places of the program cannot all be dealt to tasks."""
     monkeypatch.setattr(policy, "POOLED_ROUNDS", 1)
     monkeypatch.setattr(policy, "SEPARATION_ROUNDS", 1)
     monkeypatch.setattr(policy, "ALL_PAIRS", 0)

@@ -167,8 +167,9 @@ def _keeps_remembered(case: Case, own: Placement, found: Placement) -> bool:
     if order.is_weighted:
         return is_within_tolerance(_weigh(case, own), _weigh(case, found))
     if case.search_plan().default_reason is None and order.asked_for:
-        if not (_is_as_good(case, own, found) and _is_as_good(case, found, own)):
-            return _is_as_good(case, own, found)
+        is_as_good = _is_as_good(case, own, found)
+        if not is_as_good or not _is_as_good(case, found, own):
+            return is_as_good
         (first,) = find_goals(order.names[:1])
         if order.is_given and first.name not in {*order.configured, RESTORE_WORK.name}:
             mine, theirs = (evaluate(case.problem, plan, (first,))[first.name] for plan in (own, found))

@@ -100,7 +100,7 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
         if placed is not None and (len(not_dealt) or not question.allows(placed)):
             # Greedy completes and balances it, if no better placement is known.
             placed = None if question.is_now or best.placement is not None else _balance(question, placed)
-        if placed is not None and question.allows(placed):
+        if placed is not None:
             values = question.evaluate(placed)
             if best.placement is None or values < best.values:
                 best = replace(best, placement=placed, values=values)
@@ -118,10 +118,11 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
     return replace(best, is_cut_short=is_cut_short)
 
 
-def _balance(question: Question, placed: Placement) -> Placement:
-    """Return a placement near `placed`, of which copies may be missing, within the shares if greedy finds one."""
+def _balance(question: Question, placed: Placement) -> Placement | None:
+    """Return an allowed placement near `placed`, of which copies may be missing; None if greedy finds none."""
     near = find_greedy_plan(question.problem.after_restoring(placed), question.shares)
-    return spread_zones(question.problem, question.shares, near, now=False)
+    near = spread_zones(question.problem, question.shares, near, now=False)
+    return near if question.allows(near) else None
 
 
 def solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, TargetProgram, Optimum | None]:
