@@ -117,9 +117,6 @@ final class FirstFlow {
                     }
                 }
             }
-            for (int i = length - 1; i > 0; i--) {
-                tree.size[tree.parent[queue[i]]] += tree.size[queue[i]];
-            }
         }
         return tree;
     }

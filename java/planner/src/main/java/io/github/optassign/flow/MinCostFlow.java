@@ -37,8 +37,8 @@ public final class MinCostFlow {
     private byte[] objective = new byte[64];
 
     private int objectives = 1;
-    /** The objective that is being minimised. */
-    private int current;
+    /** The cost of each arc in the objective that is being minimised; 0 for costs of other objectives. */
+    private long[] costNow;
     /** The flow of each arc above its lower bound. */
     long[] flow = new long[64];
 
@@ -151,26 +151,21 @@ public final class MinCostFlow {
 
     /** Makes an objective the current one, and computes the potentials of all nodes for it. */
     private void updatePotentials(int itsObjective) {
-        current = itsObjective;
+        Arrays.setAll(costNow, arc -> objective[arc] == itsObjective ? cost[arc] : 0);
         for (int root = 0; root < nodes; root++) {
-            for (int node = tree.parent[root] < 0 ? root : NONE; node != NONE; node = tree.findNext(node, root)) {
+            for (int node = tree.parent[root] < 0 ? root : NONE; node != NONE; node = tree.next[node]) {
                 int arc = tree.arc[node];
                 if (node != root) {
                     potential[node] =
-                            potential[tree.parent[node]] + (source[arc] == node ? -costNow(arc) : costNow(arc));
+                            potential[tree.parent[node]] + (source[arc] == node ? -costNow[arc] : costNow[arc]);
                 }
             }
         }
         work += nodes;
     }
 
-    /** Returns the cost of an arc in the current objective, or 0 if the cost belongs to another one. */
-    private long costNow(int arc) {
-        return objective[arc] == current ? cost[arc] : 0;
-    }
-
     private long reducedCost(int arc) {
-        return costNow(arc) + potential[source[arc]] - potential[target[arc]];
+        return costNow[arc] + potential[source[arc]] - potential[target[arc]];
     }
 
     /** Compares the costs of two arcs as vectors with an entry per objective, the first objective first. */
@@ -189,6 +184,7 @@ public final class MinCostFlow {
     private void takeTree(Tree basis) {
         tree = basis;
         potential = new long[nodes];
+        costNow = new long[arcs];
         state = new byte[arcs];
         updatePotentials(0);
         work += arcs;
@@ -244,7 +240,7 @@ public final class MinCostFlow {
         long delta = isForward ? capacity[entering] - flow[entering] : flow[entering];
         int leaving = NONE; // the node below the leaving arc
         boolean isBelowFirst = false;
-        for (int node = first; node != join; node = parent[node]) {
+        for (int node = first; node != join && delta > 0; node = parent[node]) {
             int arc = treeArc[node];
             long room = source[arc] == node ? flow[arc] : capacity[arc] - flow[arc];
             if (room < delta) {
@@ -253,7 +249,8 @@ public final class MinCostFlow {
                 isBelowFirst = true;
             }
         }
-        for (int node = second; node != join; node = parent[node]) {
+        // In a strongly feasible tree each of these arcs has room, so none of them leaves if delta is 0.
+        for (int node = second; node != join && delta > 0; node = parent[node]) {
             int arc = treeArc[node];
             long room = source[arc] == node ? capacity[arc] - flow[arc] : flow[arc];
             if (room <= delta) { // the last of equal arcs leaves, so that the tree stays strongly feasible
@@ -283,8 +280,7 @@ public final class MinCostFlow {
         int top = isBelowFirst ? first : second;
         int other = isBelowFirst ? second : first;
         long change = top == source[entering] ? -reducedCost(entering) : reducedCost(entering);
-        tree.cut(leaving);
-        int root = tree.findRoot(other);
+        int root = tree.cut(leaving);
         if (tree.size[leaving] <= tree.size[root]) {
             shiftPotentials(leaving, change);
         } else {
@@ -295,7 +291,7 @@ public final class MinCostFlow {
 
     /** Adds a change to the potentials of all nodes of the tree with this root. */
     private void shiftPotentials(int root, long change) {
-        for (int node = root; node != NONE; node = tree.findNext(node, root)) {
+        for (int node = root; node != NONE; node = tree.next[node]) {
             potential[node] += change;
         }
         work += tree.size[root];

@@ -2,7 +2,10 @@ package io.github.optassign.flow;
 
 import java.util.Arrays;
 
-/** A forest of rooted trees: each node but the roots has an arc to its parent. At first each node is a root. */
+/**
+ * A forest of rooted trees: each node but the roots has an arc to its parent. At first each node is a root. The nodes
+ * of each tree are linked in depth-first order, the root first, so that each subtree is one section of this list.
+ */
 final class Tree {
     private static final int NONE = -1;
 
@@ -12,43 +15,37 @@ final class Tree {
     final int[] arc;
     /** The number of nodes of the subtree below and including each node. */
     final int[] size;
+    /** The node after each node in the list of its tree; -1 for the last one. */
+    final int[] next;
 
-    /** The first child of each node; -1 for a leaf. */
-    private final int[] firstChild;
-    /** The next node with the same parent; -1 for the last child. */
-    private final int[] nextSibling;
-
-    private final int[] previousSibling;
+    private final int[] previous;
+    /** The last node of each node's subtree in the list. */
+    private final int[] last;
+    /** The nodes between a node and its root, while {@link #join} runs. */
+    private final int[] path;
 
     Tree(int nodes) {
         parent = new int[nodes];
         arc = new int[nodes];
         size = new int[nodes];
-        firstChild = new int[nodes];
-        nextSibling = new int[nodes];
-        previousSibling = new int[nodes];
+        next = new int[nodes];
+        previous = new int[nodes];
+        last = new int[nodes];
+        path = new int[nodes];
         Arrays.fill(parent, NONE);
         Arrays.fill(arc, NONE);
         Arrays.fill(size, 1);
-        Arrays.fill(firstChild, NONE);
+        Arrays.fill(next, NONE);
+        Arrays.setAll(last, node -> node);
     }
 
     /** Returns the root of each node's tree. */
     int[] listRoots() {
         int[] root = new int[parent.length];
         for (int top = 0; top < parent.length; top++) {
-            for (int node = parent[top] == NONE ? top : NONE; node != NONE; node = findNext(node, top)) {
+            for (int node = parent[top] == NONE ? top : NONE; node != NONE; node = next[node]) {
                 root[node] = top;
             }
-        }
-        return root;
-    }
-
-    /** Returns the root of a node's tree. */
-    int findRoot(int node) {
-        int root = node;
-        while (parent[root] != NONE) {
-            root = parent[root];
         }
         return root;
     }
@@ -67,78 +64,60 @@ final class Tree {
         return one;
     }
 
-    /** Removes the arc between a node and its parent, so that the node becomes a root, and updates sizes. */
-    void cut(int node) {
-        for (int above = parent[node]; above != NONE; above = parent[above]) {
-            size[above] -= size[node];
+    /**
+     * Removes the arc between a node and its parent, so that the node becomes the root of its subtree.
+     *
+     * @return the root of the nodes that stay with the parent
+     */
+    int cut(int node) {
+        int end = last[node];
+        int root = node;
+        while (parent[root] != NONE) {
+            root = parent[root];
+            size[root] -= size[node];
+            last[root] = last[root] == end ? previous[node] : last[root];
         }
-        detach(node);
-    }
-
-    /** Makes {@code top} the root of its tree, then a child of {@code to} in another tree, by an arc; updates sizes. */
-    void join(int top, int to, int joiningArc) {
-        int total = size[findRoot(top)];
-        int node = top;
-        int above = to;
-        int arcAbove = joiningArc;
-        int left = total;
-        while (node != NONE) {
-            int oldParent = parent[node];
-            int oldArc = arc[node];
-            int oldSize = size[node];
-            if (oldParent != NONE) {
-                detach(node);
-            }
-            attach(node, above, arcAbove);
-            size[node] = left;
-            left = total - oldSize;
-            above = node;
-            arcAbove = oldArc;
-            node = oldParent;
-        }
-        for (node = to; node != NONE; node = parent[node]) {
-            size[node] += total;
-        }
-    }
-
-    /** Makes a root a child of a node; sizes stay as they are. */
-    void attach(int node, int to, int itsArc) {
-        int first = firstChild[to];
-        arc[node] = itsArc;
-        parent[node] = to;
-        previousSibling[node] = NONE;
-        nextSibling[node] = first;
-        firstChild[to] = node;
-        if (first != NONE) {
-            previousSibling[first] = node;
-        }
-    }
-
-    /** Removes a node from the children of its parent; sizes stay as they are. */
-    private void detach(int node) {
-        int before = previousSibling[node];
-        int after = nextSibling[node];
-        if (before == NONE) {
-            firstChild[parent[node]] = after;
-        } else {
-            nextSibling[before] = after;
-        }
-        if (after != NONE) {
-            previousSibling[after] = before;
-        }
+        link(previous[node], next[end]);
+        next[end] = NONE;
         parent[node] = NONE;
         arc[node] = NONE;
+        return root;
     }
 
-    /** Returns the next node in depth-first order of the tree with this root; -1 after the last node. */
-    int findNext(int node, int root) {
-        if (firstChild[node] != NONE) {
-            return firstChild[node];
+    /** Makes {@code top} the root of its tree, then a child of {@code to} in another tree, by an arc. */
+    void join(int top, int to, int joiningArc) {
+        int depth = 0;
+        for (int node = top; parent[node] != NONE; node = parent[node]) {
+            path[depth++] = node;
         }
-        int last = node;
-        while (last != root && nextSibling[last] == NONE) {
-            last = parent[last];
+        while (depth > 0) { // from the root down, so that each cut and each new arc changes one ancestor only
+            int node = path[--depth];
+            int above = parent[node];
+            int itsArc = arc[node];
+            cut(node);
+            attach(above, node, itsArc);
         }
-        return last == root ? NONE : nextSibling[last];
+        attach(top, to, joiningArc);
+    }
+
+    /** Makes a root a child of a node of another tree. */
+    void attach(int root, int to, int itsArc) {
+        int end = last[root];
+        for (int above = to; above != NONE; above = parent[above]) {
+            size[above] += size[root];
+            last[above] = last[above] == to ? end : last[above];
+        }
+        link(end, next[to]);
+        link(to, root);
+        parent[root] = to;
+        arc[root] = itsArc;
+    }
+
+    /** Puts a node after another one in a list; -1 is the end of the list. */
+    private void link(int node, int after) {
+        next[node] = after;
+        if (after != NONE) {
+            previous[after] = node;
+        }
     }
 }
