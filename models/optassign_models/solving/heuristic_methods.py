@@ -45,9 +45,8 @@ def make_greedy_method(order: RequestedOrder) -> Method:
 def _find_greedy_answer_now(case: Case) -> Found:
     """Return an assignment balanced now if the heuristic finds one; moves may be more than the fewest."""
     answer = find_greedy_answer_now(case.problem, case.target)
-    if answer is not None:
-        answer = spread_zones(case.problem, case.target, answer, now=True)
-    return Found(answer, found_by=FoundBy.GREEDY)
+    spread = None if answer is None else spread_zones(case.problem, case.target, answer, now=True)
+    return Found(spread, found_by=FoundBy.GREEDY)
 
 
 def _place_greedily(case: Case) -> Found:
@@ -108,9 +107,7 @@ def _find_unserved(case: Case, placed: Placement, *, known: str, then: Mapping[s
 
 
 def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
-    """Return the method of load within `tolerance` (a share), then goals (b) to (f) by restore work, then tags and racks by
-    swaps of standbys.
-    """
+    """Return the method: load within `tolerance` (a share), then goals (b) to (f), then tags and racks by swaps of standbys."""
     return Method(
         order,
         find_balanced_now=_answer_under_load,

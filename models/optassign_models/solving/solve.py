@@ -131,4 +131,7 @@ def look_ahead(case: Case, later: Case, answer: Placement) -> Placement | None:
         if found is not None and case.may_be_plan(found):
             return found
     nearest = later.search_least_imbalance().whole
-    return nearest if case.has_fewer_faults(nearest, answer) else None
+    if case.has_fewer_faults(nearest, answer):
+        return nearest
+    widened = later.widen_target_to(answer)
+    return widened.search_plan().placement if widened.method.bound_configured(widened, answer) is None else None
