@@ -64,7 +64,7 @@ class ConvergenceSettings:
     """Settings with which `compare` continues after each answer until the group is stable."""
 
     max_rebalances: int | None = None
-    """The limit of rebalances. None: twice the number that warms up every copy, plus a few."""
+    """The limit of rebalances. None: twice the number that warms up, or moves, every copy, plus a few."""
     keep_state: bool = False
     """Whether dropped state stays on disk."""
 

@@ -63,10 +63,10 @@ def queue_warmups(
 
     The second value is the number of copies, from the first on, that have a slot in this rebalance.
 
-    The criteria, most important first: not caught up; not idle for `PATIENCE` answers; under way already; a copy of the task on
-    a draining client; most state to lose (all alike, if follow-ups are timed or such copies are soon restored); clients apart,
-    since copies on one disk share its rate; actives before standbys; the client with most left to restore, if that exceeds its
-    share, otherwise a copy that ends with the others; most offload; least lag; least key.
+    The criteria, most important first: not caught up, or under way; not idle for `PATIENCE` answers; under way already; a copy
+    of the task on a draining client; most state to lose (all alike, if follow-ups are timed or such copies are soon restored);
+    clients apart, since copies on one disk share its rate; actives before standbys; the client with most left to restore, if
+    that exceeds its share, otherwise a copy that ends with the others; most offload; least lag; least key.
 
     `room`: (C,) offsets free under limits. Copies larger than the room come last, unless they are under way.
     """
@@ -86,7 +86,7 @@ def queue_warmups(
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
     is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= SOON_S * problem.max_warmups))
     at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
-    order = np.lexsort((keys, lag, -overload, overload < 0, -at_risk, ~leaving, ~going, stuck, caught_up))
+    order = np.lexsort((keys, lag, -overload, overload < 0, -at_risk, ~leaving, ~going, stuck, caught_up & ~going))
     served = min(len(keys), problem.max_warmups)
     is_equal = (~going & ~stuck & ~caught_up)[order]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)

@@ -110,9 +110,13 @@ def play_until_stable(
 
 
 def limit_rebalances(state: ApplicationState) -> int:
-    """Return the default limit of rebalances: twice the number that warms up every copy, plus `_FURTHER_REBALANCES`."""
+    """Return the default limit of rebalances: twice the number that warms up every copy or, under a limit on moves, that moves
+    every task, plus `_FURTHER_REBALANCES`.
+    """
     copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
-    return _FURTHER_REBALANCES + 2 * math.ceil(copies / state.configs.max_warmup_replicas)
+    batches = math.ceil(copies / state.configs.max_warmup_replicas)
+    most_moves = [limit.most for limit in state.options.limits if limit.kind == "most_active_moves" and limit.most]
+    return _FURTHER_REBALANCES + 2 * max(batches, *(math.ceil(len(state.tasks) / most) for most in most_moves), 0)
 
 
 def play_rebalance(
@@ -169,7 +173,8 @@ def converge(
     Args:
         state: the first snapshot.
         assignor: the name of an assignor, or an assignor.
-        max_rebalances: the limit of rebalances; by default twice the number that warms up every copy, plus a few.
+        max_rebalances: the limit of rebalances; by default twice the number that warms up every copy, or
+            that moves every task under a limit on moves, plus a few.
         keep_state: whether dropped state stays on its disk and ages instead of being deleted.
         memory: whether each snapshot remembers the previous answer; if not, the first one does not either.
         growth: the most that a changelog grows between rebalances, as a share of the offsets that a copy restores then

@@ -76,8 +76,9 @@ def test_a_copy_without_progress_goes_to_the_end() -> None:
     assert order(moving({}), [0] * 4, [1] * 4, under_way=(key,), progress=progress)[-1] == 0
 
 
-def test_a_caught_up_copy_takes_no_slot_of_another() -> None:
-    assert order(moving({"0_0": 5}), [0] * 4, [1] * 4, under_way=(0 * 2 + 1,))[-1] == 0
+def test_a_caught_up_copy_takes_no_slot_of_another_but_keeps_its_own() -> None:
+    assert order(moving({"0_0": 5}), [0] * 4, [1] * 4)[-1] == 0
+    assert order(moving({"0_0": 5}), [0] * 4, [1] * 4, under_way=(0 * 2 + 1,))[0] == 0
 
 
 def test_a_client_restores_copies_that_end_together() -> None:

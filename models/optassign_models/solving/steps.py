@@ -283,11 +283,12 @@ def _rebalance_with_few_moves(case: Case, plan: Placement, *, hold: bool) -> Fou
     if int(moved.sum()) <= most:
         return found
     tasks = np.flatnonzero(free)
-    # Moves off draining clients come first, then moves to target actives, then by task.
+    # Moves off draining clients come first, then to target actives, then of logged tasks, whose warm-ups have slots.
     problem = case.problem
     drains = problem.col_owner & problem.draining[problem.col_client]
     leaves = np.bincount(problem.col_task[drains], minlength=problem.T)[tasks] == 0
-    order = tasks[np.lexsort((tasks, plan.active[tasks] != found.whole.active[tasks], leaves))]
+    off_target = plan.active[tasks] != found.whole.active[tasks]
+    order = tasks[np.lexsort((tasks, ~problem.logged[tasks], off_target, leaves))]
     held = np.broadcast_to(hold, problem.T).copy()
     held[order[max(0, most - int((moved & ~free).sum())) :]] = True
     return replace(find_rebalance(case, plan, hold=held), bounds={})

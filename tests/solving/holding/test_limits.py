@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -115,6 +117,22 @@ def test_moves_are_made_a_few_at_a_time(assignor: str) -> None:
     assert max(moves) == 2
     assert sum(moves) >= 8
     assert played[-1][1].report.drains[0].may_stop
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+def test_a_restored_warmup_keeps_its_slot_until_its_task_may_move(assignor: str) -> None:
+    state = generate("scale-out", 60, 5, 0, warmups=3, stateless=0.5, seed=2)
+    limited = with_options(state, limits=[{"kind": "most_active_moves", "most": 1}])
+    answers = [answer for _, answer in play(limited, assignor)]
+    for before, after in pairwise(answers):
+        given_up = set(list_copies(before, ("warmup",))) - set(list_copies(after, ("active", "standby", "warmup")))
+        assert not given_up, "state is lost, and restored again"
+    assert len(answers) > len(play(state, assignor))
+
+
+def list_copies(answer: TaskAssignment, roles: Sequence[str]) -> list[tuple[str, str]]:
+    """Return task and client of each copy in these roles."""
+    return [(str(task), client.process_id) for client in answer.clients for role in roles for task in getattr(client, role)]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ import java.util.stream.Stream;
  * first:
  *
  * <ol>
- *   <li>copies that are not caught up before caught-up copies, which need not restore;
+ *   <li>caught-up copies without a slot come last, as they need not restore; one with a slot would lose its state;
  *   <li>copies that have made progress in the last {@link WarmupPolicy#PATIENCE} answers before stuck copies;
  *   <li>copies that the last answer warmed up;
  *   <li>copies of tasks with a copy on a draining client;
@@ -156,7 +156,8 @@ public final class WarmupQueue extends PlanningStep {
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
         double[] queued = new double[excess.length];
         queue.forEach(copy -> queued[copy.client] += copy.restoreTime());
-        Comparator<PendingCopy> upToRisk = Comparator.comparing((PendingCopy copy) -> copy.isCaughtUp)
+        Comparator<PendingCopy> upToRisk = Comparator.comparing(
+                        (PendingCopy copy) -> copy.isCaughtUp && !copy.hadSlot())
                 .thenComparing(PendingCopy::isStuck)
                 .thenComparing(copy -> !copy.hadSlot())
                 .thenComparing(copy -> !copy.isOnDraining)
