@@ -30,7 +30,7 @@ final class ActivesFirst {
         this.snapshot = snapshot;
         this.result = result;
         placement = result.placement().copy();
-        ranks = new Ranks(snapshot);
+        ranks = snapshot.ranks();
         result.progress().stream()
                 .filter(copy -> copy.answersWithoutProgress() >= WarmupPolicy.PATIENCE)
                 .forEach(copy -> idle.add(name(copy.task(), copy.processId())));

@@ -28,13 +28,15 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
      * second.
      */
     private static final int WARMUP_CALLS = 30;
-    /** The number of tasks of the group planned in these calls: enough to reach each loop of the planner. */
-    private static final int WARMUP_PARTITIONS = 40;
+    /** The number of tasks of each subtopology: with these processes, pools of clients are used as in large groups. */
+    private static final int WARMUP_PARTITIONS = 200;
+    /** The least number of processes in these calls. */
+    private static final int WARMUP_PROCESSES = 30;
     /** The end offset of the group's changelogs, well above the acceptable lag. */
     private static final long WARMUP_END_OFFSET = 1_000_000;
 
     private final Map<String, MemberAssignment> given = new HashMap<>();
-    private int processes = 4;
+    private int processes = WARMUP_PROCESSES;
 
     private record Metadata(
             Optional<String> instanceId, Optional<String> rackId, String processId, Map<String, String> clientTags)
@@ -55,7 +57,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
         JvmWarmup warmup = new JvmWarmup();
         GroupMemory memory = new GroupMemory();
         for (int call = 0; call < WARMUP_CALLS; call++) {
-            warmup.processes = 4 + call % 3;
+            warmup.processes = WARMUP_PROCESSES + call % 3;
             BrokerGroup group = new BrokerGroup(warmup, warmup);
             Planning.Decision decision = new Planning(
                             group,

@@ -52,7 +52,7 @@ public record RebalanceFigures(
         private static final double THREAD = 1_000_000;
 
         private static State of(Snapshot snapshot, Placement placement) {
-            Ranks ranks = new Ranks(snapshot);
+            Ranks ranks = snapshot.ranks();
             long lag = 0;
             long wanted = 0;
             long caughtUp = 0;

@@ -12,7 +12,7 @@ package io.github.optassign.model;
 public record Measures(int activeMoved, int notCaughtUp, long restoreOffsets, int warmups, long activeImbalance) {
     /** Returns the measures of a placement of a snapshot's tasks. */
     public static Measures of(Snapshot snapshot, Placement placement) {
-        Ranks ranks = new Ranks(snapshot);
+        Ranks ranks = snapshot.ranks();
         int moved = 0;
         int cold = 0;
         long offsets = 0;

@@ -22,7 +22,7 @@ public final class RuleCheck {
     private RuleCheck(Snapshot snapshot, Placement placement) {
         this.snapshot = snapshot;
         this.placement = placement;
-        ranks = new Ranks(snapshot);
+        ranks = snapshot.ranks();
     }
 
     /**

@@ -2,6 +2,7 @@ package io.github.optassign.flow;
 
 import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * A solver for minimum-cost flow with integer data and several objectives, by the primal network simplex method.
@@ -137,6 +138,9 @@ public final class MinCostFlow {
 
     /** Minimises an objective and keeps its value from now on. Returns false if {@code mostWork} ends the search. */
     private boolean minimise(int itsObjective, long mostWork) {
+        if (IntStream.range(0, arcs).noneMatch(arc -> objective[arc] == itsObjective && cost[arc] != 0)) {
+            return true;
+        }
         updatePotentials(itsObjective);
         int entering = findEntering();
         while (entering != NONE && work < mostWork) {

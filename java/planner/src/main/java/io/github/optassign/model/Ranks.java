@@ -23,7 +23,7 @@ public final class Ranks {
     /** Whether each task has more clients up to {@link #lastRank} than copies. */
     private final boolean[] hasSpareTied;
 
-    public Ranks(Snapshot snapshot) {
+    Ranks(Snapshot snapshot) {
         this.snapshot = snapshot;
         acceptable = snapshot.configs().acceptableRecoveryLag();
         changelogLength = new long[snapshot.taskCount()];

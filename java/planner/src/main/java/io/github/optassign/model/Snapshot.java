@@ -61,6 +61,8 @@ public final class Snapshot {
     private final int[] firstTasks;
     private final Columns columns;
     private final Weights weights;
+    /** The ranks, or null before the first call of {@link #ranks}. */
+    private Ranks ranks;
 
     /** Creates a snapshot of these arrays, without copying them; an end offset is -1 if unknown. */
     public Snapshot(GroupConfigs configs, Tasks tasks, Clients clients, Traits traits, long[] endOffsets) {
@@ -92,6 +94,7 @@ public final class Snapshot {
         clientIndex = counted.clientIndex;
         firstTasks = counted.firstTasks;
         columns = counted.columns;
+        ranks = counted.ranks;
         this.weights = weights;
     }
 
@@ -359,5 +362,13 @@ public final class Snapshot {
     /** Returns the number of standbys that each logged task must have (R4). */
     public int standbysPerTask() {
         return Math.max(0, Math.min(configs.numStandbyReplicas(), clientCount() - 1));
+    }
+
+    /** Returns the ranks of the clients for each task, computed at the first call. */
+    public Ranks ranks() {
+        if (ranks == null) {
+            ranks = new Ranks(this);
+        }
+        return ranks;
     }
 }

@@ -7,7 +7,6 @@ import io.github.optassign.model.Answer;
 import io.github.optassign.model.Pace;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.plan.PlanChooser;
@@ -76,7 +75,7 @@ public final class RebalancePlanner extends PlanningStep {
     }
 
     private RebalancePlanner(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
-        super(snapshot, new Ranks(snapshot), new Previous(snapshot, applied));
+        super(snapshot, snapshot.ranks(), new Previous(snapshot, applied));
         this.timing = timing;
         rates = new Rates(snapshot, ranks, previous, timing);
         plan = PlanChooser.plan(this, traffic, rates.perSecond());

@@ -114,7 +114,7 @@ final class Convergence {
 
     /** Returns the number of moves to the plan, including moves that R3 forces on the way. */
     private int countNeededMoves(Snapshot before) {
-        Ranks ranks = new Ranks(before);
+        Ranks ranks = before.ranks();
         int count = 0;
         for (int t = 0; t < before.taskCount(); t++) {
             int planned = plan.active()[t];
@@ -137,7 +137,7 @@ final class Convergence {
 
     private void noteMoves(Snapshot before) {
         moves += countMoves(before);
-        Ranks ranks = new Ranks(before);
+        Ranks ranks = before.ranks();
         for (int t = 0; t < before.taskCount(); t++) {
             if (isMove(before, t, last.placement().active()[t]) && mayOwnerLead(before, ranks, t)) {
                 movedByChoice[t]++;

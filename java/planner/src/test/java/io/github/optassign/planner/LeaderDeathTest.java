@@ -65,7 +65,7 @@ class LeaderDeathTest {
         RebalancePlanner.Result result = RebalancePlanner.answer(group.snapshot(), null);
         for (int t = 0; t < 6; t++) {
             int planned = (result.plan() == null ? result.placement() : result.plan()).active()[t];
-            boolean mayLead = new Ranks(group.snapshot()).rank(t, planned) == 0;
+            boolean mayLead = group.snapshot().ranks().rank(t, planned) == 0;
             assertTrue(!mayLead || result.placement().active()[t] == planned, "task " + t + " waits");
         }
     }
@@ -118,7 +118,7 @@ class LeaderDeathTest {
             return 0;
         }
         Snapshot snapshot = group.snapshot();
-        Ranks ranks = new Ranks(snapshot);
+        Ranks ranks = snapshot.ranks();
         Placement ready = last.placement().copy();
         for (int t = 0; t < ready.active().length; t++) {
             int planned = last.plan().active()[t];

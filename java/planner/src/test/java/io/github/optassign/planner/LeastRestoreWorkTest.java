@@ -41,7 +41,7 @@ class LeastRestoreWorkTest {
             }
             Snapshot snapshot = builder.build();
             Placement plan = plan(snapshot);
-            RestoreWork work = RestoreWork.of(snapshot, new Ranks(snapshot), plan);
+            RestoreWork work = RestoreWork.of(snapshot, snapshot.ranks(), plan);
             assertEquals(100_000 + 200_000 + 300_000 + 400_000, work.offsets(), "smallest first: " + smallestFirst);
             assertEquals(0, plan.imbalance(snapshot));
         }
@@ -72,7 +72,7 @@ class LeastRestoreWorkTest {
     void noBalancedPlanWithoutStandbysRestoresLess() {
         for (int seed = 0; seed < 200; seed++) {
             Snapshot snapshot = scatterState(0, 6, 4, new Random(seed));
-            Ranks ranks = new Ranks(snapshot);
+            Ranks ranks = snapshot.ranks();
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 729; code++) {
                 Placement tried = Placement.empty(6);
@@ -97,7 +97,7 @@ class LeastRestoreWorkTest {
         long leastOfAll = 0;
         for (int seed = 0; seed < 100; seed++) {
             Snapshot snapshot = scatterState(1, 5, 3, new Random(seed));
-            Ranks ranks = new Ranks(snapshot);
+            Ranks ranks = snapshot.ranks();
             long leastImbalance = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 7_776; code++) {

@@ -7,7 +7,6 @@ import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Shares;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.planner.Convergence.Mode;
@@ -158,7 +157,8 @@ class PlannerPropertyTest {
             RebalancePlanner.Result second = RebalancePlanner.answer(group.snapshot(), applied);
             for (int t = 0; t < group.snapshot().taskCount(); t++) {
                 if (new Previous(group.snapshot(), applied).isInTransit(t)) {
-                    boolean hardlyWorse = new Ranks(group.snapshot())
+                    boolean hardlyWorse = group.snapshot()
+                                    .ranks()
                                     .offsets(t, first.placement().active()[t])
                             <= group.acceptableLag;
                     boolean same =

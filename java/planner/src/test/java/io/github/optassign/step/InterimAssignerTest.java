@@ -38,7 +38,7 @@ class InterimAssignerTest {
             }
             RebalancePlanner.Result result =
                     RebalancePlanner.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
-            Ranks ranks = new Ranks(snapshot);
+            Ranks ranks = snapshot.ranks();
             for (int t = 0; t < snapshot.taskCount(); t++) {
                 long[] best = findBest(snapshot, ranks, plan, t);
                 int[] standby = result.placement().standby()[t];

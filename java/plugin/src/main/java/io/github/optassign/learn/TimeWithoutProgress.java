@@ -56,7 +56,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
 
     /** Lowers the least values of a plan's copies. Returns whether any known value has fallen. */
     private static boolean lowerAll(Snapshot snapshot, Placement plan, Map<Long, Long> left) {
-        Ranks ranks = new Ranks(snapshot);
+        Ranks ranks = snapshot.ranks();
         boolean isNearer = false;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int active = plan.active()[t];

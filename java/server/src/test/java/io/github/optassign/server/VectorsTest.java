@@ -67,7 +67,7 @@ class VectorsTest {
         JsonNode vector = JSON.readTree(file.toFile());
         Snapshot snapshot = PlannerServer.read(vector.get("snapshot"));
         int logged = 0;
-        Ranks ranks = new Ranks(snapshot);
+        Ranks ranks = snapshot.ranks();
         for (int t = 0; t < snapshot.taskCount(); t++) {
             logged += snapshot.isLogged(t) ? 1 : 0;
             for (int c = 0; c < snapshot.clientCount() && snapshot.isLogged(t); c++) {

@@ -121,7 +121,7 @@ public final class SecondOpinion {
         }
         Answer answer = AnswerReader.read(json, asked.snapshot);
         Placement plan = RuleCheck.check(asked.snapshot, answer, AnswerCheck.check(asked.snapshot, answer));
-        Ranks ranks = new Ranks(asked.snapshot);
+        Ranks ranks = asked.snapshot.ranks();
         PlanQuality ofService = PlanQuality.of(asked.snapshot, ranks, plan);
         PlanQuality ofPlanner = PlanQuality.of(asked.snapshot, ranks, asked.plan);
         boolean isBetter = ofService.isBetterThan(ofPlanner);
