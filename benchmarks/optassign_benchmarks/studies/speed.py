@@ -8,7 +8,6 @@ snapshot to answer, with validation and report. For Kafka it covers the call ins
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -126,16 +125,22 @@ def _write_snapshot(folder: Path, spec: Spec) -> Path:
     return path
 
 
+_MEASURE = """import os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), time.perf_counter() - start, usage.ru_maxrss)"""
+"""A program of its own: the peak memory of a process is at least the memory of the process that has started it."""
+
+
 def _run_command(*arguments: str) -> tuple[float, int]:
     """Return seconds and peak memory (KiB) of the command line as a whole process."""
-    start = time.perf_counter()
     command = [str(Path(sys.executable).with_name("optassign")), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return time.perf_counter() - start, usage.ru_maxrss
+    measured = subprocess.run([sys.executable, "-c", _MEASURE, *command], capture_output=True, text=True, check=True)
+    code, seconds, peak = measured.stdout.split()
+    if int(code):
+        raise subprocess.CalledProcessError(int(code), command)
+    return float(seconds), int(peak)
 
 
 CASES: tuple[tuple[Shape, int, int, int, int, int], ...] = (
