@@ -116,7 +116,7 @@ def limit_rebalances(state: ApplicationState) -> int:
     copies = sum(task.logged for task in state.tasks) * (min(state.configs.num_standby_replicas, len(state.clients)) + 1)
     batches = math.ceil(copies / state.configs.max_warmup_replicas)
     most_moves = [limit.most for limit in state.options.limits if limit.kind == "most_active_moves" and limit.most]
-    return _FURTHER_REBALANCES + 2 * max(batches, *(math.ceil(len(state.tasks) / most) for most in most_moves), 0)
+    return _FURTHER_REBALANCES + 2 * max([batches, *(math.ceil(len(state.tasks) / most) for most in most_moves)])
 
 
 def play_rebalance(
@@ -173,8 +173,7 @@ def converge(
     Args:
         state: the first snapshot.
         assignor: the name of an assignor, or an assignor.
-        max_rebalances: the limit of rebalances; by default twice the number that warms up every copy, or
-            that moves every task under a limit on moves, plus a few.
+        max_rebalances: the limit of rebalances; by default twice the number that warm-ups or a limit on moves need, plus a few.
         keep_state: whether dropped state stays on its disk and ages instead of being deleted.
         memory: whether each snapshot remembers the previous answer; if not, the first one does not either.
         growth: the most that a changelog grows between rebalances, as a share of the offsets that a copy restores then

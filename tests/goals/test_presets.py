@@ -123,7 +123,6 @@ def test_weighted_settles_and_rests(shape: Any, standbys: int) -> None:
     assert (result.settled, result.rests, result.violations) == (True, True, {}), f"\n{result}"
 
 
-@pytest.mark.filterwarnings("error")
 def test_a_fractional_face_does_not_leave_a_gap_to_the_least_weighted_sum() -> None:
     """No whole values have the least cost of the relaxation: CP-SAT has to find the next better cost among 3,000 variables."""
     state = generate("scale-out", 200, 20, 1, warmups=2, seed=201)
@@ -133,6 +132,7 @@ def test_a_fractional_face_does_not_leave_a_gap_to_the_least_weighted_sum() -> N
     assert (total.value, total.proven) == (170.25, True)
 
 
+@pytest.mark.filterwarnings("error")
 def test_the_weighted_sum_does_not_overflow() -> None:
     """Two lags are the maximum of int64, and changelogs have five offsets."""
     clients = {

@@ -23,10 +23,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * interpreted code, which would delay the coordinator; later calls take milliseconds.
  */
 final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs {
-    /**
-     * The number of calls of the planner that warm the JVM up. The first real call then takes milliseconds, not a
-     * second.
-     */
+    /** The number of calls of the planner that warm the JVM up; more of them make the first real call hardly faster. */
     private static final int WARMUP_CALLS = 30;
     /** The number of tasks of each subtopology: with these processes, pools of clients are used as in large groups. */
     private static final int WARMUP_PARTITIONS = 200;

@@ -38,7 +38,7 @@ public final class Rates {
     private long countedAtMs;
 
     /** Updates the rates of the last answer with the fall of lags since; no rate is known without times. */
-    public Rates(Snapshot snapshot, Ranks ranks, Previous previous, Timing timing) {
+    public Rates(Snapshot snapshot, Previous previous, Timing timing) {
         this.snapshot = snapshot;
         takenAtMs = timing.takenAtMs();
         rates = new Pace.Restored[snapshot.clientCount()];
@@ -55,13 +55,13 @@ public final class Rates {
             }
         });
         elapsedMs = takenAtMs - before.takenAtMs();
-        updateRatesAndLooks(before.looks(), previous, ranks);
+        updateRatesAndLooks(before.looks(), previous);
         long sinceMs = takenAtMs - before.countedAtMs();
         countsAsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
         countedAtMs = countsAsIdle ? takenAtMs : before.countedAtMs();
     }
 
-    private void updateRatesAndLooks(int looksBefore, Previous previous, Ranks ranks) {
+    private void updateRatesAndLooks(int looksBefore, Previous previous) {
         Long askedFollowupMs = previous.askedFollowupMs();
         // A group that was stable starts anew, with an early look.
         looks = askedFollowupMs == null ? 0 : looksBefore;
@@ -78,7 +78,7 @@ public final class Rates {
                 .toList();
         // A second pass is no measurement: its lags may be as old as the answer before it.
         if (elapsedMs >= teachingMs && !awaited.isEmpty() && !previous.isAnyInTransit()) {
-            looks = updateRates(ranks, awaited, ageMs) ? 0 : looks + 1;
+            looks = updateRates(awaited, ageMs) ? 0 : looks + 1;
         } else if (askedFollowupMs != null
                 && elapsedMs >= FollowupPolicy.REBALANCE_MS
                 && previous.awaitedCopies().isEmpty()) {
@@ -87,7 +87,8 @@ public final class Rates {
     }
 
     /** Updates the rates of the clients of awaited copies, and returns whether any lag has fallen. */
-    private boolean updateRates(Ranks ranks, List<Previous.Progress> awaited, long ageMs) {
+    private boolean updateRates(List<Previous.Progress> awaited, long ageMs) {
+        Ranks ranks = snapshot.ranks();
         boolean hasFallen = false;
         Map<Integer, List<Previous.Progress>> byClient =
                 awaited.stream().collect(Collectors.groupingBy(Previous.Progress::client));

@@ -8,15 +8,12 @@ package io.github.optassign.model;
  */
 public record PlanQuality(long zones, long imbalance, RestoreWork work, long moved) {
     /** Returns the quality of a plan. */
-    public static PlanQuality of(Snapshot snapshot, Ranks ranks, Placement plan) {
+    public static PlanQuality of(Snapshot snapshot, Placement plan) {
         long moved = snapshot.tasks()
                 .filter(t -> snapshot.isMove(t, plan.active()[t]))
                 .count();
         return new PlanQuality(
-                plan.countDistinctValues(snapshot),
-                plan.imbalance(snapshot),
-                RestoreWork.of(snapshot, ranks, plan),
-                moved);
+                plan.countDistinctValues(snapshot), plan.imbalance(snapshot), RestoreWork.of(snapshot, plan), moved);
     }
 
     /**

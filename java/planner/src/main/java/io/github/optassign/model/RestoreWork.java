@@ -12,7 +12,8 @@ import java.util.Arrays;
  */
 public record RestoreWork(long offsets, int notCaughtUp) {
     /** Returns the restore work of a plan. */
-    public static RestoreWork of(Snapshot snapshot, Ranks ranks, Placement plan) {
+    public static RestoreWork of(Snapshot snapshot, Placement plan) {
+        Ranks ranks = snapshot.ranks();
         long offsets = 0;
         int notCaughtUp = 0;
         for (int t = 0; t < snapshot.taskCount(); t++) {
@@ -20,7 +21,7 @@ public record RestoreWork(long offsets, int notCaughtUp) {
                 continue;
             }
             int[] planned = Snapshot.union(plan.standby()[t], plan.active()[t]);
-            for (int c : Snapshot.union(planned, listForced(snapshot, ranks, plan, t))) {
+            for (int c : Snapshot.union(planned, listForced(snapshot, plan, t))) {
                 if (ranks.rank(t, c) > 0) {
                     offsets = addCapped(offsets, ranks.cost(t, c));
                     notCaughtUp++;
@@ -36,7 +37,7 @@ public record RestoreWork(long offsets, int notCaughtUp) {
     }
 
     /** Returns the clients to which R3 to R5 give copies: by rank; ties are broken by plan, then by restore cost. */
-    private static int[] listForced(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
+    private static int[] listForced(Snapshot snapshot, Placement plan, int t) {
         int copies = snapshot.standbysPerTask() + 1;
         int[] known = Snapshot.union(snapshot.columnsAnd(t, plan.active()[t]), plan.standby()[t]);
         int[] open = Snapshot.union(known, snapshot.firstOthers(known, copies));
@@ -45,7 +46,7 @@ public record RestoreWork(long offsets, int notCaughtUp) {
             int best = -1;
             for (int c : open) {
                 boolean isOpen = Arrays.binarySearch(forced, c) < 0;
-                best = isOpen && (best < 0 || isForcedBefore(ranks, plan, t, c, best)) ? c : best;
+                best = isOpen && (best < 0 || isForcedBefore(snapshot.ranks(), plan, t, c, best)) ? c : best;
             }
             forced = Snapshot.union(forced, best);
         }

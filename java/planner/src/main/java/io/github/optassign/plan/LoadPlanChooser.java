@@ -58,8 +58,8 @@ final class LoadPlanChooser extends PlanningStep {
                 && isNoWorse(remembered, fresh)
                 && !hasAvoidableStandbyOnDraining(remembered)
                 && !(isNoWorse(fresh, remembered)
-                        && RestoreWork.of(snapshot, ranks, remembered)
-                                .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), 0, ranks.meanChangelog()));
+                        && RestoreWork.of(snapshot, remembered)
+                                .isWorthReplacingBy(RestoreWork.of(snapshot, fresh), 0, ranks.meanChangelog()));
         return isKept ? remembered : fresh;
     }
 

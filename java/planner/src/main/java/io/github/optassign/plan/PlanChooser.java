@@ -124,8 +124,8 @@ public final class PlanChooser extends PlanningStep {
 
     /** Returns the better plan: more zones; ties are broken by less imbalance, then by {@link PlanQuality}. */
     private Placement findBetter(Placement first, Placement plan) {
-        PlanQuality order = PlanQuality.of(snapshot, ranks, plan);
-        PlanQuality ofFirst = PlanQuality.of(snapshot, ranks, first);
+        PlanQuality order = PlanQuality.of(snapshot, plan);
+        PlanQuality ofFirst = PlanQuality.of(snapshot, first);
         if (ofFirst.zones() != order.zones()) {
             return ofFirst.zones() > order.zones() ? first : plan;
         }
@@ -153,8 +153,8 @@ public final class PlanChooser extends PlanningStep {
         boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();
         int migrations = Math.max(0, countMigrations(fresh) - countMigrations(remembered));
         return (mayStay || (zones >= 0 && imbalance <= 0))
-                && !RestoreWork.of(snapshot, ranks, remembered)
-                        .isWorthReplacingBy(RestoreWork.of(snapshot, ranks, fresh), migrations, ranks.meanChangelog());
+                && !RestoreWork.of(snapshot, remembered)
+                        .isWorthReplacingBy(RestoreWork.of(snapshot, fresh), migrations, ranks.meanChangelog());
     }
 
     /** Returns the number of tasks that move to the planned client, or start there while it is not caught up. */

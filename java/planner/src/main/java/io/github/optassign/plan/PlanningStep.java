@@ -14,15 +14,15 @@ public abstract class PlanningStep {
     /** The previous assignment, with the answer that the group remembers. */
     protected final Previous previous;
 
-    protected PlanningStep(Snapshot snapshot, Ranks ranks, Previous previous) {
+    protected PlanningStep(Snapshot snapshot, Previous previous) {
         this.snapshot = snapshot;
-        this.ranks = ranks;
+        ranks = snapshot.ranks();
         this.previous = previous;
     }
 
     /** Creates a step with the input of another step. */
     protected PlanningStep(PlanningStep other) {
-        this(other.snapshot, other.ranks, other.previous);
+        this(other.snapshot, other.previous);
     }
 
     /** Returns tasks or clients sorted by an order; equal numbers keep their order. */

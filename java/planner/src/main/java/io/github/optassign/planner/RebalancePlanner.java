@@ -75,9 +75,9 @@ public final class RebalancePlanner extends PlanningStep {
     }
 
     private RebalancePlanner(Snapshot snapshot, AppliedAnswer applied, RackTraffic traffic, Timing timing) {
-        super(snapshot, snapshot.ranks(), new Previous(snapshot, applied));
+        super(snapshot, new Previous(snapshot, applied));
         this.timing = timing;
-        rates = new Rates(snapshot, ranks, previous, timing);
+        rates = new Rates(snapshot, previous, timing);
         plan = PlanChooser.plan(this, traffic, rates.perSecond());
         answer = InterimAssigner.assign(this, plan);
         followup = new FollowupTime(this, plan, answer, rates, timing);
@@ -108,7 +108,7 @@ public final class RebalancePlanner extends PlanningStep {
         long followupMs = -1;
         long toBalanceMs = -1;
         if (!reached && (!queue.isGivenUp() || snapshot.hasUnknownLag())) {
-            boolean areOwnersHeldBack = InterimAssigner.mayBeUnknownSecondPass(snapshot, ranks, previous);
+            boolean areOwnersHeldBack = InterimAssigner.mayBeUnknownSecondPass(snapshot, previous);
             // If tasks weigh differently, their numbers do not tell which client has too much.
             toBalanceMs = areOwnersHeldBack || snapshot.weights() != null ? -1 : queue.estimateToBalanceMs(timing);
             if (toBalanceMs >= 0) {

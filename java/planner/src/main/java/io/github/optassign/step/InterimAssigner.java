@@ -3,7 +3,6 @@ package io.github.optassign.step;
 import io.github.optassign.learn.Previous;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.plan.CopyPlanner;
 import io.github.optassign.plan.PlanningStep;
@@ -52,7 +51,7 @@ public final class InterimAssigner extends PlanningStep {
 
     /** Makes each task active on one of its {@link #findCandidates candidates}, with the least imbalance of actives. */
     private void assignActives() {
-        boolean ownersFirst = mayBeUnknownSecondPass(snapshot, ranks, previous);
+        boolean ownersFirst = mayBeUnknownSecondPass(snapshot, previous);
         int[][] candidates = new int[snapshot.taskCount()][];
         boolean isOpen = false;
         for (int t = 0; t < candidates.length; t++) {
@@ -143,14 +142,14 @@ public final class InterimAssigner extends PlanningStep {
      * no first pass. This is assumed if some but not all tasks have no owner, and all of these have a caught-up client.
      * Owners should then keep their tasks until the follow-up, because further moves could undo that move.
      */
-    public static boolean mayBeUnknownSecondPass(Snapshot snapshot, Ranks ranks, Previous previous) {
+    public static boolean mayBeUnknownSecondPass(Snapshot snapshot, Previous previous) {
         if (previous.remembered() != null || snapshot.configs().movesInOnePass()) {
             return false;
         }
         int[] unowned = snapshot.tasks().filter(t -> previous.owner(t) < 0).toArray();
         return unowned.length > 0
                 && unowned.length < snapshot.taskCount()
-                && Arrays.stream(unowned).allMatch(t -> ranks.leastRank(t) == 0);
+                && Arrays.stream(unowned).allMatch(t -> snapshot.ranks().leastRank(t) == 0);
     }
 
     private void assignStandbys() {

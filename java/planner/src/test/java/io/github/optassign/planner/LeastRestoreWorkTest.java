@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
@@ -41,7 +40,7 @@ class LeastRestoreWorkTest {
             }
             Snapshot snapshot = builder.build();
             Placement plan = plan(snapshot);
-            RestoreWork work = RestoreWork.of(snapshot, snapshot.ranks(), plan);
+            RestoreWork work = RestoreWork.of(snapshot, plan);
             assertEquals(100_000 + 200_000 + 300_000 + 400_000, work.offsets(), "smallest first: " + smallestFirst);
             assertEquals(0, plan.imbalance(snapshot));
         }
@@ -72,7 +71,6 @@ class LeastRestoreWorkTest {
     void noBalancedPlanWithoutStandbysRestoresLess() {
         for (int seed = 0; seed < 200; seed++) {
             Snapshot snapshot = scatterState(0, 6, 4, new Random(seed));
-            Ranks ranks = snapshot.ranks();
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 729; code++) {
                 Placement tried = Placement.empty(6);
@@ -80,12 +78,11 @@ class LeastRestoreWorkTest {
                     tried.active()[t] = rest % 3;
                 }
                 if (tried.imbalance(snapshot) == 0) {
-                    least = Math.min(
-                            least, RestoreWork.of(snapshot, ranks, tried).offsets());
+                    least = Math.min(least, RestoreWork.of(snapshot, tried).offsets());
                 }
             }
             Placement plan = plan(snapshot);
-            assertEquals(least, RestoreWork.of(snapshot, ranks, plan).offsets(), "seed " + seed);
+            assertEquals(least, RestoreWork.of(snapshot, plan).offsets(), "seed " + seed);
             assertEquals(0, plan.imbalance(snapshot), "seed " + seed);
         }
     }
@@ -97,7 +94,6 @@ class LeastRestoreWorkTest {
         long leastOfAll = 0;
         for (int seed = 0; seed < 100; seed++) {
             Snapshot snapshot = scatterState(1, 5, 3, new Random(seed));
-            Ranks ranks = snapshot.ranks();
             long leastImbalance = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;
             for (int code = 0; code < 7_776; code++) {
@@ -108,14 +104,14 @@ class LeastRestoreWorkTest {
                 }
                 long imbalance = tried.imbalance(snapshot);
                 if (imbalance <= leastImbalance) {
-                    long offsets = RestoreWork.of(snapshot, ranks, tried).offsets();
+                    long offsets = RestoreWork.of(snapshot, tried).offsets();
                     least = imbalance < leastImbalance ? offsets : Math.min(least, offsets);
                     leastImbalance = imbalance;
                 }
             }
             Placement plan = plan(snapshot);
             assertEquals(leastImbalance, plan.imbalance(snapshot), "seed " + seed);
-            restored += RestoreWork.of(snapshot, ranks, plan).offsets();
+            restored += RestoreWork.of(snapshot, plan).offsets();
             leastOfAll += least;
         }
         assertTrue(restored <= 1.01 * leastOfAll, restored + " offsets where " + leastOfAll + " would do");

@@ -38,12 +38,10 @@ class InterimAssignerTest {
             }
             RebalancePlanner.Result result =
                     RebalancePlanner.answer(snapshot, group.remembered(toServiceAnswer(snapshot, plan)));
-            Ranks ranks = snapshot.ranks();
             for (int t = 0; t < snapshot.taskCount(); t++) {
-                long[] best = findBest(snapshot, ranks, plan, t);
+                long[] best = findBest(snapshot, plan, t);
                 int[] standby = result.placement().standby()[t];
-                long[] found =
-                        evaluate(snapshot, ranks, plan, t, result.placement().active()[t], standby);
+                long[] found = evaluate(snapshot, plan, t, result.placement().active()[t], standby);
                 assertEquals(
                         Arrays.toString(best),
                         Arrays.toString(found),
@@ -80,19 +78,17 @@ class InterimAssignerTest {
     }
 
     /** Returns the values of the goals in the best allowed answer for a task. */
-    private static long[] findBest(Snapshot snapshot, Ranks ranks, Placement plan, int t) {
+    private static long[] findBest(Snapshot snapshot, Placement plan, int t) {
         long[] best = null;
         int clients = snapshot.clientCount();
         int wanted = snapshot.isLogged(t) ? snapshot.standbysPerTask() : 0;
         for (int active = 0; active < clients; active++) {
             for (int set = 0; set < 1 << clients; set++) {
                 int[] standby = toClients(set, clients);
-                if (standby.length != wanted
-                        || (set >> active & 1) != 0
-                        || !isAllowed(snapshot, ranks, t, active, standby)) {
+                if (standby.length != wanted || (set >> active & 1) != 0 || !isAllowed(snapshot, t, active, standby)) {
                     continue;
                 }
-                long[] goals = evaluate(snapshot, ranks, plan, t, active, standby);
+                long[] goals = evaluate(snapshot, plan, t, active, standby);
                 best = best == null || Arrays.compare(goals, best) < 0 ? goals : best;
             }
         }
@@ -104,7 +100,8 @@ class InterimAssignerTest {
     }
 
     /** Returns whether R3 and R5 allow these copies of a task. */
-    private static boolean isAllowed(Snapshot snapshot, Ranks ranks, int t, int active, int[] standby) {
+    private static boolean isAllowed(Snapshot snapshot, int t, int active, int[] standby) {
+        Ranks ranks = snapshot.ranks();
         if (ranks.rank(t, active) != ranks.leastRank(t)) {
             return false;
         }
@@ -119,14 +116,14 @@ class InterimAssignerTest {
     }
 
     /** Returns the values of the goals, the most important first; all are minimised. */
-    private static long[] evaluate(Snapshot snapshot, Ranks ranks, Placement plan, int t, int active, int[] standby) {
+    private static long[] evaluate(Snapshot snapshot, Placement plan, int t, int active, int[] standby) {
         int elsewhere = 0;
         long offTarget = 0;
         int[] copies = Arrays.copyOf(standby, standby.length + 1);
         copies[standby.length] = active;
         for (int c : copies) {
             elsewhere += plan.hasCopy(t, c) ? 0 : 1;
-            offTarget += plan.hasCopy(t, c) ? 0 : ranks.cost(t, c);
+            offTarget += plan.hasCopy(t, c) ? 0 : snapshot.ranks().cost(t, c);
         }
         boolean owned = false;
         for (int c = 0; c < snapshot.clientCount(); c++) {

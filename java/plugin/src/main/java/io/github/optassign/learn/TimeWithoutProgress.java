@@ -1,7 +1,6 @@
 package io.github.optassign.learn;
 
 import io.github.optassign.model.Placement;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import java.util.HashMap;
 import java.util.Map;
@@ -56,23 +55,26 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
 
     /** Lowers the least values of a plan's copies. Returns whether any known value has fallen. */
     private static boolean lowerAll(Snapshot snapshot, Placement plan, Map<Long, Long> left) {
-        Ranks ranks = snapshot.ranks();
         boolean isNearer = false;
         for (int t = 0; t < snapshot.taskCount(); t++) {
             int active = plan.active()[t];
             long number = (long) t * snapshot.clientCount();
             isNearer |= lower(left, -1 - number - active, snapshot.wasActive(t, active) ? 0 : 1);
-            isNearer |= lowerAll(snapshot, ranks, t, active, left);
+            isNearer |= lowerAll(snapshot, t, active, left);
             for (int c : plan.standby()[t]) {
-                isNearer |= lowerAll(snapshot, ranks, t, c, left);
+                isNearer |= lowerAll(snapshot, t, c, left);
             }
         }
         return isNearer;
     }
 
-    private static boolean lowerAll(Snapshot snapshot, Ranks ranks, int t, int c, Map<Long, Long> left) {
+    private static boolean lowerAll(Snapshot snapshot, int t, int c, Map<Long, Long> left) {
         boolean isKnown = snapshot.isLogged(t) && snapshot.lag(t, c) != Snapshot.UNKNOWN;
-        return isKnown && lower(left, (long) t * snapshot.clientCount() + c, ranks.cost(t, c));
+        return isKnown
+                && lower(
+                        left,
+                        (long) t * snapshot.clientCount() + c,
+                        snapshot.ranks().cost(t, c));
     }
 
     /** Lowers the least value of a key. Returns whether the value was known and has fallen. */

@@ -6,7 +6,6 @@ import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.PlanQuality;
-import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.service.AnswerCheck;
 import io.github.optassign.service.AnswerReader;
@@ -121,9 +120,8 @@ public final class SecondOpinion {
         }
         Answer answer = AnswerReader.read(json, asked.snapshot);
         Placement plan = RuleCheck.check(asked.snapshot, answer, AnswerCheck.check(asked.snapshot, answer));
-        Ranks ranks = asked.snapshot.ranks();
-        PlanQuality ofService = PlanQuality.of(asked.snapshot, ranks, plan);
-        PlanQuality ofPlanner = PlanQuality.of(asked.snapshot, ranks, asked.plan);
+        PlanQuality ofService = PlanQuality.of(asked.snapshot, plan);
+        PlanQuality ofPlanner = PlanQuality.of(asked.snapshot, asked.plan);
         boolean isBetter = ofService.isBetterThan(ofPlanner);
         if (isBetter) {
             better = answer;
