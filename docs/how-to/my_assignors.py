@@ -40,7 +40,7 @@ class FirstModel(TaskAssignor):
         for client_state in state.clients:
             for task_id, whole_changelog in state.full_lags.items():
                 pair, lag = (task_id, client_state.process_id), client_state.lags.get(task_id, whole_changelog)
-                if lag > state.configs.acceptable_recovery_lag:  # a first model: copies that R3 to R5 force are free
+                if lag > state.configs.acceptable_recovery_lag:  # of the target only; R3 to R5 may force other copies
                     restored.append(lag * (active[pair] + standby[pair]))
         model.minimize(sum(restored))  # the next goal is `copies_not_caught_up`
         solver = cp_model.CpSolver()

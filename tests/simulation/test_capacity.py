@@ -128,6 +128,25 @@ def test_the_loss_of_a_zone_needs_a_standby() -> None:
     assert list(none.prices) == ["the most of each"]
 
 
+@pytest.mark.parametrize(
+    ("target", "given", "found"),
+    [
+        (
+            optassign.CapacityTarget(zone_loss=True),
+            {"clients": [{"name": zone, "count": 2, "tags": {"zone": zone}} for zone in ("a", "b")]},
+            "no 'zone' in configs.rack_aware_assignment_tags",
+        ),
+        (optassign.CapacityTarget(load=0.7), {"subtopologies": [{"partitions": 8}]}, "no subtopology with input_per_s"),
+    ],
+)
+def test_a_limit_that_the_scenario_says_nothing_of_is_refused(
+    target: optassign.CapacityTarget, given: dict[str, Any], found: str
+) -> None:
+    """Without tags any number of instances breaks the first limit; without input one instance keeps the second."""
+    with pytest.raises(ArgumentError, match=re.escape(found)):
+        optassign.plan_capacity(make_scenario(**given), target)
+
+
 def test_bisection_tries_few_numbers_and_reports_it() -> None:
     asked: list[int] = []
 

@@ -159,7 +159,7 @@ def plan_capacity(
         TypeError: for a scenario or a limit of another type.
         InputError: for a scenario that cannot be read.
         ArgumentError: for a target without limits, an impossible limit or range, no replications, a scenario with its own
-            `start`, or `zone_loss` with fewer than two zones.
+            `start`, `load` without input, or `zone_loss` with fewer than two zones or without their tag in the configs.
 
     Examples:
         >>> import optassign
@@ -191,6 +191,11 @@ def _check_target(target: CapacityTarget, scenario: Scenario) -> None:
     if target.zone_loss and len(zones) < 2:
         found = f"{len(zones)} zones by the tag {scenario.zone_tag!r} of instances that are there at the start"
         raise ArgumentError("target.zone_loss", found, "2 or more zones")
+    if target.zone_loss and scenario.zone_tag not in (scenario.configs.rack_aware_assignment_tags or ()):
+        allowed = "a scenario with it: assignors spread copies over the values of these tags"
+        raise ArgumentError("target.zone_loss", f"no {scenario.zone_tag!r} in configs.rack_aware_assignment_tags", allowed)
+    if target.load is not None and not any(each.input_per_s for each in scenario.subtopologies):
+        raise ArgumentError("target.load", "no subtopology with input_per_s", "a scenario with input: without it load is 0")
 
 
 def _choose_bounds(scenario: Scenario, ranges: CapacityRanges) -> dict[str, Bounds]:
