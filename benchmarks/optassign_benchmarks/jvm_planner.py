@@ -8,6 +8,7 @@ import subprocess
 from functools import cache
 
 from optassign.assignor import AssignorError, TaskAssignor, create
+from optassign.assignors.baselines.jvm import LOG_TO_STDERR
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import ApplicationState
@@ -62,7 +63,7 @@ def create_also_planner(name: str, time_limit: float = TIME_LIMIT) -> TaskAssign
 @cache
 def _start() -> subprocess.Popen[str]:
     """Return the JVM, which is started once per process."""
-    command = ["java", "-XX:+UseSerialGC", "-cp", planner_classpath(), _MAIN]
+    command = ["java", "-XX:+UseSerialGC", *LOG_TO_STDERR, "-cp", planner_classpath(), _MAIN]
     jvm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     atexit.register(jvm.kill)
     return jvm

@@ -65,6 +65,12 @@ def test_a_refusal_of_kafkas_class_is_an_error_of_one_line() -> None:
     assert assign(SNAPSHOTS["third-instance-joins"], KafkaHighAvailability()).clients
 
 
+def test_what_a_jvm_logs_is_no_answer(new_jvm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default a JVM writes its own log to standard output, as it does warnings."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xlog:gc")
+    assert assign(SNAPSHOTS["third-instance-joins"], KafkaHighAvailability()).clients
+
+
 def test_threads_get_their_own_answers() -> None:
     states = [SNAPSHOTS[spec.name] for spec in GENERATED[:6]]
     alone = [describe_roles(assign(state, KafkaHighAvailability())) for state in states]

@@ -13,12 +13,11 @@ from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
+from optassign.assignors.baselines.jvm import LOG_TO_STDERR
 from optassign_benchmarks.kafka.jars import classpath
 
 _LIGHT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss512k")
 """Flags for JVMs that run for minutes: a fast start and little memory."""
-_WARNINGS = ("-Xlog:disable", "-Xlog:all=warning:stderr")
-"""By default a JVM writes warnings of its own to standard output, where a reader expects lines of the program only."""
 _PORTS = (16_384, 32_768)
 """Above the common ports, and below the ports that Linux assigns to programs that ask for any."""
 
@@ -122,7 +121,7 @@ def java_command(
     behind.
     """
     temporary.mkdir(parents=True, exist_ok=True)
-    flags = [f"-Xmx{heap_mb}m", *_LIGHT, *_WARNINGS, f"-Djava.io.tmpdir={temporary}", *options]
+    flags = [f"-Xmx{heap_mb}m", *_LIGHT, *LOG_TO_STDERR, f"-Djava.io.tmpdir={temporary}", *options]
     return ["java", *flags, "-cp", jars or classpath(), main, *arguments]
 
 

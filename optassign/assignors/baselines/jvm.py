@@ -23,10 +23,12 @@ from optassign.assignors.baselines import maven
 LEAST_JAVA = 17
 SOURCES = "OPTASSIGN_JAVA"
 """Environment variable: the folder with the Maven modules, if it is not the repository's `java`."""
+LOG_TO_STDERR = ("-Xlog:disable", "-Xlog:all=warning:stderr")
+"""Options of a JVM whose standard output is read: by default it writes warnings of its own there."""
 _MAIN = "io.github.optassign.baselines.BaselinesMain"
 # Dense lags of 10,000 tasks × 1,000 clients, and Kafka's log text of them, take 1.5 GB. The broker's class
 # recurses up to once per client.
-_OPTIONS = ("-Xmx4g", "-Xss16m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8")
+_OPTIONS = ("-Xmx4g", "-Xss16m", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8", *LOG_TO_STDERR)
 
 
 class JavaNotFoundError(AssignorError):
