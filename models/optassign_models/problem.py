@@ -237,7 +237,7 @@ class Problem(Application):
         C, forced, copies = self.C, self.forced, answer.copy_keys(self.C, self.logged)
         may_lead = self.look_up(np.arange(self.T) * C + answer.active, forced.leading, forced.pool_leading)
         may_hold = self.look_up(copies, forced.mandatory | forced.tied, forced.pool_tied[copies // C])
-        return bool(may_lead.all() and may_hold.all() and np.isin(self.col_keys[forced.mandatory], copies).all())
+        return bool(may_lead.all() and may_hold.all() and np.all(find_sorted(copies, self.col_keys[forced.mandatory]) >= 0))
 
     def data_of(self, goal: str, kind: type[_Data]) -> _Data | None:
         """Return the snapshot's data for a goal, or None if the goal is not requested or the snapshot lacks its data."""
@@ -317,6 +317,7 @@ class Problem(Application):
             col_owner=is_active,
             col_standby=~is_active,
             col_state=np.ones(len(keys), dtype=np.bool_),
+            has_history=np.ones(self.T, dtype=np.bool_),
         )
 
     def with_all_columns(self, tasks: IntArray | None = None) -> Problem:
