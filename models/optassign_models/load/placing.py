@@ -5,9 +5,8 @@
 2. *Deal*: the other tasks are dealt longest first (Graham 1969). The heaviest copy left goes to the client that ends up with
    the least load.
 3. *Even out*: dealt tasks are traded for an even load. If loads exceed the level, all tasks are traded at any restore cost. The
-   most loaded client trades up to two copies (three if it has few) for up to as many of another client, until no trade helps.
-   The transfer that makes the loads of two clients equal is known, and sorted sums of both sides show the pair of sets
-   nearest to it. Partners are the least loaded clients and clients at random, by a fixed seed.
+   most loaded client trades up to two copies for up to as many of a little loaded client, until no trade helps. The transfer
+   that makes the loads of two clients equal is known, and sorted sums of both sides show the pair of sets nearest to it.
 
 Standbys are kept and dealt in the same way around the actives. If the load of copies that are all dealt is beyond the tolerance
 of a bound, it is the target (`LoadTarget`). Shares do not bind then.
@@ -87,7 +86,6 @@ class _Trades:
         self._size = np.where(loads.size > 0, loads.size, 1.0)
         self._weight = np.append(loads.copy_weight, 0.0)  # −1 is no copy
         self._subsets: dict[int, tuple[FloatArray, IntArray, IntArray, FloatArray]] = {}
-        self._random = np.random.default_rng(policy.SEED)
 
     def run(self, stop_at: float) -> IntArray:
         """Trade until the greatest load is at most `stop_at`, or the most loaded client finds no partner."""
@@ -108,13 +106,10 @@ class _Trades:
         return self._client if load.max() < least else best
 
     def _choose_partners(self, giver: int, load: FloatArray, trading: BoolArray) -> IntArray:
-        """Return (k,) the least loaded of the other clients that trade, and as many at random."""
+        """Return (k,) the least loaded of the other clients that trade."""
         others = np.flatnonzero(trading)
         others = others[others != giver]
-        if len(others) <= 2 * policy.PARTNERS:
-            return others
-        lightest = others[np.argpartition(load[others], policy.PARTNERS)[: policy.PARTNERS]]
-        return np.union1d(lightest, self._random.choice(others, policy.PARTNERS, replace=False))
+        return others[np.argsort(load[others], kind="stable")[: 2 * policy.PARTNERS]]
 
     def _find_handover(self, giver: int, load: FloatArray, trading: BoolArray) -> tuple[IntArray, int, IntArray] | None:
         """Return a trade that hands the giver's lightest copy to the least loaded client; None if no client can take it.
@@ -174,20 +169,18 @@ class _Trades:
         return True
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-        """Return ascending sums (k,) of sets of movable copies of a client, and the copies (k, 3) of each set, padded with −1.
+        """Return ascending sums (k,) of sets of movable copies of a client, and the copies (k, 2) of each set, padded with −1.
 
         The third value has the number of active copies (k,), the fourth the weight of the heaviest copy (k,). Sets have up to
-        two copies, three for few copies and few clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`), and include the empty set. At most
-        `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more.
+        two copies, and include the empty set. At most `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are
+        more.
         """
         if client not in self._subsets:
             on = np.flatnonzero(self._movable & (self._client == client))
             if len(on) > policy.PAIRED_TASKS:
                 by_weight = on[np.argsort(self._weight[on], kind="stable")]
                 on = by_weight[np.linspace(0, len(on) - 1, policy.PAIRED_TASKS).astype(np.int64)]
-            most = 3 if len(on) <= policy.FEW_TASKS and self._loads.C <= policy.CLIENTS_FOR_THREE else 2
-            listed = [chosen + (-1,) * (3 - size) for size in range(most + 1) for chosen in combinations(on.tolist(), size)]
-            sets = np.array(listed, dtype=np.int64)
+            sets = np.array([(-1, -1), *combinations([-1, *on.tolist()], 2)], dtype=np.int64)
             sets = sets[np.argsort(self._weight[sets].sum(axis=1), kind="stable")]
             weight, actives = self._weight[sets], np.sum((sets >= 0) & (sets < self._loads.T), axis=1)
             self._subsets[client] = weight.sum(axis=1), sets, actives, weight.max(axis=1)
@@ -308,14 +301,10 @@ def place_actives(problem: Problem, loads: LoadArrays, level: float, preferred: 
     active[task[best]], lost[task[best]] = client[best], saved[best]
     active = _spare_for_idle(loads, active if preferred is None else preferred, lost)
     active = even_out(alone, deal(alone, active), active < 0, level)
-    room = loads.measure_room(level)
-    for _ in range(policy.PLACING_ROUNDS):
-        before, sums = active, loads.sum_up(active)
-        over = np.flatnonzero(sums > room)
-        for giver in over[np.argsort(-sums[over] / loads.size[over], kind="stable")].tolist():
-            active = _shed(problem, loads, level, saved, active, giver)
-        if np.array_equal(active, before):
-            break
+    sums = loads.sum_up(active)
+    over = np.flatnonzero(sums > loads.measure_room(level))
+    for giver in over[np.argsort(-sums[over] / loads.size[over], kind="stable")].tolist():
+        active = _shed(problem, loads, level, saved, active, giver)
     if loads.greatest(active) > level * (1 + policy.ROUNDING):
         active = even_out(alone, active, np.ones(problem.T, dtype=np.bool_), level)
     saves_nothing = problem.look_up(np.arange(problem.T) * problem.C + active, saved, 0) <= 0

@@ -151,9 +151,15 @@ ALL_PAIRS = 50_000
 POOLED_ROUNDS = 3
 """The rounds with pools, where each pair of task and client may be a candidate instead. Pools that cannot be dealt in three
 rounds may take fifty; all pairs take one. [rounds]"""
-MERGE_FROM = 20_000
-"""The number of places from which equal ones are merged. There are fewer variables, but the relaxation is weaker, and places
-have to be separated. [variables]"""
+MERGE_FROM = 3_000
+"""The number of places from which equal ones with much room are merged. 3,000 × 600 takes an eighth of the time, 2,000 × 200
+half of it, with equal values; small groups gain nothing. [variables]"""
+MERGE_ALL_FROM = 20_000
+"""The number of places from which all equal ones are merged. There are fewer variables, but the relaxation is weaker where room
+is short, and places have to be separated. [variables]"""
+ROOMY_SHARE = 0.7
+"""The share of the room of a subtopology's places that its copies may take for these places to count as roomy. With less room,
+places have to be separated again, which takes a solution each time; at 0.45 fewer groups gain. [share]"""
 WHOLE_TOLERANCE = 0.001
 """The distance from a whole number up to which a value is that number. Costs are whole. [share]"""
 MOST_WHOLE = 60_000
@@ -176,9 +182,12 @@ SECONDS_PER_VARIABLE = 6e-06
 take up to six times as long, and end in time. [s]"""
 TIME_LIMIT = 10.0
 """The default time limit of an assignor. A group of 100,000 tasks and 1,000 clients is solved within it. [s]"""
-SECONDS_PER_ARC = 1.5e-05
-"""The time that a plan without a solver takes, for each task, candidate and place. It was the most that was measured; the
-program of the target has to leave it. [s]"""
+SECONDS_PER_ARC = 1.2e-05
+"""The time that a plan without a solver and the stages after it take, for each task, candidate and place. Groups of 100,000
+tasks take four fifths of it; the program of the target and the flow of copies have to leave it. [s]"""
+SECONDS_PER_FLOW_ARC = 1e-05
+"""The time that a flow of copies takes, for each task, candidate and place. It was the most that was measured; most groups of
+30,000 to 100,000 tasks take half of it. [s]"""
 SECONDS_PER_COMPARED_PAIR = 3e-07
 """The time for each pair of copies that is compared for racks and tags after such a plan. It was the most that was measured,
 for 14 to 20 million pairs. [s]"""
@@ -250,8 +259,8 @@ THRESHOLDS = 100_000
 """The number of pairs of a threshold and a kind of client that are examined for each level. With more of them, fewer thresholds
 are examined, and the bound is a bit lower. [pairs]"""
 PARTNERS = 12
-"""The number of least loaded clients, and of as many others, that the most loaded one trades with. The least loaded ones alone
-may all hold a copy of the same tasks. In Python the others are drawn at random. [clients]"""
+"""Half of the number of least loaded clients that the most loaded one trades with. The least loaded ones may hold copies of the
+same tasks. With as many clients at random loads are no more even. [clients]"""
 TRADE_TRIES = 40
 """The trades of one client, by their gain, that are examined for two copies of one task on a client. A later one gains little.
 [rounds]"""
@@ -260,13 +269,6 @@ LEAST_GAIN = 0.0001
 PAIRED_TASKS = 40
 """The number of tasks of a client that go alone or in pairs in a trade, from the heaviest to the lightest. Pairs grow with the
 square of it. [tasks]"""
-FEW_TASKS = 12
-"""The number of tasks on a client up to which three may go together. There are as many threes as the cube of it. Without threes
-a group of 1,000 tasks had a greatest load of 1.006 of its bound. [tasks]"""
-CLIENTS_FOR_THREE = 300
-"""The number of clients of a group up to which three tasks may go together. It bounds the time. [clients]"""
-SEED = 4_969
-"""The seed of the clients that are taken at random. The same input gives the same answer. [seed]"""
 EVEN_STEPS = 3_000
 """The greatest number of moves and exchanges by which greedy evens loads out. It bounds the time by work (R9). A thousand evens
 10,000 tasks out over 1,000 clients; four times as many gain 0.01%. [steps]"""
@@ -284,8 +286,6 @@ leaves its client for its pool; each adds a variable per task. [clients]"""
 SEARCH_WORK = 2.0
 """The deterministic time of CP-SAT's large neighbourhood search under load. The limit does not depend on the machine (R9). With
 half of it a scale-out of 1,000 × 100 restores a tenth more. [work]"""
-PLACING_ROUNDS = 8
-"""The number of rounds in which tasks are placed by prices that the last round has taught. It bounds the time. [rounds]"""
 EVEN_LOAD = 1.0003
 """The greatest load in even spreads that counts as even. The rest is not worth a move. [times]"""
 ROUNDING = 1e-09

@@ -2,7 +2,7 @@ package io.github.optassign.policy;
 
 /** Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md). */
 public final class LoadPolicy {
-    /** The number of least loaded clients, and of as many others, that the most loaded one trades with. [clients] */
+    /** Half of the number of least loaded clients that the most loaded one trades with. [clients] */
     public static final int PARTNERS = 12;
     /** The least gain of a trade in the greatest of the loads. [share] */
     public static final double LEAST_GAIN = 0.0001;
