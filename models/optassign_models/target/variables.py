@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.limits import Kind
-from optassign_models.policy.constants import FIRST_STEPS, MERGE_FROM, MOST_FIRST_STEPS
-from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem
+from optassign_models.policy.constants import FIRST_STEPS, MERGE_ALL_FROM, MERGE_FROM, MOST_FIRST_STEPS, ROOMY_SHARE
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, find_sorted
 from optassign_models.shares import ShareFamilies, allow_any_counts
 from optassign_models.target.arrays import Program
 from optassign_models.target.question import Question
@@ -130,10 +130,15 @@ class Scope:
 
     @cached_property
     def is_separate(self) -> BoolArray:
-        """(G × C,) whether the place is separate, not merged."""
+        """(G × C,) whether the place is separate, not merged. With `MERGE_FROM` places only those with much room are merged."""
         if len(self.separated) <= MERGE_FROM:
             return np.ones_like(self.separated)
-        return self.separated | (self.copies_bounds[0] > 0) | (self.actives_bounds[0] > 0)
+        needed = self.separated | (self.copies_bounds[0] > 0) | (self.actives_bounds[0] > 0)
+        if len(self.separated) > MERGE_ALL_FROM:
+            return needed
+        problem, room = self.problem, self.copies_bounds[1].reshape(self.problem.G, -1).sum(axis=1)
+        has_room = np.bincount(problem.group, minlength=problem.G) * (problem.standbys + 1) <= ROOMY_SHARE * room
+        return needed | np.repeat(~has_room, problem.C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +266,8 @@ def hint_copies(v: TargetVariables, placed: Placement, number: int) -> IntArray:
     hint = np.full(number, -1, dtype=np.int64)
     copies = placed.copy_keys(problem.C, problem.logged)
     actives = np.arange(problem.T) * problem.C + placed.active
-    hint[v.y] = np.isin(problem.col_keys[v.y_column], copies)
-    hint[v.a] = np.isin(problem.col_keys[v.a_column], actives)
+    hint[v.y] = find_sorted(copies, problem.col_keys[v.y_column]) >= 0
+    hint[v.a] = find_sorted(actives, problem.col_keys[v.a_column]) >= 0
     for variables, task, pool, keys in ((v.p, v.p_task, v.p_pool, copies), (v.pa, v.pa_task, v.pa_pool, actives)):
         pooled = keys[problem.find(keys) < 0]
         at = pooled // problem.C * Z + zone_of[pooled % problem.C]
