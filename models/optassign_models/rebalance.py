@@ -23,7 +23,17 @@ import numpy as np
 from optassign_models.goals.goal import PairCosts, find_active_moves, price_active_moves
 from optassign_models.limits import Kind, PlacementLimit
 from optassign_models.policy.constants import OFF_S
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, exact_sum, make_placement, prepare, rank_within
+from optassign_models.problem import (
+    BoolArray,
+    IntArray,
+    Placement,
+    Problem,
+    exact_sum,
+    find_sorted,
+    make_placement,
+    prepare,
+    rank_within,
+)
 from optassign_models.results import Found
 from optassign_models.shares import ShareFamilies
 
@@ -49,7 +59,7 @@ def rebalance(
     problem = prepare(problem.with_columns(np.concatenate([np.arange(T) * C + plan.active, standby_keys])))
     forced = problem.forced
     planned_active = plan.active[problem.col_task] == problem.col_client
-    planned_standby = np.isin(problem.col_keys, standby_keys, assume_unique=True)
+    planned_standby = find_sorted(standby_keys, problem.col_keys) >= 0
 
     # (i) and (ii) do not depend on the active. Either all leading clients must hold copies anyway, or all copies are on tied
     # clients. Then at most s of these are of the plan, unless its active is one, so an active off target takes a free place.
@@ -215,7 +225,7 @@ def _find_swaps(problem: Problem, standby_keys: IntArray, here: IntArray, goes_h
     runs = problem.logged & problem.flag_of(here, problem.col_owner & ready)
     stays = problem.logged & goes_home & problem.flag_of(here, ready)
     may_lead = runs[problem.col_task] | (stays[problem.col_task] & problem.col_owner)
-    return np.isin(problem.col_keys, standby_keys) & ready & may_lead
+    return (find_sorted(standby_keys, problem.col_keys) >= 0) & ready & may_lead
 
 
 def swap_roles(answer: Placement, active: IntArray, logged: BoolArray, clients: int) -> Placement:

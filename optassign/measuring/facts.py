@@ -58,17 +58,18 @@ class Facts:
         """
         if self.plan is self.now:
             return self._not_caught_up_now
+        only_now = self._not_caught_up_now.keys() - self.not_caught_up_on_target.keys()
+        if not only_now:
+            return self.not_caught_up_on_target
         confirmed = previous_assignment(self.state).in_transit_copies
         counted = dict(self.not_caught_up_on_target)
         only_in_plan = Counter(self._rank(pair) for pair in counted if pair not in self._not_caught_up_now)
-        for pair, cost in sorted(self._not_caught_up_now.items()):
+        for pair in sorted(only_now):
             task, client = pair
-            if pair in counted:
-                continue
             if client not in confirmed.get(task, ()) and only_in_plan[self._rank(pair)]:
                 only_in_plan[self._rank(pair)] -= 1
             else:
-                counted[pair] = cost
+                counted[pair] = self._not_caught_up_now[pair]
         return counted
 
     def _rank(self, pair: Pair) -> tuple[str, int]:
@@ -118,4 +119,4 @@ def count_actives_not_caught_up(cold: Iterable[Pair], placement: TaskPlacement) 
 
 def find_not_caught_up(ranked: Ranks, pairs: Iterable[Pair]) -> dict[Pair, int]:
     """Return the copies among `pairs` that are not caught up → restore cost in offsets."""
-    return {pair: ranked.restore_cost(*pair) for pair in pairs if ranked.of(*pair)}
+    return {pair: ranked.lag(*pair) for pair in pairs if ranked.of(*pair)}

@@ -6,11 +6,11 @@ from optassign.measuring.placement import TaskPlacement, clients_by_task
 
 def find_moved_actives(state: ApplicationState, placement: TaskPlacement) -> list[str]:
     """Return the active tasks that have owners (`previous_active`) but are active on none of them."""
-    active = placement.active
-    owned = [(task, client.process_id) for client in state.clients for task in client.previous_active if active[task]]
-    left = {task for task, owner in owned if owner not in active[task]}
-    kept = {task for task, owner in owned if task in left and owner in active[task]}
-    return [task for task in state.all_tasks if task in left and task not in kept]
+    active, owned, kept = placement.active, set[str](), set[str]()
+    for client in state.clients:
+        owned.update(client.previous_active)
+        kept.update(task for task in client.previous_active if client.process_id in active[task])
+    return [task for task in state.all_tasks if task in owned and task not in kept and active[task]]
 
 
 def count_active_moves(state: ApplicationState, placement: TaskPlacement) -> int:

@@ -37,7 +37,9 @@ class Ranks:
     def of(self, task: str, process_id: str) -> int:
         """Return the client's rank for a task: 0 if caught up or if the task has no changelog; less is better."""
         lag = self._clients[process_id].lags.get(task)
-        return 0 if lag is None and task not in self._whole else self._rank(task, process_id, lag)
+        if (lag is None and task not in self._whole) or (lag is not None and UNKNOWN_LAG < lag <= self._acceptable):
+            return 0  # the case of nearly all copies, so without a further call
+        return self._rank(task, process_id, lag)
 
     def _rank(self, task: str, process_id: str, lag: int | None) -> int:
         if lag is None:
