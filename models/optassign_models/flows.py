@@ -2,6 +2,7 @@
 
 The shares of the actives are laminar: all tasks of a client ⊃ its stateful ones ⊃ those of a subtopology. So the flow is exact,
 and its optimum proven. It leaves standbys out, so it is a relaxation of the whole problem, and its optimum a bound.
+`find_cheapest_copies` does the same for the copies of logged tasks, without roles, for groups whose program takes too long.
 
 OR-Tools' SimpleMinCostFlow takes one int64 cost per arc, so `Network` optimises one goal after the other. The optimum of a goal
 yields node potentials. An arc whose reduced cost is not zero keeps its flow in every optimum (complementary slackness: Ahuja,
@@ -17,9 +18,9 @@ from types import MappingProxyType
 import numpy as np
 from ortools.graph.python import min_cost_flow
 
-from optassign_models.goals.goal import PairCosts, price_active_moves
+from optassign_models.goals.goal import GoalModel, PairCosts, price_active_moves
 from optassign_models.greedy.choosing import ArcTable
-from optassign_models.problem import STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
+from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
 from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
 from optassign_models.target.deal import deal_pool
@@ -37,13 +38,18 @@ class Network(ArcTable):
         self._goals = goals
 
     def add_arcs(
-        self, tail: IntArray, head: IntArray, high: IntArray | int, cost: Mapping[int, IntArray | int] = MappingProxyType({})
+        self,
+        tail: IntArray,
+        head: IntArray,
+        high: IntArray | int,
+        cost: Mapping[int, IntArray | int] = MappingProxyType({}),
+        low: IntArray | int = 0,
     ) -> slice:
-        """Add arcs (n,) from nodes `tail` to nodes `head` of capacity `high`, in units; return their slice of all arcs.
+        """Add arcs (n,) from nodes `tail` to nodes `head` for `low` to `high` units; return their slice of all arcs.
 
         `cost`: of one unit (n,), by goal; 0 for goals that are left out.
         """
-        return self._append(tail, head, high, *(cost.get(goal, 0) for goal in range(self._goals)))
+        return self._append(tail, head, low, high, *(cost.get(goal, 0) for goal in range(self._goals)))
 
     def solve(self) -> tuple[IntArray, list[int]] | None:
         """Return (arcs,) units on each arc in the lexicographic optimum; None if no flow meets supplies and capacities.
@@ -51,25 +57,25 @@ class Network(ArcTable):
         The second value has a lower bound of each goal's cost: the optimum, unless its costs were rounded.
         """
         table, supply = np.concatenate(self._blocks, axis=1), np.concatenate(self._supply)
-        tail, head, high = table[:3]
-        flow, is_free = np.zeros_like(high), high > 0
+        tail, head, low, high = table[:4]
+        flow, is_free = low.copy(), high > low
         bounds: list[int] = []
-        for number, each in enumerate(table[3:]):
+        for number, each in enumerate(table[4:]):
             if number and not np.any(each[is_free]):
                 bounds.append(exact_sum(each, flow))  # no arc that is still free has a cost: nothing to optimise
                 continue
             greatest = int(np.abs(each).max(initial=0))
             scale = max(1, -(-greatest * (self._nodes + 2) * 4 // _LARGEST_COST))
             rounded = each // scale  # downwards: so bounds stay bounds
-            fixed = np.where(is_free, 0, flow)
+            fixed = np.where(is_free, low, flow)
             net = supply.copy()
             np.subtract.at(net, tail, fixed)
             np.add.at(net, head, fixed)
-            arcs = tail[is_free], head[is_free], high[is_free], rounded[is_free]
+            arcs = tail[is_free], head[is_free], (high - low)[is_free], rounded[is_free]
             found = _find_least_cost_flow(*arcs, net)
             if found is None:
                 return None
-            flow[is_free] = found
+            flow[is_free] = low[is_free] + found
             is_free[is_free] = _reduce_costs(*arcs, found, self._nodes) == 0
             bounds.append(exact_sum(rounded, flow) * scale)
         return flow, bounds
@@ -196,11 +202,9 @@ def _find_actives(
     active[task[on]] = problem.col_client[column[on]]
     places = np.zeros((G, C), dtype=np.int64)
     places[group, client] = flow[from_pools]
-    for each in np.unique(problem.group[active < 0]).tolist():
-        waiting = np.flatnonzero((active < 0) & (problem.group == each))
-        keys = deal_pool(waiting, np.ones_like(waiting), places[each], {})
-        assert keys is not None
-        active[waiting] = np.array(keys) % C
+    keys = _deal_pools(problem, (active < 0).astype(np.int64), places, bars_columns=False)
+    assert keys is not None
+    active[keys // C] = keys % C
     return active, bounds[0]
 
 
@@ -223,3 +227,68 @@ def _add_soft_share(
     network.add_arcs(tails[some], heads[some], inside[some])
     rows = np.repeat(np.arange(len(tails)), beyond)
     network.add_arcs(tails[rows], heads[rows], 1, cost={0: excess_cost, place: rank_within(rows) + 1})
+
+
+def find_cheapest_copies(
+    problem: Problem, shares: ShareFamilies, goals: Sequence[GoalModel]
+) -> tuple[IntArray | None, tuple[int, ...]]:
+    """Return the copies of least cost within their shares, and a lower bound of each goal; no bounds if shares have no room.
+
+    Goals are sums over copies, the most important first. Ties go to clients that had the copies. The flow leaves roles out, so
+    it is a relaxation of the target. Copies are keys (n,), ascending; None if pooled copies cannot be dealt.
+    """
+    T, C, G, forced = problem.T, problem.C, problem.G, problem.forced
+    number = np.where(problem.logged, problem.standbys + 1, 0)
+    network, nothing = Network(len(goals) + 1), np.zeros(max(G * C, T), dtype=np.int64)
+    tasks, in_tie, in_pools = network.add_nodes(number), network.add_nodes(nothing[:T]), network.add_nodes(nothing[:G])
+    cells, clients, sink = (network.add_nodes(each) for each in (nothing[: G * C], nothing[:C], -number.sum(keepdims=True)))
+
+    # Copies on cold tied clients are free up to `choices`, since R3 to R5 force so many of them.
+    cold, column = forced.tie_not_caught_up, np.flatnonzero(problem.logged[problem.col_task])
+    task, client = problem.col_task[column], problem.col_client[column]
+    on_tie, pool_on_tie = forced.tied[column] & cold[task], forced.pool_tied & cold
+    is_free, some = forced.mandatory[column] | on_tie, np.flatnonzero(cold)
+    had = 4 * problem.col_owner + 2 * problem.col_standby + problem.col_state
+    of_columns, of_pools, of_ties, paid = {len(goals): -had[column]}, dict[int, IntArray](), dict[int, IntArray](), list[int]()
+    for goal, model in enumerate(goals):
+        assert model.cost_per_copy is not None
+        assert model.forced_costs is not None
+        each, (per_tie, anyway) = model.cost_per_copy(problem), model.forced_costs(forced)
+        of_columns[goal], of_pools[goal] = np.where(is_free, 0, each.columns[column]), np.where(pool_on_tie, 0, each.pools)
+        of_ties[goal] = per_tie[some]
+        paid.append(anyway)
+    network.add_arcs(tasks[some], in_tie[some], forced.choices[some])
+    network.add_arcs(tasks[some], in_tie[some], number[some], cost=of_ties)
+    cell = problem.group[task] * C + client
+    on_columns = network.add_arcs(np.where(on_tie, in_tie[task], tasks[task]), cells[cell], 1, cost=of_columns)
+    most = np.minimum(number, problem.pool_size)
+    to_pools = network.add_arcs(np.where(pool_on_tie, in_tie, tasks), in_pools[problem.group], most, cost=of_pools)
+    is_logged = np.repeat(problem.kind == LOGGED, C)
+    low, high = (np.where(is_logged, each.ravel(), 0) for each in (shares.group_copies.low, shares.group_copies.high))
+    from_pools = network.add_arcs(np.repeat(in_pools, C), cells, np.minimum(high, number.sum()))
+    network.add_arcs(cells, np.tile(clients, G), np.minimum(high, number.sum()), low=low)
+    network.add_arcs(clients, np.repeat(sink, C), np.minimum(shares.copies.high, number.sum()), low=shares.copies.low)
+
+    found = network.solve()
+    if found is None:
+        return None, ()
+    flow, bounds = found
+    pooled = _deal_pools(problem, flow[to_pools], flow[from_pools].reshape(G, C), bars_columns=True)
+    copies = None if pooled is None else np.sort(np.concatenate([problem.col_keys[column[flow[on_columns] > 0]], pooled]))
+    return copies, tuple(bound + anyway for bound, anyway in zip(bounds, paid, strict=False))
+
+
+def _deal_pools(problem: Problem, need: IntArray, places: IntArray, *, bars_columns: bool) -> IntArray | None:
+    """Return keys (n,) after `places` (G, C) were dealt to tasks that `need` (T,) them; None if they cannot be dealt.
+
+    bars_columns: whether a task may not have places on clients of its columns.
+    """
+    keys, starts = list[int](), problem.col_start.tolist()
+    for each in np.unique(problem.group[need > 0]).tolist():
+        waiting = np.flatnonzero((need > 0) & (problem.group == each))
+        barred = {t: {*problem.col_client[starts[t] : starts[t + 1]].tolist()} for t in waiting.tolist() if bars_columns}
+        dealt = deal_pool(waiting, need[waiting], places[each], barred)
+        if dealt is None:
+            return None
+        keys += dealt
+    return np.array(keys, dtype=np.int64)

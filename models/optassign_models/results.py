@@ -20,7 +20,7 @@ class FoundBy(StrEnum):
     """The finder of an answer, or the prover of bounds. A baseline has its own name as finder."""
 
     FLOW = "flow"
-    """A min-cost flow of actives in this rebalance."""
+    """A min-cost flow: of actives in this rebalance, or of the copies of a plan."""
     CP_SAT = "cp-sat"
     HIGHS = "highs"
     """Its bounds are duals of a relaxation, summed in whole numbers."""

@@ -16,7 +16,17 @@ import numpy as np
 from optassign_models.goals import evaluate
 from optassign_models.greedy.choosing import FAR, Level, Wanted, choose_pairs
 from optassign_models.policy.constants import SECOND_TRY
-from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Placement, Problem, make_placement, rank_within
+from optassign_models.problem import (
+    LOGGED,
+    STATELESS,
+    BoolArray,
+    IntArray,
+    Placement,
+    Problem,
+    find_sorted,
+    make_placement,
+    rank_within,
+)
 from optassign_models.shares import ShareBounds, ShareFamilies, count_copies
 
 _FINE = 1 << 30
@@ -31,16 +41,19 @@ _STRICT, _TOGETHER, _IN_ORDER = (0,) * 4, (1,) * 4, (1, 2, 3, 4)
 """Bounds never give way, or together, or in order."""
 
 
-def find_greedy_plan(problem: Problem, shares: ShareFamilies) -> Placement:
-    """Return a plan that keeps R1, R2 and R4, with little restore work; with little imbalance if no balanced plan is found."""
+def find_greedy_plan(problem: Problem, shares: ShareFamilies, keys: IntArray | None = None) -> Placement:
+    """Return a plan that keeps R1, R2 and R4, with little restore work; with little imbalance if no balanced plan is found.
+
+    keys: (n,) the copies of logged tasks, ascending, task × C + client; None to choose them.
+    """
     C, everywhere = problem.C, np.ones(problem.T, dtype=np.bool_)
-    if not problem.standbys or not problem.T:
+    if (not problem.standbys and keys is None) or not problem.T:
         worth = _value_copies(problem, problem.col_owner & False)
         active = _choose_actives(problem, shares, worth == worth, everywhere, _IN_ORDER, worth)
         return make_placement(active, active[:0], C)
-    keys = _choose_copies(problem, shares, np.zeros(0, dtype=np.int64))
+    keys = _choose_copies(problem, shares, np.zeros(0, dtype=np.int64)) if keys is None else keys
     written = problem.with_columns(keys)
-    near = np.isin(written.col_keys, keys)
+    near = find_sorted(keys, written.col_keys) >= 0
     active = _choose_actives(written, shares, near | ~written.logged[written.col_task], ~problem.logged, _IN_ORDER)
     plan = _complete(problem, keys, active)
     if shares.hold(count_copies(problem, plan)) and problem.T * C > SECOND_TRY:
@@ -58,7 +71,7 @@ def find_greedy_plan(problem: Problem, shares: ShareFamilies) -> Placement:
 
 def _choose_copies(problem: Problem, shares: ShareFamilies, must: IntArray) -> IntArray:
     """Return the sorted keys (n,) of the plan's copies of logged tasks, which include the keys `must`."""
-    is_must, logged = np.isin(problem.col_keys, must), problem.logged
+    is_must, logged = find_sorted(must, problem.col_keys) >= 0, problem.logged
     worth = _value_copies(problem, is_must)
     wanted = _want_copies(problem, shares, worth, logged[problem.col_task], is_must, logged, _IN_ORDER)
     keys, lost = choose_pairs(problem, wanted)
@@ -78,14 +91,14 @@ def find_greedy_answer_now(problem: Problem, shares: ShareFamilies) -> Placement
         return None if np.any(active < 0) else make_placement(active, active[:0], C)
     most = np.bincount(problem.col_client[forced.mandatory | forced.tied], minlength=C) + forced.pool_tied.sum()
     for _ in range(2 if np.all(most >= shares.copies.low) else 0):
-        must = np.isin(problem.col_keys, chosen)
+        must = find_sorted(chosen, problem.col_keys) >= 0
         worth, allowed = 1 + _value_staying(problem, must), forced.mandatory | forced.tied
         wanted = _want_copies(problem, shares, worth, allowed, forced.mandatory | must, forced.pool_tied, _STRICT)
         keys, lost = choose_pairs(problem, wanted)
         if len(lost) and not len(keys):
             return None
         written = problem.with_columns(keys)
-        columns = written.forced.leading & (np.isin(written.col_keys, keys) | ~written.logged[written.col_task])
+        columns = written.forced.leading & ((find_sorted(keys, written.col_keys) >= 0) | ~written.logged[written.col_task])
         if not len(lost):
             active = _choose_actives(written, shares, columns, ~problem.logged, _STRICT)
             if np.all(active >= 0):

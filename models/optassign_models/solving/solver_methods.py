@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 
-from optassign_models.flows import find_least_imbalance_actives, find_offload
+from optassign_models.flows import find_cheapest_copies, find_least_imbalance_actives, find_offload
 from optassign_models.goals import GoalModel, evaluate, find_goals
 from optassign_models.goals.disk import DISK, bound_state, even_out_state
 from optassign_models.goals.goal import ACTIVE_MOVES, RESTORE_WORK, STANDBY_MIGRATIONS
@@ -21,8 +22,8 @@ from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, mend
 from optassign_models.load.placing import leave_actives_alone
 from optassign_models.load.under_load import improve_actives, lower_target, make_question_under_load, relax_under_load
-from optassign_models.policy.constants import CP_SAT_VARIABLES, ROUNDING, SECONDS_PER_ARC, SECONDS_PER_COMPARED_PAIR
-from optassign_models.problem import Placement, Problem, make_placement, prepare
+from optassign_models.policy import constants as policy
+from optassign_models.problem import IntArray, Placement, Problem, make_placement, prepare
 from optassign_models.results import Deadline, Effort, Found, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.solving.heuristic_methods import finish_under_load, get_load, make_load_method, place_under_load
@@ -138,12 +139,31 @@ def _leave_time(case: Case) -> Effort:
 
 
 def _find_greedy_plan(case: Case, found: Found) -> Found:
-    """Return greedy's plan of the default order, if it keeps shares and limits, and the bound of the first goal."""
-    by_shares = case.shares if case.method.order.is_weighted else case.target
-    plan = spread_zones(case.problem, by_shares, find_greedy_plan(case.problem, by_shares), now=False)
-    placed = mend(case.problem, by_shares, case.limits.placements, plan)
-    bounds = dict(list(found.bounds.items())[:1])
-    return replace(found, placement=placed if case.may_be_plan(placed) else None, bounds=bounds, found_by=FoundBy.GREEDY)
+    """Return greedy's plan of the default order, if it keeps shares and limits, and the bounds of the first goals.
+
+    Its copies are the cheapest in the first goals, if there is time for their flow and the plan is then balanced.
+    """
+    problem, by_shares = case.problem, case.shares if case.method.order.is_weighted else case.target
+    copies, bounds = _find_copies_in_time(case)
+    for keys in (None,) if copies is None else (copies, None):
+        plan = spread_zones(problem, by_shares, find_greedy_plan(problem, by_shares, keys), now=False)
+        placed = mend(problem, by_shares, case.limits.placements, plan)
+        if case.may_be_plan(placed):
+            break
+    proved_by, bounds = (FoundBy.FLOW, bounds) if bounds else (found.proved_by, dict(list(found.bounds.items())[:1]))
+    placement = placed if case.may_be_plan(placed) else None
+    return replace(found, placement=placement, bounds=bounds, proved_by=proved_by, found_by=FoundBy.GREEDY)
+
+
+def _find_copies_in_time(case: Case) -> tuple[IntArray | None, dict[str, int]]:
+    """Return the copies (n,) of least cost in the order's first goals, if these are sums over copies, and bounds by goal."""
+    problem, order = case.problem, case.method.order
+    goals = tuple(takewhile(lambda goal: goal.cost_per_copy is not None, () if order.is_weighted else find_goals(order.names)))
+    seconds = policy.SECONDS_PER_FLOW_ARC * _count_choices(problem) + expect_seconds_without_solver(problem)
+    if not goals or seconds > case.effort.deadline.left:
+        return None, {}
+    copies, bounds = find_cheapest_copies(problem, case.target, goals)
+    return copies, dict(zip((goal.name for goal in goals), bounds, strict=False))
 
 
 def _find_least_imbalance_in_time(case: Case) -> Found:
@@ -259,8 +279,12 @@ def can_hold_together(problem: Problem, limits: Sequence[PlacementLimit], effort
 
 def expect_seconds_without_solver(problem: Problem) -> float:
     """Return the seconds that a plan without a solver takes at most."""
-    arcs = problem.T + len(problem.col_task) + problem.G * problem.C
-    return SECONDS_PER_ARC * arcs + SECONDS_PER_COMPARED_PAIR * count_pairs_to_compare(problem)
+    return policy.SECONDS_PER_ARC * _count_choices(problem) + policy.SECONDS_PER_COMPARED_PAIR * count_pairs_to_compare(problem)
+
+
+def _count_choices(problem: Problem) -> int:
+    """Return the number of tasks, candidates and places."""
+    return problem.T + len(problem.col_task) + problem.G * problem.C
 
 
 def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Effort) -> Method:
@@ -282,7 +306,7 @@ def make_solved_load_method(order: RequestedOrder, tolerance: float, effort: Eff
 
 def _lower_load(case: Case, tolerance: float) -> Case:
     """Return the case; in small groups CP-SAT lowers the target's load if dealing left it beyond the tolerance."""
-    if case.problem.T * case.problem.C > CP_SAT_VARIABLES:
+    if case.problem.T * case.problem.C > policy.CP_SAT_VARIABLES:
         return case
     return replace(case, load=lower_target(case.problem, get_load(case), tolerance, case.effort.deadline))
 
@@ -389,4 +413,4 @@ def _is_within(case: Case, placed: Placement) -> bool:
     """Return whether a placement keeps a finite greatest load and leaves no thread idle, so rows need not make room for it."""
     load = get_load(case)
     greatest, idle = load.measure(placed)
-    return not idle and math.isfinite(load.most) and greatest <= load.most * (1 + ROUNDING)
+    return not idle and math.isfinite(load.most) and greatest <= load.most * (1 + policy.ROUNDING)
