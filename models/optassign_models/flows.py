@@ -23,7 +23,7 @@ from optassign_models.greedy.choosing import ArcTable
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
 from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
-from optassign_models.target.deal import deal_pool
+from optassign_models.target.deal import deal_pools
 
 _LARGEST_COST = 1 << 61
 """Costs of paths, and the solver's own multiples of costs, have to stay below this to fit into int64."""
@@ -202,8 +202,8 @@ def _find_actives(
     active[task[on]] = problem.col_client[column[on]]
     places = np.zeros((G, C), dtype=np.int64)
     places[group, client] = flow[from_pools]
-    keys = _deal_pools(problem, (active < 0).astype(np.int64), places, bars_columns=False)
-    assert keys is not None
+    waiting = np.arange(T), problem.group, (active < 0).astype(np.int64)
+    keys, _ = deal_pools(problem, np.zeros(C, dtype=np.int64), waiting, places, active)
     active[keys // C] = keys % C
     return active, bounds[0]
 
@@ -273,22 +273,7 @@ def find_cheapest_copies(
     if found is None:
         return None, ()
     flow, bounds = found
-    pooled = _deal_pools(problem, flow[to_pools], flow[from_pools].reshape(G, C), bars_columns=True)
-    copies = None if pooled is None else np.sort(np.concatenate([problem.col_keys[column[flow[on_columns] > 0]], pooled]))
+    zone, pooled, places = np.zeros(C, dtype=np.int64), (np.arange(T), problem.group, flow[to_pools]), flow[from_pools]
+    keys, not_dealt = deal_pools(problem, zone, pooled, places.reshape(G, C), np.full(T, -1))
+    copies = None if len(not_dealt) else np.sort(np.concatenate([problem.col_keys[column[flow[on_columns] > 0]], keys]))
     return copies, tuple(bound + anyway for bound, anyway in zip(bounds, paid, strict=False))
-
-
-def _deal_pools(problem: Problem, need: IntArray, places: IntArray, *, bars_columns: bool) -> IntArray | None:
-    """Return keys (n,) after `places` (G, C) were dealt to tasks that `need` (T,) them; None if they cannot be dealt.
-
-    bars_columns: whether a task may not have places on clients of its columns.
-    """
-    keys, starts = list[int](), problem.col_start.tolist()
-    for each in np.unique(problem.group[need > 0]).tolist():
-        waiting = np.flatnonzero((need > 0) & (problem.group == each))
-        barred = {t: {*problem.col_client[starts[t] : starts[t + 1]].tolist()} for t in waiting.tolist() if bars_columns}
-        dealt = deal_pool(waiting, need[waiting], places[each], barred)
-        if dealt is None:
-            return None
-        keys += dealt
-    return np.array(keys, dtype=np.int64)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.goal import Carried, GoalModel
-from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_SEED, DISK_STEPS, WRITTEN_OUT_PAIRS
+from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_STEPS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import IntArray, Placement, Problem, exact_sum, make_placement
 
 _EVEN_SPREAD = 10**6
@@ -56,7 +56,6 @@ def even_out_state(problem: Problem, placed: Placement) -> Placement:
     np.add.at(kept, client, size)
     held = np.zeros((problem.T, C), dtype=np.bool_)
     held[task, client] = True
-    random = np.random.default_rng(DISK_SEED)
 
     def trade(giver: int, partners: IntArray) -> bool:
         """Make the best trade of the giver with a partner. Return whether a trade was made."""
@@ -87,9 +86,8 @@ def even_out_state(problem: Problem, placed: Placement) -> Placement:
         chosen = others = np.flatnonzero((kept < kept[giver]) & (~problem.draining | problem.draining[giver]))
         if kept[giver] <= _EVEN_SPREAD or not len(others):
             break
-        if len(others) > 2 * DISK_PARTNERS:
-            least = others[np.argsort(kept[others], kind="stable")[:DISK_PARTNERS]]
-            chosen = np.union1d(least, random.choice(others, DISK_PARTNERS, replace=False))
+        if len(others) > DISK_PARTNERS:
+            chosen = others[np.argsort(kept[others], kind="stable")[:DISK_PARTNERS]]
         if not (trade(giver, chosen) or (len(chosen) < len(others) and trade(giver, others))):
             break
     active = placed.active.copy()

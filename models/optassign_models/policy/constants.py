@@ -232,16 +232,14 @@ SECOND_TRY = 400
 small groups in a millisecond, so it tries more. [pairs]"""
 DISK_STEPS = 4_000
 """The greatest number of trades for even disks. The limit does not depend on the machine (R9). [steps]"""
-DISK_PARTNERS = 16
-"""The number of clients of least state that the fullest one considers, and as many at random. The least ones alone may all hold
-a copy of the same tasks. [clients]"""
+DISK_PARTNERS = 32
+"""The number of clients of least state that the fullest one considers first. They take most. If each of them holds a copy of
+the same tasks, it considers all. [clients]"""
 WRITTEN_OUT_PAIRS = 50_000_000
 """The number of pairs of task and client beyond which greedy trades nothing for disks, racks and tags. The table of holders is
 written out, and takes a byte for each pair. [pairs]"""
 DISK_LEAST_GAIN = 100
 """The least gain of a trade for disks, in millionths of an even spread. A smaller gain is not worth a step. [millionths]"""
-DISK_SEED = 441
-"""The seed of the clients that are taken at random. The same input gives the same answer. [seed]"""
 COMPARED_PAIRS = 20_000_000
 """The number of pairs of tasks or copies that are examined for racks and tags: about a second. It bounds the time by work (R9).
 [pairs]"""

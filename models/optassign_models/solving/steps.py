@@ -140,10 +140,10 @@ def hold_still(situation: Situation, case: Case) -> Step:
     rest = keep_at_rest(situation, case)
     if rest is not None:
         return rest
-    problem = case.problem
-    wanted = situation.previous if situation.previous is not None else _complete(situation, problem)
-    if case.problem.keeps_r3_to_r5(wanted):
-        return _as_own_plan(case, wanted, Reason.HELD)
+    previous = situation.previous
+    if previous is not None and case.problem.keeps_r3_to_r5(previous):
+        return _as_own_plan(case, previous, Reason.HELD)
+    wanted = _guess_previous(situation, case) if previous is None else previous
     return _as_own_plan(case, find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
 
@@ -162,37 +162,18 @@ def _as_own_plan(
     )
 
 
-def _complete(situation: Situation, problem: Problem) -> Placement:
-    """Return the known part of the previous assignment, with its missing copies added.
+def _guess_previous(situation: Situation, case: Case) -> Placement:
+    """Return the known part of the previous assignment; the rebalance towards it adds the missing standbys (R5).
 
-    A missing active goes to the best of the task's standbys, if it has any; any other missing copy to the best client without
-    a copy. The best client has least rank; ties go to not draining, least lag, fewest copies per unit, least index.
+    A missing active is on the task's standby of least lag; without a standby, as in the placement with little imbalance.
     """
-    C, T = problem.C, problem.T
+    problem = case.problem
     active, standbys = _list_known(situation, problem)
-    held = np.bincount(active[active >= 0], minlength=C) + np.bincount(standbys % C, minlength=C)
-    by_task: list[list[int]] = [[] for _ in range(T)]
-    for key in standbys.tolist():
-        by_task[key // C].append(key % C)
-    clients = np.arange(C)
-    for task in range(T):
-        need = problem.standbys if problem.logged[task] else 0
-        mine = by_task[task][: need + (active[task] < 0)]
-        if active[task] >= 0 and len(mine) == need:
-            by_task[task] = mine
-            continue
-        rank, lag = problem.rank_of(task * C + clients), problem.lag_of(task * C + clients)
-        order = np.lexsort((clients, held / problem.units, lag, ~problem.staying, rank)).tolist()
-        if active[task] < 0:
-            active[task] = min(mine, key=order.index) if mine else order[0]
-            held[active[task]] += not mine
-            mine = [client for client in mine if client != active[task]]
-        for client in [client for client in order if client != active[task] and client not in mine][: need - len(mine)]:
-            mine.append(client)
-            held[client] += 1
-        by_task[task] = mine
-    keys = [task * C + client for task, mine in enumerate(by_task) for client in mine]
-    return make_placement(active, np.array(keys, dtype=np.int64), C)
+    task, first = np.unique(standbys // problem.C, return_index=True)
+    nearest = case.search_free_placement().whole.active.copy()
+    nearest[task] = standbys[first] % problem.C
+    active = np.where(active < 0, nearest, active)
+    return make_placement(active, standbys[standbys % problem.C != active[standbys // problem.C]], problem.C)
 
 
 def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntArray]:

@@ -17,7 +17,7 @@ import heapq
 import numpy as np
 from ortools.graph.python import max_flow, min_cost_flow
 
-from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, make_placement
+from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, make_placement
 from optassign_models.target.variables import MergedPlaces, TargetVariables
 
 
@@ -37,12 +37,13 @@ def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None,
     on = v.a_column[values[v.a] > 0]
     active[problem.col_task[on]] = problem.col_client[on]
     in_pool = values[v.pa]
-    keys, not_dealt = _deal(v, (v.pa_task, v.pa_pool, in_pool), actives_at, active)
+    zone_of = v.scope.zone_of
+    keys, not_dealt = deal_pools(problem, zone_of, (v.pa_task, v.pa_pool, in_pool), actives_at, active)
     active[keys // C] = keys % C
 
     held = problem.col_keys[v.y_column[values[v.y] > 0]]
     standbys = values[v.p] - in_pool[: len(v.p_task)]
-    keys, stuck_too = _deal(v, (v.p_task, v.p_pool, standbys), copies_at - actives_at, active)
+    keys, stuck_too = deal_pools(problem, zone_of, (v.p_task, v.p_pool, standbys), copies_at - actives_at, active)
     logged = np.flatnonzero(problem.logged)
     standby = np.setdiff1d(np.concatenate([held, keys]), logged * C + active[logged])
     return make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too)
@@ -152,25 +153,27 @@ def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int
     return is_short if is_short.any() else narrow[merged.row]
 
 
-def _deal(
-    v: TargetVariables, pooled: tuple[IntArray, IntArray, IntArray], places: IntArray, active: IntArray
+def deal_pools(
+    problem: Problem, zone_of: IntArray, pooled: tuple[IntArray, IntArray, IntArray], places: IntArray, active: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Deal the places (G, C) to tasks. Return (n,) keys of the pairs, and (k,) tasks of the pools that could not be dealt.
+    """Deal places to tasks. Return (n,) keys of the pairs, and (k,) tasks of the pools that could not be dealt.
 
-    `pooled`: task, pool and number of copies, (n,) each; `active`: (T,) the client of each active copy, −1 if not dealt yet.
+    Args:
+        zone_of: (C,) zone of each client, 0 to Z − 1.
+        pooled: task, pool (subtopology × Z + zone) and number of copies, (n,) each.
+        places: (G, C) places of each subtopology on each client.
+        active: (T,) the client of each active copy, −1 if not dealt yet.
     """
-    problem = v.scope.problem
-    task, pool, need = pooled
+    Z, (task, pool, need) = int(zone_of.max()) + 1, pooled
     keys: list[int] = []
     not_dealt = [task[:0]]
     for each in np.unique(pool[need > 0]).tolist():
-        group, at = each // v.scope.Z, np.flatnonzero((pool == each) & (need > 0))
+        at = np.flatnonzero((pool == each) & (need > 0))
         closed: dict[int, set[int]] = {}
         for t in task[at].tolist():
             columns = slice(*problem.col_start[t : t + 2]) if problem.logged[t] else slice(0)
             closed[t] = {*problem.col_client[columns].tolist(), int(active[t])}
-        is_in_pool = v.scope.pool_of_cell[group * problem.C : (group + 1) * problem.C] == each
-        in_pool = np.where(is_in_pool, places[group], 0)
+        in_pool = np.where(zone_of == each % Z, places[each // Z], 0)
         found = deal_pool(task[at], need[at], in_pool, closed)
         if found is None:
             not_dealt.append(task[at])
