@@ -5,8 +5,9 @@
 2. *Deal*: the other tasks are dealt longest first (Graham 1969). The heaviest copy left goes to the client that ends up with
    the least load.
 3. *Even out*: dealt tasks are traded for an even load. If loads exceed the level, all tasks are traded at any restore cost. The
-   most loaded client trades up to two copies for up to as many of a little loaded client, until no trade helps. The transfer
-   that makes the loads of two clients equal is known, and sorted sums of both sides show the pair of sets nearest to it.
+   most loaded client trades up to two copies (three if it has few) for up to as many of a little loaded client, until no trade
+   helps. The transfer that makes the loads of two clients equal is known, and sorted sums of both sides show the pair of sets
+   nearest to it.
 
 Standbys are kept and dealt in the same way around the actives. If the load of copies that are all dealt is beyond the tolerance
 of a bound, it is the target (`LoadTarget`). Shares do not bind then.
@@ -169,18 +170,20 @@ class _Trades:
         return True
 
     def _list_subsets(self, client: int) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-        """Return ascending sums (k,) of sets of movable copies of a client, and the copies (k, 2) of each set, padded with −1.
+        """Return ascending sums (k,) of sets of movable copies of a client, and the copies (k, 3) of each set, padded with −1.
 
         The third value has the number of active copies (k,), the fourth the weight of the heaviest copy (k,). Sets have up to
-        two copies, and include the empty set. At most `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are
-        more.
+        two copies, three for few copies and few clients (`FEW_TASKS`, `CLIENTS_FOR_THREE`), and include the empty set. At most
+        `PAIRED_TASKS` copies are combined, evenly spaced by weight if there are more.
         """
         if client not in self._subsets:
             on = np.flatnonzero(self._movable & (self._client == client))
             if len(on) > policy.PAIRED_TASKS:
                 by_weight = on[np.argsort(self._weight[on], kind="stable")]
                 on = by_weight[np.linspace(0, len(on) - 1, policy.PAIRED_TASKS).astype(np.int64)]
-            sets = np.array([(-1, -1), *combinations([-1, *on.tolist()], 2)], dtype=np.int64)
+            most = 3 if len(on) <= policy.FEW_TASKS and self._loads.C <= policy.CLIENTS_FOR_THREE else 2
+            listed = [chosen + (-1,) * (3 - size) for size in range(most + 1) for chosen in combinations(on.tolist(), size)]
+            sets = np.array(listed, dtype=np.int64)
             sets = sets[np.argsort(self._weight[sets].sum(axis=1), kind="stable")]
             weight, actives = self._weight[sets], np.sum((sets >= 0) & (sets < self._loads.T), axis=1)
             self._subsets[client] = weight.sum(axis=1), sets, actives, weight.max(axis=1)
