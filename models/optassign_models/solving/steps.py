@@ -15,12 +15,13 @@ import numpy as np
 from optassign_models.goals.goal import RESTORE_WORK, find_active_moves
 from optassign_models.goals.load import LOAD
 from optassign_models.goals.tags import TAG_SPREAD
+from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.rebalance import COPIES_ON_TARGET, OFFLOAD, find_offload_options, restrict_offload, swap_roles
 from optassign_models.results import HELD, Found, FoundBy, Reason, Step, Warmups, time_stage
-from optassign_models.shares import count_copies
+from optassign_models.shares import compute_shares, count_copies
 from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case, find_rebalance
 from optassign_models.solving.situation import Situation
@@ -143,7 +144,7 @@ def hold_still(situation: Situation, case: Case) -> Step:
     previous = situation.previous
     if previous is not None and case.problem.keeps_r3_to_r5(previous):
         return _as_own_plan(case, previous, Reason.HELD)
-    wanted = _guess_previous(situation, case) if previous is None else previous
+    wanted = _guess_previous(situation, case.problem) if previous is None else previous
     return _as_own_plan(case, find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
 
@@ -162,18 +163,22 @@ def _as_own_plan(
     )
 
 
-def _guess_previous(situation: Situation, case: Case) -> Placement:
+def _guess_previous(situation: Situation, problem: Problem) -> Placement:
     """Return the known part of the previous assignment; the rebalance towards it adds the missing standbys (R5).
 
-    A missing active is on the task's standby of least lag; without a standby, as in the placement with little imbalance.
+    A missing active is on the best of the task's standbys, otherwise on the best client with a column: of least rank, not
+    draining, of least lag. Without columns it is as in greedy's plan.
     """
-    problem = case.problem
-    active, standbys = _list_known(situation, problem)
-    task, first = np.unique(standbys // problem.C, return_index=True)
-    nearest = case.search_free_placement().whole.active.copy()
-    nearest[task] = standbys[first] % problem.C
-    active = np.where(active < 0, nearest, active)
-    return make_placement(active, standbys[standbys % problem.C != active[standbys // problem.C]], problem.C)
+    C, client, (active, standbys) = problem.C, problem.col_client, _list_known(situation, problem)
+    keys = client, problem.col_lag, ~problem.staying[client], problem.col_rank, ~problem.col_standby, problem.col_task
+    order = np.lexsort(keys)
+    task, first = np.unique(problem.col_task[order], return_index=True)
+    best = np.full(problem.T, -1, dtype=np.int64)
+    best[task] = client[order[first]]
+    active = np.where(active < 0, best, active)
+    if np.any(active < 0):
+        active = np.where(active < 0, find_greedy_plan(problem, compute_shares(problem)).active, active)
+    return make_placement(active, standbys[standbys % C != active[standbys // C]], C)
 
 
 def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntArray]:

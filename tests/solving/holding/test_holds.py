@@ -11,6 +11,7 @@ from optassign.assignor import assign, list_names_without_jdk
 from optassign.generating import generate
 from optassign.judging.validation import validate
 from optassign.simulation.successors import make_restored_snapshot, make_second_pass_snapshot
+from optassign_models.solving import solver_methods
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
@@ -44,6 +45,18 @@ def test_while_paused_only_tasks_of_a_lost_client_move(assignor: str) -> None:
     client = whole.kafka_streams_states[gone]
     missing = logged & {*client.previous_active, *client.previous_standby}
     assert sorted(task for task, _ in list_standbys(answer) - directories) == sorted(missing)
+
+
+def test_a_paused_group_that_lost_a_client_does_not_wait_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(case: object) -> None:
+        raise AssertionError("a search for a plan")
+
+    monkeypatch.setattr(solver_methods, "_place_by_solver", fail)
+    whole = generate("steady", 40, 5, 1, seed=2, stateless=0.3)
+    state = whole.model_copy(update={"clients": whole.clients[1:]})
+    answer = assign(with_options(state, hold="paused", goals=["load"]), "cp-sat")
+    assert answer.report.termination.reason == "held"
+    assert len(list_actives(answer)) == 40
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
