@@ -24,11 +24,17 @@ class Situation:
     pace: ClientRates
     problem: Problem
     """The inventory, requests and memory in the arrays of the models."""
-    previous: Placement | None
-    """The previous assignment, if it is known (R7)."""
+    known: Placement
+    """The known part of the previous assignment."""
     unconfirmed: bool
     """Whether this may be the second pass of an unknown answer (or a client has gone): there is no memory, and some tasks, all
     of them caught up somewhere, have no owner while others have."""
+
+    @property
+    def previous(self) -> Placement | None:
+        """The previous assignment (R7); None unless each task has an active copy and each logged task all its standbys."""
+        number = np.bincount(self.known.standby_task, minlength=self.problem.T)[self.problem.logged]
+        return self.known if np.all(self.known.active >= 0) and np.all(number == self.problem.standbys) else None
 
     @property
     def under_way(self) -> IntArray:
@@ -47,7 +53,7 @@ def make_situation(inventory: Inventory, requests: Requests, memory: RememberedA
         memory=memory,
         pace=learn_rates(problem, memory, before),
         problem=problem,
-        previous=_find_previous(inventory, memory, keys),
+        known=_find_known(inventory, memory, keys),
         unconfirmed=not memory.known and _looks_like_second_pass(problem),
     )
 
@@ -156,8 +162,8 @@ def _looks_like_second_pass(problem: Problem) -> bool:
     return bool(has_no_owner.any() and (~has_no_owner).any() and ready[has_no_owner].all())
 
 
-def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) -> Placement | None:
-    """Return the previous assignment (R7); None unless each task has an active copy and each logged task all its standbys.
+def _find_known(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) -> Placement:
+    """Return the known part of the previous assignment.
 
     The active is the listed owner, or the remembered active in transit. Standbys are the remembered ones or, without memory,
     the listed ones of least lag, then of least id, dropped copies included.
@@ -169,15 +175,10 @@ def _find_previous(inventory: Inventory, memory: RememberedAnswer, keys: IntArra
     order = np.lexsort((keys[at], lag[at] != RUNNING, ~remembered, task))[::-1]
     active = memory.active_client.copy()
     active[task[order]] = keys[at][order] % C  # the last written is the best
-    if np.any(active < 0):
-        return None
     if memory.known:
         standby = memory.standby[active[memory.standby // C] != memory.standby % C]
     else:
         listed = np.flatnonzero(np.isin(keys, inventory.had_standby) & ~(active[keys // C] == keys % C))
         listed = listed[np.lexsort((keys[listed], lag[listed], keys[listed] // C))]
         standby = keys[listed[rank_within(keys[listed] // C) < inventory.standbys]]
-    number = np.bincount(standby // C, minlength=inventory.T)
-    if np.any(number[inventory.logged] != inventory.standbys):
-        return None
     return make_placement(active, standby, C)

@@ -141,11 +141,10 @@ def hold_still(situation: Situation, case: Case) -> Step:
     rest = keep_at_rest(situation, case)
     if rest is not None:
         return rest
-    previous = situation.previous
-    if previous is not None and case.problem.keeps_r3_to_r5(previous):
+    previous = situation.previous or _guess_previous(situation, case.problem)
+    if situation.previous is not None and case.problem.keeps_r3_to_r5(previous):
         return _as_own_plan(case, previous, Reason.HELD)
-    wanted = _guess_previous(situation, case.problem) if previous is None else previous
-    return _as_own_plan(case, find_rebalance(case, wanted, hold=True).whole, Reason.HELD, FoundBy.FLOW)
+    return _as_own_plan(case, find_rebalance(case, previous, hold=True).whole, Reason.HELD, FoundBy.FLOW)
 
 
 def _as_own_plan(
@@ -169,31 +168,17 @@ def _guess_previous(situation: Situation, problem: Problem) -> Placement:
     A missing active is on the best of the task's standbys, otherwise on the best client with a column: of least rank, not
     draining, of least lag. Without columns it is as in greedy's plan.
     """
-    C, client, (active, standbys) = problem.C, problem.col_client, _list_known(situation, problem)
-    keys = client, problem.col_lag, ~problem.staying[client], problem.col_rank, ~problem.col_standby, problem.col_task
-    order = np.lexsort(keys)
+    C, client, active = problem.C, problem.col_client, situation.known.active
+    worse = problem.col_lag, ~problem.staying[client], problem.col_rank, ~problem.col_standby
+    order = np.lexsort((client, *worse, problem.col_task))
     task, first = np.unique(problem.col_task[order], return_index=True)
     best = np.full(problem.T, -1, dtype=np.int64)
     best[task] = client[order[first]]
     active = np.where(active < 0, best, active)
     if np.any(active < 0):
         active = np.where(active < 0, find_greedy_plan(problem, compute_shares(problem)).active, active)
+    standbys = situation.known.standby_keys(C)
     return make_placement(active, standbys[standbys % C != active[standbys // C]], C)
-
-
-def _list_known(situation: Situation, problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return (T,) the previous active's client, or −1, and (n,) keys of the previous standbys, by task, then by lag."""
-    C = problem.C
-    remembered = situation.memory.active_client
-    active = np.where(situation.memory.in_transit, remembered, -1)
-    owned = np.flatnonzero(problem.col_owner)[::-1]  # the last written is the least client
-    active[problem.col_task[owned]] = problem.col_client[owned]
-    claims = problem.flag_of(np.arange(problem.T) * C + np.maximum(remembered, 0), problem.col_owner) & (remembered >= 0)
-    active = np.where(claims, remembered, active)
-    standby = problem.logged[problem.col_task] & problem.col_standby & (active[problem.col_task] != problem.col_client)
-    at = np.flatnonzero(standby)
-    at = at[np.lexsort((problem.col_client[at], problem.col_lag[at], problem.col_task[at]))]
-    return active, problem.col_keys[at]
 
 
 def spread_ties(situation: Situation, placed: Placement) -> Placement:
