@@ -16,14 +16,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from ortools.graph.python import min_cost_flow
 
 from optassign_models.goals.goal import GoalModel, PairCosts, price_active_moves
 from optassign_models.greedy.choosing import ArcTable
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
 from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
-from optassign_models.target.deal import deal_pools
+from optassign_models.target.deal import deal_pools, find_least_cost_flow
 
 _LARGEST_COST = 1 << 61
 """Costs of paths, and the solver's own multiples of costs, have to stay below this to fit into int64."""
@@ -72,30 +71,13 @@ class Network(ArcTable):
             np.subtract.at(net, tail, fixed)
             np.add.at(net, head, fixed)
             arcs = tail[is_free], head[is_free], (high - low)[is_free], rounded[is_free]
-            found = _find_least_cost_flow(*arcs, net)
+            found = find_least_cost_flow(*arcs, net)
             if found is None:
                 return None
             flow[is_free] = low[is_free] + found
             is_free[is_free] = _reduce_costs(*arcs, found, self._nodes) == 0
             bounds.append(exact_sum(rounded, flow) * scale)
         return flow, bounds
-
-
-def _find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, supply: IntArray) -> IntArray | None:
-    """Return (arcs,) the flow of least cost up to `high` that meets the supplies (nodes,) exactly, or None if infeasible.
-
-    RuntimeError if the solver ends in any other way.
-    """
-    solver = min_cost_flow.SimpleMinCostFlow()
-    solver.add_arcs_with_capacity_and_unit_cost(tail, head, high, cost)
-    nodes = np.flatnonzero(supply)
-    solver.set_nodes_supplies(nodes, supply[nodes])
-    status = solver.solve()
-    if status in (solver.INFEASIBLE, solver.UNBALANCED):
-        return None
-    if status != solver.OPTIMAL:
-        raise RuntimeError(f"min-cost flow ended with {status}")
-    return solver.flows(np.arange(len(tail)))
 
 
 def _reduce_costs(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, flow: IntArray, nodes: int) -> IntArray:

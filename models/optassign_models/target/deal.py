@@ -119,38 +119,40 @@ def _transport_beyond(
     merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
 ) -> IntArray | None:
     """Return (k,) copies as `_transport`, as few as possible beyond `room`, at most `most` per place; None if infeasible."""
-    clients, row = len(of_client), merged.row
-    head = len(merged.pool) + merged.cell % clients
-    used = (of_pool[row] > 0) & (of_client[merged.cell % clients] > 0)
-    flow = min_cost_flow.SimpleMinCostFlow()
-    parts = []
-    for capacity, cost in ((np.minimum(room, most), 0), (np.maximum(most - room, 0), 1)):
-        at = np.flatnonzero(used & (capacity > 0))
-        parts.append((at, flow.add_arcs_with_capacity_and_unit_cost(row[at], head[at], capacity[at], np.full(len(at), cost))))
-    flow.set_nodes_supplies(np.arange(len(merged.pool)), of_pool)
-    flow.set_nodes_supplies(len(merged.pool) + np.arange(clients), -of_client)
-    if flow.solve() != flow.OPTIMAL:
+    tail, head = np.tile(merged.row, 2), np.tile(len(merged.pool) + merged.cell % len(of_client), 2)
+    high = np.concatenate([np.minimum(room, most), np.maximum(most - room, 0)])
+    cost = np.repeat([0, 1], len(room))
+    copies = find_least_cost_flow(tail, head, high, cost, np.concatenate([of_pool, -of_client]))
+    return None if copies is None else copies.reshape(2, -1).sum(axis=0)
+
+
+def find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: IntArray, supply: IntArray) -> IntArray | None:
+    """Return (arcs,) the flow of least cost up to `high` that meets the supplies (nodes,) exactly, or None if infeasible.
+
+    RuntimeError if the solver ends in any other way.
+    """
+    solver = min_cost_flow.SimpleMinCostFlow()
+    solver.add_arcs_with_capacity_and_unit_cost(tail, head, high, cost)
+    nodes = np.flatnonzero(supply)
+    solver.set_nodes_supplies(nodes, supply[nodes])
+    status = solver.solve()
+    if status in (solver.INFEASIBLE, solver.UNBALANCED):
         return None
-    copies = np.zeros(len(merged.cell), dtype=np.int64)
-    for at, arcs in parts:
-        copies[at] += flow.flows(arcs)
-    return copies
+    if status != solver.OPTIMAL:
+        raise RuntimeError(f"min-cost flow ended with {status}")
+    return solver.flows(np.arange(len(tail)))
 
 
 def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
-    """Return (k,) whether a place has pool and client on the source side of a minimum cut, the narrowest or the widest one.
+    """Return (k,) whether a place has pool and client on the source side of a minimum cut.
 
     These pools have more copies than these clients and the pools' other places take. The program knows the room of places, but
     not how much of it these pools can use. If no client is on the source side, all places of these pools are short.
     """
-    pools, client = len(merged.pool), merged.cell % clients
-    narrow, wide = np.zeros(pools + clients + 2, dtype=np.bool_), np.ones(pools + clients + 2, dtype=np.bool_)
-    narrow[flow.get_source_side_min_cut()] = True
-    wide[flow.get_sink_side_min_cut()] = False
-    is_short = np.zeros(len(client), dtype=np.bool_)
-    for near in (narrow, wide):
-        is_short |= near[merged.row] & near[pools + client]
-    return is_short if is_short.any() else narrow[merged.row]
+    pools, near = len(merged.pool), np.zeros(len(merged.pool) + clients + 2, dtype=np.bool_)
+    near[flow.get_source_side_min_cut()] = True
+    is_short = near[merged.row] & near[pools + merged.cell % clients]
+    return is_short if is_short.any() else near[merged.row]
 
 
 def deal_pools(
