@@ -39,15 +39,10 @@ def spread_lost(problem: Problem, plan: Placement, rates: IntArray | None) -> Pl
     if not lost.any():
         return plan
     speed = np.ones(C) if rates is None else rates.astype(np.float64)
-    number = np.bincount(plan.active[lost], minlength=C)
-    # Exchanges between lost tasks of one size gain nothing. Other tasks help only if clients differ in lost tasks or speed.
-    is_spread = np.ptp(speed) == 0 and np.ptp(number) <= 1
-    if np.ptp(problem.end[lost]) == 0 and (is_spread or not (is_cold & ~lost).any()):
-        return plan
     search = _LostTrades(problem, plan, lost, np.flatnonzero(is_cold), speed)
     order = np.flatnonzero(lost)
     order = order[np.argsort(-problem.end[order], kind="stable")]
-    turns = min(policy.LOST_TURNS, policy.LOST_WORK // int(number.max()))
+    turns = min(policy.LOST_TURNS, policy.LOST_WORK // int(np.bincount(plan.active[lost]).max()))
     for _ in range(policy.ROUNDS):
         some = order[:turns].tolist()
         turns -= len(some)

@@ -96,7 +96,8 @@ class _Trades:
             giver = int(np.argmax(load))
             if load[giver] <= stop_at:
                 return self._client
-            trade = self._find_trade(giver, self._choose_partners(giver, load, trading))
+            others = np.flatnonzero(trading & (np.arange(len(load)) != giver))
+            trade = self._find_trade(giver, others[np.argsort(load[others], kind="stable")[: 2 * policy.PARTNERS]])
             if trade is None:
                 if load[giver] < least:
                     best, least = self._client.copy(), float(load[giver])
@@ -105,12 +106,6 @@ class _Trades:
                 return best
             self._make(giver, *trade)
         return self._client if load.max() < least else best
-
-    def _choose_partners(self, giver: int, load: FloatArray, trading: BoolArray) -> IntArray:
-        """Return (k,) the least loaded of the other clients that trade."""
-        others = np.flatnonzero(trading)
-        others = others[others != giver]
-        return others[np.argsort(load[others], kind="stable")[: 2 * policy.PARTNERS]]
 
     def _find_handover(self, giver: int, load: FloatArray, trading: BoolArray) -> tuple[IntArray, int, IntArray] | None:
         """Return a trade that hands the giver's lightest copy to the least loaded client; None if no client can take it.

@@ -27,7 +27,7 @@ from optassign_models.problem import FloatArray, IntArray, Placement, Problem, e
 from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.shares import allow_any_counts
 from optassign_models.target.arrays import FAR, MOST, Program
-from optassign_models.target.backends import decide, prove_best_bound, relax
+from optassign_models.target.backends import decide, prove_bound, relax
 from optassign_models.target.constraints import add_weights, state_target
 from optassign_models.target.deal import deal_places
 from optassign_models.target.question import Question, list_in_order
@@ -99,7 +99,7 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     relaxed = relax(program.matrix, form.coefficients >> spare, effort.deadline)
     if relaxed is None:
         return None
-    bound = form.total(prove_best_bound(program.matrix, form.coefficients >> spare, relaxed[1]).bound << spare)
+    bound = form.total(prove_bound(program.matrix, form.coefficients >> spare, relaxed[1]).bound << spare)
     proved_by, values = FoundBy.HIGHS, cast(FloatArray | IntArray, relaxed[0])
     spare = (exact_sum(np.abs(form.coefficients), program.matrix.high) // MOST).bit_length()
     decided = decide(program.matrix, form.coefficients >> spare, None, policy.POOLED_WORK, effort.deadline, presolves=True)

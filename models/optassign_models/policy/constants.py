@@ -135,13 +135,12 @@ NODES = 2_000
 SCALED_BITS = 13
 """The bits of the greatest cost in the solver. The solver's tolerances are absolute, so large costs would hide small ones.
 [steps]"""
-DUAL_PARTS = 12
-"""The denominator to which duals are rounded. Most duals of these programs are whole, the others halves or thirds. [steps]"""
+DUAL_PARTS = 12_288
+"""The denominator to which duals are rounded. Most duals of these programs are whole, halves or thirds. Sums of goals with odd
+weights need finer parts. [steps]"""
 FIRST_STEPS = (4, 4, 4, 2, 2)
 """The steps of each share at first: two of a client, one of its actives, two of a subtopology. Few are used where a plan is
 good. [steps]"""
-MOST_FIRST_STEPS = 64
-"""The greatest number of first steps of a share that a count is further from. Each step is a variable. [steps]"""
 SEPARATION_ROUNDS = 8
 """The number of times that a program is solved again with separated places or pools written out as columns. Each takes a
 solution. Groups of unequal clients may need fifty: beyond all_pairs greedy then answers, which the report says. [rounds]"""
@@ -175,8 +174,8 @@ ACCEPTED_GAP_PARTS = 1_000
 """A value of a larger program may be above its bound by one part in this many: 0.1%. The last part of a thousandth costs most
 of the time. [times]"""
 RESTATED_PROGRAMS = 12
-"""The number of times that a program is built again with more steps. The number of steps at least doubles each time.
-[rounds]"""
+"""The number of times that a program is built again with more steps. A program is built again with all steps that its optimum
+lacks, so few need a third time. [rounds]"""
 SECONDS_PER_VARIABLE = 6e-06
 """The time for a variable, for each stage and class of clients. Programs of several classes take as long; those of one class
 take up to six times as long, and end in time. [s]"""

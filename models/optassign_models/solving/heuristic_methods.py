@@ -147,16 +147,16 @@ def place_under_load(case: Case, preferred: IntArray | None = None) -> Placement
 def finish_under_load(case: Case, active: IntArray) -> Placement:
     """Return the plan with these actives (T,), within the tolerance; with the dealt actives if no such plan is found."""
     load = get_load(case)
-    placed = spread_zones(case.problem, case.target, _add_standbys(case, load, active), now=False)
-    return placed if load.holds(placed) else _add_standbys(case, load, load.dealt.active)
+    placed = spread_zones(case.problem, case.target, _add_standbys(case, active), now=False)
+    return placed if load.holds(placed) else _add_standbys(case, load.dealt.active)
 
 
-def _add_standbys(case: Case, load: LoadTarget, active: IntArray) -> Placement:
+def _add_standbys(case: Case, active: IntArray) -> Placement:
     """Return the placement with these actives (T,), and standbys.
 
     If standbys have weight, copies are traded; if loads remain too great, the placement is the target's `dealt`.
     """
-    problem, loads = case.problem, load.loads
+    problem, load, loads = case.problem, get_load(case), get_load(case).loads
     placed = place_standbys(problem, loads, active, load.most)
     if not loads.standbys:
         return placed

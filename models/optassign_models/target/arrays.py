@@ -73,16 +73,9 @@ class Matrix:
         return np.asarray(self.low < self.high)
 
     @property
-    def is_plainly_impossible(self) -> bool:
-        """Whether the bounds alone exclude all values: some bounds are crossed, or a row cannot reach its own."""
-        if np.any(self.low > self.high) or np.any(self.row_low > self.row_high):
-            return True
-        least, most = np.zeros((2, len(self.row_low)), dtype=np.int64)
-        positive = self.coefficient > 0
-        low, high = self.low[self.variable], self.high[self.variable]
-        np.add.at(least, self.row, self.coefficient * np.where(positive, low, high))
-        np.add.at(most, self.row, self.coefficient * np.where(positive, high, low))
-        return bool(np.any(least > self.row_high) or np.any(most < self.row_low))
+    def has_crossed_bounds(self) -> bool:
+        """Whether a lower bound exceeds its upper bound, which solvers refuse."""
+        return bool(np.any(self.low > self.high) or np.any(self.row_low > self.row_high))
 
     def with_row(self, coefficients: IntArray, high: int) -> Matrix:
         """Return the same program with one more row: coefficients (n,) · x ≤ high."""

@@ -61,8 +61,6 @@ def decide(
     free = matrix.is_free
     paid = exact_sum(cost[~free], matrix.low[~free])
     values = matrix.low.copy()
-    if not free.any():
-        return Decided(values, paid)
     model = write_model(dropped[0], cost[free], None if hint is None else hint[free])
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
@@ -125,8 +123,6 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> tuple[FloatArra
     reduced, rows = dropped
     free = matrix.is_free
     values, duals = matrix.low.astype(np.float64), np.zeros(len(matrix.row_low))
-    if not free.any():
-        return values, duals
     unit = 1 << max(0, int(np.abs(cost).max(initial=0)).bit_length() - SCALED_BITS)
     model = _write(reduced, cost[free] if unit == 1 else cost[free] / unit, whole=False)
     parameters = parameters_pb2.SolveParametersProto(iteration_limit=ITERATIONS)
@@ -140,20 +136,17 @@ def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> tuple[FloatArra
 
 def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Decided:
     """Return whole values with low cost (n,) and a bound, by HiGHS's branch and bound within its limits."""
-    nothing = Decided(None, None)
     dropped = matrix.drop_fixed()
     if dropped is None:
-        return nothing
+        return Decided(None, None, is_impossible=True)
     free = matrix.is_free
     paid = exact_sum(cost[~free], matrix.low[~free])
     values = matrix.low.copy()
-    if not free.any():
-        return Decided(values, paid)
     parameters = parameters_pb2.SolveParametersProto(node_limit=NODES, absolute_gap_tolerance=0.5, relative_gap_tolerance=0.0)
     result = _try(_write(dropped[0], cost[free], whole=True), parameters_pb2.SOLVER_TYPE_HIGHS, parameters, deadline)
     ends = (result_pb2.TERMINATION_REASON_OPTIMAL, result_pb2.TERMINATION_REASON_FEASIBLE)
     if result is None or result.termination.reason not in ends or not result.solutions:
-        return nothing
+        return Decided(None, None)
     values[free] = np.rint(result.solutions[0].primal_solution.variable_values.values).astype(np.int64)
     bound = result.termination.objective_bounds.dual_bound
     return Decided(values, paid + math.ceil(bound - max(1e-6, 1e-9 * abs(bound))))
@@ -164,8 +157,6 @@ def is_infeasible(matrix: Matrix, deadline: Deadline) -> bool:
     dropped = matrix.drop_fixed()
     if dropped is None:
         return True
-    if not matrix.is_free.any():
-        return False
     model = _write(dropped[0], np.zeros(len(dropped[0].low), dtype=np.int64), whole=False)
     result = _try(model, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolveParametersProto(), deadline)
     ends = (result_pb2.TERMINATION_REASON_INFEASIBLE, result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED)
@@ -210,10 +201,6 @@ def _write(matrix: Matrix, cost: npt.NDArray[Any], *, whole: bool) -> model_pb2.
     return model
 
 
-_FINE_PARTS = 1 << 12
-"""The parts of one to which duals are rounded if twelfths leave a gap, as in sums of goals with odd weights."""
-
-
 @dataclass(frozen=True, eq=False)
 class Proof:
     """A lower bound of the cost by weak duality, and the duals that prove it."""
@@ -228,26 +215,17 @@ class Proof:
     """(n,) reduced costs, in parts."""
 
 
-def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray, parts: int = DUAL_PARTS) -> Proof:
+def prove_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
     """Return the bound that duals (m,) prove: Σ price × row bound + Σ reduced cost × variable bound, each the lesser product.
 
-    Duals are rounded to `parts` parts of one: only the bound's sharpness depends on that.
+    Duals are rounded to parts of one (`DUAL_PARTS`): only the bound's sharpness depends on that.
     """
-    price = np.rint(duals * parts).astype(np.int64)
-    reduced = cost * parts
+    price = np.rint(duals * DUAL_PARTS).astype(np.int64)
+    reduced = cost * DUAL_PARTS
     np.subtract.at(reduced, matrix.variable, matrix.coefficient * price[matrix.row])
     total = exact_sum(price, np.where(price > 0, matrix.row_low, matrix.row_high))
     total += exact_sum(reduced, np.where(reduced > 0, matrix.low, matrix.high))
-    return Proof(-(-total // parts), total % parts == 0, price, reduced)
-
-
-def prove_best_bound(matrix: Matrix, cost: IntArray, duals: FloatArray) -> Proof:
-    """Return the bound that duals (m,) prove, as `prove_bound`; with finer parts if these prove more."""
-    proof = prove_bound(matrix, cost, duals)
-    if proof.is_tight:
-        return proof
-    finer = prove_bound(matrix, cost, duals, _FINE_PARTS)
-    return finer if (finer.bound, finer.is_tight) > (proof.bound, proof.is_tight) else proof
+    return Proof(-(-total // DUAL_PARTS), total % DUAL_PARTS == 0, price, reduced)
 
 
 def fix_to_optima(matrix: Matrix, proof: Proof) -> Matrix:

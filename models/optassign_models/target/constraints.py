@@ -26,7 +26,6 @@ from optassign_models.target.variables import MergedPlaces, Scope, StepNumbers, 
 OF_CLIENTS, OF_ACTIVES, OF_COPIES = (0, 1, 2), 3, 4
 """Families of shares, as `ShareFamilies` has them: three per client, two per subtopology and client."""
 
-
 ShareRows = tuple[IntArray, IntArray, IntArray]
 """(k,) the share of a family that each row counts (client, or subtopology × C + client), (k,) the rows, (k,) lower bounds."""
 
@@ -324,7 +323,7 @@ class TargetProgram:
             if number is None or not len(step.index) or not over.any():
                 continue
             is_exact = False
-            needed = step.number + 2 * np.ceil(values[step.variables[over]]).astype(np.int64)
+            needed = step.number + np.ceil(values[step.variables[over]]).astype(np.int64)
             if step.family in OF_CLIENTS:
                 np.maximum(number, needed.max(), out=number)
             else:

@@ -17,7 +17,7 @@ from optassign_models.policy import constants as policy
 from optassign_models.problem import FloatArray, IntArray, exact_sum
 from optassign_models.results import Deadline, Effort, FoundBy
 from optassign_models.target.arrays import MOST, Matrix, is_whole
-from optassign_models.target.backends import Proof, decide, fix_to_optima, is_infeasible, prove_best_bound, relax, search
+from optassign_models.target.backends import Proof, decide, fix_to_optima, is_infeasible, prove_bound, relax, search
 from optassign_models.target.constraints import TargetProgram
 from optassign_models.target.question import Objective
 from optassign_models.target.variables import StepNumbers
@@ -26,8 +26,8 @@ _EXACT = 1 << 50
 """The limit of sums that CP-SAT minimises exactly. It compares value and bound as doubles, which round greater sums."""
 _GREATEST_WEIGHT = 1 << 30
 """The greatest cost of objectives that HiGHS minimises together. Its tolerances are absolute: the least must not vanish."""
-_EXACT_COST = 1 << 45
-"""The limit of costs for HiGHS: the proof multiplies them by twelve, and sums a few of them, in int64."""
+_EXACT_COST = 1 << 44
+"""The limit of costs for HiGHS: the proof multiplies them by `DUAL_PARTS`, and sums a few of them, in int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ def minimise_in_order(
 
     There are no values if the program needs more steps (`Optimum.steps_needed`). `hint`: as for `backends.decide`.
     """
-    if program.matrix.is_plainly_impossible:
+    if program.matrix.has_crossed_bounds:
         return Optimum(None, is_impossible=True, proved_by=FoundBy.RULES)
     forms = [price(program, objective) for objective in objectives]
     if effort.solver == "cp-sat":
@@ -245,7 +245,7 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
             if relaxed is None:
                 is_impossible = solved is None and is_infeasible(matrix, effort.deadline)
                 return Optimum(None, tuple(bounds), is_impossible=is_impossible)
-            proof = prove_best_bound(matrix, form.coefficients, relaxed[1])
+            proof = prove_bound(matrix, form.coefficients, relaxed[1])
             steps_needed = program.find_needed_steps(relaxed[0], form.coefficients)
             if steps_needed is not None:  # no use in whole values: the program will be built with more steps
                 return Optimum(None, (*bounds, form.total(proof.bound)), steps_needed)
@@ -261,8 +261,9 @@ def _relax_in_order(program: TargetProgram, forms: Sequence[LinearForm], effort:
     if len(program.v.y) <= policy.MOST_TIED:
         tied = relax(matrix, price_tie(program), effort.deadline)
         solved = tied[0] if tied is not None and is_whole(tied[0]).all() else solved
-    whole = np.rint(solved).astype(np.int64) if is_whole(solved).all() else _search_face(program, matrix, solved, effort)
-    return Optimum(whole, tuple(bounds))
+    if not is_whole(solved).all():
+        _, solved, _ = _search_whole(program, matrix, np.zeros_like(matrix.low), solved, 0, effort)
+    return Optimum(np.rint(solved).astype(np.int64) if is_whole(solved).all() else None, tuple(bounds))
 
 
 _Step = tuple[Matrix, FloatArray, tuple[int, ...]]
@@ -284,7 +285,7 @@ def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[Line
         return None
     values, duals = relaxed
     whole = np.rint(values).astype(np.int64)
-    proof = prove_best_bound(matrix, cost, duals)
+    proof = prove_bound(matrix, cost, duals)
     if int(cost @ whole) != proof.bound or program.find_needed_steps(values, cost) is not None:
         return None
     reached = tuple(int(form.coefficients @ whole) for form in together)
@@ -304,20 +305,10 @@ def _keep_bound(
         face = fix_to_optima(matrix, proof) if proof.is_tight else matrix.with_row(cost, bound)
         if not is_last or is_whole(values).all():
             return face, values, (bound,)
-        whole = _search_face(program, face, values, effort)
-        if whole is not None:
-            return face, whole.astype(np.float64), (bound,)
+        _, whole, _ = _search_whole(program, face, np.zeros_like(cost), values, 0, effort)
+        if is_whole(whole).all():
+            return face, whole, (bound,)
     return _search_whole(program, matrix, cost, values, bound, effort)
-
-
-def _search_face(program: TargetProgram, face: Matrix, solved: FloatArray, effort: Effort) -> IntArray | None:
-    """Return whole values on an optimal face, near `solved` if variables around fractions suffice; None if none are found."""
-    nothing = np.zeros_like(face.low)
-    for matrix in (_free_around_fractions(program, face, solved), face):
-        found = _search(matrix, nothing, effort, np.rint(solved).astype(np.int64))
-        if found is not None:
-            return found[0]
-    return None
 
 
 def _free_around_fractions(program: TargetProgram, matrix: Matrix, solved: FloatArray) -> Matrix:
@@ -336,14 +327,16 @@ def _search_whole(
 ) -> _Step:
     """Return the step to whole values of least cost, or to the values of the relaxation if none are found.
 
-    The search begins around fractions. In a large program what it finds suffices if it costs little more than the bound.
+    The search begins around fractions. What it finds suffices if it costs no more than the bound; in a large program, little
+    more.
     """
     hint = np.rint(solved).astype(np.int64)
     found: tuple[IntArray, int] | None = None
     near = _search(_free_around_fractions(program, matrix, solved), cost, effort, hint)
     if near is not None:
         hint, is_large = near[0], int(matrix.is_free.sum()) > policy.FULLY_SEARCHED_VARIABLES
-        if is_large and (exact_sum(cost, hint) - bound) * policy.ACCEPTED_GAP_PARTS <= abs(bound):
+        gap = exact_sum(cost, hint) - bound
+        if gap <= 0 or (is_large and gap * policy.ACCEPTED_GAP_PARTS <= abs(bound)):
             found = hint, bound
     found = found if found is not None else _search(matrix, cost, effort, hint)
     if found is None:

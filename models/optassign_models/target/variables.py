@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optassign_models.limits import Kind
-from optassign_models.policy.constants import FIRST_STEPS, MERGE_ALL_FROM, MERGE_FROM, MOST_FIRST_STEPS, ROOMY_SHARE
+from optassign_models.policy.constants import FIRST_STEPS, MERGE_ALL_FROM, MERGE_FROM, ROOMY_SHARE
 from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Problem, find_sorted
 from optassign_models.shares import ShareFamilies, allow_any_counts
 from optassign_models.target.arrays import Program
@@ -35,25 +35,15 @@ class Scope:
 
     @classmethod
     def of(cls, question: Question) -> Scope:
-        """Return the first scope of a question: with few steps, and only the necessary places separate."""
+        """Return the first scope of a question: with few steps for shares that cost, and only the necessary places separate."""
         problem = question.problem
         labels = [limit.clients.astype(np.int64) for limit in question.limits if limit.kind is not Kind.MOST]
         labels += [goal.distinguishes(problem) for goal in question.goals if goal.distinguishes is not None]
         scope = cls(question, problem.classify(labels), (None,) * 5, np.zeros(problem.G * problem.C, dtype=np.bool_))
-        return scope if question.shares_bind else replace(scope, steps=scope._number_first_steps())
-
-    def _number_first_steps(self) -> StepNumbers:
-        """Return few steps for each share that costs, or one more than its previous count is away, if that is more."""
-        problem, cell = self.problem, self.column_cell
-        stateful, logged = problem.stateful[problem.col_task], problem.logged[problem.col_task]
-        owned, held = problem.col_owner, (problem.col_owner | problem.col_standby) & logged
-        numbers: list[IntArray | None] = []
-        for at, some in enumerate((owned, owned & stateful, held, owned, held)):
-            share, place = self.shares[at], problem.col_client if at < 3 else cell
-            count = np.bincount(place[some], minlength=share.low.size)
-            distance = np.maximum(0, np.maximum(count - share.high.ravel(), share.low.ravel() - count))
-            numbers.append(np.clip(distance + 1, FIRST_STEPS[at], MOST_FIRST_STEPS) if self.question.costs[at] else None)
-        return tuple(numbers)
+        if question.shares_bind:
+            return scope
+        every = zip(question.shares, question.costs, FIRST_STEPS, strict=True)
+        return replace(scope, steps=tuple(np.full(share.low.size, few) if costs else None for share, costs, few in every))
 
     @property
     def problem(self) -> Problem:
