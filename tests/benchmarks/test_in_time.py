@@ -8,6 +8,7 @@ import pytest
 
 from optassign_benchmarks.kafka.load import PARTITIONS, count_faults
 from optassign_benchmarks.kafka.recovery.prepared import StateSize
+from optassign_benchmarks.kafka.recovery.prepared_groups import DEFAULT, HEARTBEAT_S, JAR, SERVICE, STATIC
 from optassign_benchmarks.repeated import RepeatedCase, Run
 from optassign_benchmarks.runner import PlayedRow
 from optassign_benchmarks.studies.processes.in_time import IN_TIME, summarise
@@ -118,3 +119,11 @@ def test_rows_are_what_a_user_may_choose() -> None:
     assert [case.name for case in IN_TIME.cases(True)] == [
         f"scale-out, quiet, small, {assignor}, 16" for assignor in ("Kafka's default", "jar alone", "jar with service")
     ]
+
+
+def test_a_group_is_set_up_as_its_row_says() -> None:
+    """Kafka's default is played as it is and tuned, the jar with as many warm-ups; all of them with two sizes of state."""
+    played = {(case.plan.setup.assignor, case.plan.setup.warmups) for case in _CASES.values()}
+    assert played == {(STATIC, 2), *((assignor, n) for assignor in (DEFAULT, JAR, SERVICE) for n in (2, 4, 16))}
+    assert {case.plan.setup.state.name for case in _CASES.values()} == {"large", "small"}
+    assert HEARTBEAT_S == 3, "the limits of the rows count two heartbeats a step"

@@ -9,82 +9,54 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from optassign_benchmarks.kafka.broker import Broker
-from optassign_benchmarks.kafka.group import Inputs, StreamsApplication
-from optassign_benchmarks.kafka.jars import PLUGIN_CLASS
-from optassign_benchmarks.kafka.load import KINDS
-from optassign_benchmarks.kafka.processes import NotReachedError, await_condition
+from optassign_benchmarks.kafka.group import StreamsApplication
+from optassign_benchmarks.kafka.processes import NotReachedError
 from optassign_benchmarks.kafka.recovery.busy import spin
-from optassign_benchmarks.kafka.recovery.course import Recovery, Wanted, judge
+from optassign_benchmarks.kafka.recovery.course import Recovery, judge
 from optassign_benchmarks.kafka.recovery.observer import Observer
-from optassign_benchmarks.kafka.recovery.prepared import StateSize, bring, digest_application, keep, write_changelogs
-from optassign_benchmarks.kafka.service import ServiceProcess
+from optassign_benchmarks.kafka.recovery.prepared_groups import (
+    COPIES,
+    DEFAULT,
+    HEARTBEAT_S,
+    HOLDS_S,
+    JAR,
+    LARGE,
+    LONGEST_S,
+    SERVICE,
+    SMALL,
+    STATIC,
+    WITH_PLUGIN,
+    GroupSetup,
+    PreparedGroups,
+    count_lost,
+    start_instances,
+    want,
+)
 from optassign_benchmarks.repeated import PLUGIN_CODE, SERVICE_CODE, RepeatedCase, RepeatedStudy, Run
 from optassign_benchmarks.runner import PlayedRow
 
-APPLICATION = "in-time"
-_LONGEST = 240.0
-"""Most seconds until a run ends after its event."""
-_HEARTBEAT = 3.0
-"""Seconds; Kafka's default of heartbeat.interval.ms."""
-_HOLDS = 2 * _HEARTBEAT
-"""Seconds for which a restored application must stay restored."""
-_RATE = 300.0
-"""Records per second into both subtopologies together."""
-_KEYS = 100
-"""Number of keys of the records of a partition. Their state is spread over the changelog, so a count shows any loss."""
-_SESSION_MS, _STATIC_SESSION_MS = 10_000, 45_000
-"""Static members must return before their session ends, so they have Kafka's default."""
 _LOOPS = 4
 _LOOPS_ALONE = 5.0
 """Seconds from the start of the loops until the event."""
-_ACCEPTABLE_LAG = 10_000
-"""Kafka's default."""
-_STORES = {0: "logged-counts", 1: "unlogged-counts"}
-"""Both have a changelog here: `test.log.all`."""
-_WORK_NS = 9_000
-"""Additional processor time of each restored record. A copy of the large state thus takes two to five seconds alone, as with
-larger records or slower disks, though a run copies little state."""
-_PROPERTIES: Mapping[str, object] = {
-    "test_log_all": True,
-    "test_restore_work_ns": _WORK_NS,
-    "acceptable_recovery_lag": _ACCEPTABLE_LAG,
-    "num_standby_replicas": 1,
-    "probing_rebalance_interval_ms": 60_000,
-    "commit_interval_ms": 100,
-    "main_consumer_heartbeat_interval_ms": round(1000 * _HEARTBEAT),
-    "producer_transaction_timeout_ms": 10_000,
-}
-"""Kafka's least probing interval; commit interval, heartbeat and transaction time-out are defaults under exactly_once_v2."""
-_LARGE = StateSize("large", {0: (150_000, 300_000), 1: (30_000, 90_000)})
-_SMALL = StateSize("small", {0: (15_000, 30_000), 1: (3_000, 9_000)})
-
-DEFAULT, STATIC, JAR, SERVICE = "Kafka's default", "Kafka's default with static members", "jar alone", "jar with service"
 SCALE_OUT, RESTART, KILL_ONE, KILL_TWO = "scale-out", "rolling restart", "kill of one", "kill of two"
-_OURS = (JAR, SERVICE)
 _CODE = {JAR: PLUGIN_CODE, SERVICE: SERVICE_CODE}
 """The sources that a row's figures depend on. Kafka's default depends on none of optassign."""
 QUIET, BUSY = "quiet", "busy"
 _WARMUPS = (2, 4, 16)
 _AS_CHOSEN = ((DEFAULT, 2), (DEFAULT, 16), (STATIC, 2), (JAR, 2), (JAR, 16), (SERVICE, 2))
 """Assignors and warm-ups as a user may choose them; 16 warm-ups tune Kafka's default, and the jar in the same way."""
-_COPIES = 16
-"""Number of copies of an instance after the scale-out."""
 
 
 @dataclass(frozen=True)
 class _Plan:
     event: str
     machine: str
-    state: StateSize
-    assignor: str
-    warmups: int
+    setup: GroupSetup
 
     @property
     def before(self) -> str:
@@ -98,113 +70,42 @@ class _Plan:
 
 
 def _list_cases(quick: bool) -> Iterator[RepeatedCase]:
-    machines, states = ((QUIET,), (_SMALL,)) if quick else ((QUIET, BUSY), (_LARGE, _SMALL))
+    machines, states = ((QUIET,), (SMALL,)) if quick else ((QUIET, BUSY), (LARGE, SMALL))
     for event, machine, state in product((SCALE_OUT, RESTART, KILL_ONE, KILL_TWO)[: 1 if quick else None], machines, states):
         scaled = [*product((DEFAULT, JAR, SERVICE), _WARMUPS[-1:] if quick else _WARMUPS), *(() if quick else [(STATIC, 2)])]
         for assignor, warmups in scaled if event == SCALE_OUT else _AS_CHOSEN:
             facts = {"event": event, "machine": machine, "state": state.name, "assignor": assignor, "warm-ups": warmups}
-            yield RepeatedCase(facts, _Plan(event, machine, state, assignor, warmups), _CODE.get(assignor, ()))
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """Prepared state in a folder; each kind is made at its first use."""
-
-    folder: Path
-
-    def find(self, state: StateSize, instances: str, assignor: str) -> Path:
-        """Return the folder with a group at rest, as its assignor has arranged it; make it if it is missing.
-
-        A group under Kafka's default starts from the arrangement of Kafka's assignor, like a group that has always used it.
-        """
-        family = DEFAULT if assignor in (DEFAULT, STATIC) else JAR
-        name = f"{state.name}-{instances}-{'jar' if family == JAR else 'default'}-{digest_application()}"
-        kept = self.folder / "prepared" / name
-        if not kept.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            before = self.find(state, instances[:-1], family) if len(instances) > 2 else None
-            with tempfile.TemporaryDirectory(prefix="in-time-") as running:
-                _make(Path(running), kept, _Plan(SCALE_OUT, QUIET, state, family, _COPIES), instances, before)
-        return kept
-
-
-def _make(running: Path, kept: Path, plan: _Plan, instances: str, before: Path | None) -> None:
-    if before is not None:
-        bring(before, running)
-    with Broker(running / "broker") as broker, _open_group(plan, broker, running, has_topics=before is not None) as group:
-        if before is None:
-            write_changelogs(broker, APPLICATION, _STORES, plan.state, _KEYS)
-        group.start(*instances)
-        with Observer(group, _want(group, len(instances))) as observer:
-            observer.await_restored(_HOLDS, 2 * _LONGEST)
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(group.stop, instances))
-        time.sleep(_SESSION_MS / 1000 + 2)  # they stay members until then, and a starting group would wait for them
-        broker.process.stop()
-        keep(running, kept, APPLICATION)
-
-
-def _open_group(
-    plan: _Plan, broker: Broker, folder: Path, *, has_topics: bool = True, url: str | None = None
-) -> StreamsApplication:
-    return StreamsApplication(
-        broker,
-        APPLICATION,
-        folder,
-        Inputs(KINDS[:2], _KEYS, exist=has_topics),
-        **_PROPERTIES,
-        task_assignor_class=PLUGIN_CLASS if plan.assignor in _OURS else None,
-        optassign_url=url,
-        max_warmup_replicas=plan.warmups,
-        main_consumer_session_timeout_ms=_STATIC_SESSION_MS if plan.assignor == STATIC else _SESSION_MS,
-    )
-
-
-def _want(group: StreamsApplication, instances: int) -> Wanted:
-    return Wanted(sorted(group.tasks), _STORES, instances, 1, _ACCEPTABLE_LAG)
+            yield RepeatedCase(facts, _Plan(event, machine, GroupSetup(state, assignor, warmups)), _CODE.get(assignor, ()))
 
 
 @contextmanager
-def _open(folder: Path) -> Iterator[_Prepared]:
-    yield _Prepared(folder)
+def _open(folder: Path) -> Iterator[PreparedGroups]:
+    yield PreparedGroups(folder)
 
 
-def _play(prepared: _Prepared, case: RepeatedCase) -> Run:
+def _play(prepared: PreparedGroups, case: RepeatedCase) -> Run:
     """Play one run: a group at rest, an event, and its course until the group is restored or the time is over."""
     plan: _Plan = case.plan
-    kept = prepared.find(plan.state, plan.before, plan.assignor)
     with ExitStack() as stack:
         running = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="in-time-")))
-        bring(kept, running)
-        broker = stack.enter_context(Broker(running / "broker"))
-        service = stack.enter_context(ServiceProcess(running / "service")) if plan.assignor == SERVICE else None
-        group = stack.enter_context(_open_group(plan, broker, running, url=service.url if service else None))
-        group.load.continue_from(1)
-        group.load.run(_RATE)
-        _start(group, plan, *plan.before)
-        with Observer(group, _want(group, len(plan.before))) as before:
-            before.await_restored(_HOLDS, _LONGEST)
+        group = stack.enter_context(prepared.start(plan.setup, plan.before, running / "group"))
+        with Observer(group, want(group, len(plan.before))) as before:
+            before.await_restored(HOLDS_S, LONGEST_S)
         stack.enter_context(spin(_LOOPS, running / "loops") if plan.machine == BUSY else nullcontext())
         time.sleep(_LOOPS_ALONE if plan.machine == BUSY else 0)
         return _measure(plan, group, prepared.folder / "last" / case.name.replace(", ", "_").replace(" ", "-"))
 
 
-def _start(group: StreamsApplication, plan: _Plan, *names: str) -> None:
-    for name in names:
-        group.configure(group_instance_id=f"S{name}" if plan.assignor == STATIC else None)
-        group.start(name)
-
-
 def _join(group: StreamsApplication, plan: _Plan, observer: Observer) -> None:
-    _start(group, plan, "c")
+    start_instances(group, plan.setup, "c")
 
 
 def _restart(group: StreamsApplication, plan: _Plan, observer: Observer) -> None:
     """Restart the instances one by one, each once all tasks run after the previous restart."""
     for name in "abc":
         group.stop(name)
-        _start(group, plan, name)
-        observer.await_complete(_LONGEST)
+        start_instances(group, plan.setup, name)
+        observer.await_complete(LONGEST_S)
 
 
 def _kill_one(group: StreamsApplication, plan: _Plan, observer: Observer) -> None:
@@ -215,7 +116,7 @@ def _kill_two(group: StreamsApplication, plan: _Plan, observer: Observer) -> Non
     """Kill two instances and start both again at once, as an orchestrator does."""
     for name in "bc":
         group.kill(name)
-    _start(group, plan, "b", "c")
+    start_instances(group, plan.setup, "b", "c")
 
 
 _EVENTS: Mapping[str, Callable[[StreamsApplication, _Plan, Observer], None]] = {
@@ -228,7 +129,7 @@ _EVENTS: Mapping[str, Callable[[StreamsApplication, _Plan, Observer], None]] = {
 
 def _measure(plan: _Plan, group: StreamsApplication, saved: Path) -> Run:
     """Play the event and return the figures. saved: the folder for the samples and logs of the row's last run."""
-    wanted = _want(group, plan.after)
+    wanted = want(group, plan.after)
     group.load.begin_pauses()
     generation, read, load = group.generation, group.count_restored(), round(os.getloadavg()[0], 1)
     with Observer(group, wanted) as observer:
@@ -236,11 +137,11 @@ def _measure(plan: _Plan, group: StreamsApplication, saved: Path) -> Run:
         problem = ""
         try:
             _EVENTS[plan.event](group, plan, observer)
-            observer.await_restored(_HOLDS, max(_HOLDS, start + _LONGEST - time.time()))
+            observer.await_restored(HOLDS_S, max(HOLDS_S, start + LONGEST_S - time.time()))
         except NotReachedError as error:
             problem = str(error).partition("\n")[0]
-    _await_results(group)
-    found = judge(wanted, start, observer.samples, observer.read_answers(), _HEARTBEAT)
+    lost = count_lost(group)
+    found = judge(wanted, start, observer.samples, observer.read_answers(), HEARTBEAT_S)
     saved.mkdir(parents=True, exist_ok=True)
     observer.save(saved / "samples.jsonl")
     for name, log in group.read_logs().items():
@@ -255,22 +156,13 @@ def _measure(plan: _Plan, group: StreamsApplication, saved: Path) -> Run:
             if one.at >= start
         ],
         "latency_s": round(group.load.worst_latency, 2),
-        "lost": group.load.lost + max(0, group.load.written - group.load.read),
+        "lost": lost,
         "doubled": group.load.doubled,
         "dead": len(group.deaths),
         "state_read": group.count_restored() - read,
         "rebalances": group.generation - generation,
         "problem": problem,
     }
-
-
-def _await_results(group: StreamsApplication) -> None:
-    """Stop writing, and wait for the last results. Missing results count as lost afterwards."""
-    group.load.run(0)
-    try:
-        await_condition("all results", lambda: group.load.read >= group.load.written, timeout=60)
-    except NotReachedError:
-        return
 
 
 def _describe(found: Recovery) -> Run:
@@ -281,7 +173,7 @@ def _describe(found: Recovery) -> Run:
         "restoring_s": _round(found.restoring_s),
         "waits": [[_round(one.at_s), one.asked_s, _round(one.under_way_s)] for one in found.waits],
         "expectations": [
-            [_round(one.at_s), one.expected_s, _round(one.actual_s), _round(one.find_factor(_HEARTBEAT))]
+            [_round(one.at_s), one.expected_s, _round(one.actual_s), _round(one.find_factor(HEARTBEAT_S))]
             for one in found.expectations
         ],
     }
@@ -296,12 +188,12 @@ def _list_seconds(runs: Sequence[Run], name: str) -> list[float]:
 
 
 def _show(seconds: float) -> str:
-    return f"> {_LONGEST:.0f}" if seconds == math.inf else f"{seconds:.1f}"
+    return f"> {LONGEST_S:.0f}" if seconds == math.inf else f"{seconds:.1f}"
 
 
 def _list_late(runs: Sequence[Run]) -> list[float]:
     """Return the seconds by which waits exceeded the time under way plus a heartbeat, for each wait that did."""
-    beyond = [asked - under_way - _HEARTBEAT for run in runs for _, asked, under_way in run["waits"]]
+    beyond = [asked - under_way - HEARTBEAT_S for run in runs for _, asked, under_way in run["waits"]]
     return [seconds for seconds in beyond if seconds > 0]
 
 
@@ -311,22 +203,22 @@ def summarise(played: Sequence[tuple[RepeatedCase, Sequence[Run]]]) -> Iterator[
     defaults: dict[tuple[str, str, str, int], float] = {}
     for case, runs in played:
         plan = case.plan
-        place = (plan.event, plan.machine, plan.state.name)
+        place = (plan.event, plan.machine, plan.setup.state.name)
         medians[place].append(statistics.median(run["restoring_s"] for run in runs))
-        if plan.assignor == DEFAULT:
-            defaults[(*place, plan.warmups)] = statistics.median(_list_seconds(runs, "restored_s"))
+        if plan.setup.assignor == DEFAULT:
+            defaults[(*place, plan.setup.warmups)] = statistics.median(_list_seconds(runs, "restored_s"))
     for case, runs in played:
         plan = case.plan
-        place = (plan.event, plan.machine, plan.state.name)
+        place = (plan.event, plan.machine, plan.setup.state.name)
         disks = min(medians[place])
-        yield _summarise_one(case, runs, disks, defaults.get((*place, plan.warmups)))
+        yield _summarise_one(case, runs, disks, defaults.get((*place, plan.setup.warmups)))
 
 
 def _summarise_one(case: RepeatedCase, runs: Sequence[Run], disks: float, default: float | None) -> PlayedRow:
     noticed, even, restored = (_list_seconds(runs, f"{name}_s") for name in ("noticed", "even", "restored"))
     late = _list_late(runs)
     factors = [factor for run in runs for *_, factor in run["expectations"]]
-    is_ours = case.plan.assignor in _OURS
+    is_ours = case.plan.setup.assignor in WITH_PLUGIN
     cells = {
         **case.facts,
         "runs": len(runs),
@@ -372,8 +264,8 @@ def _find_missed(
     runs until the first assignment, until even, and until restored. Scale-out targets count from the first assignment.
     """
     noticed, *reached = seconds
-    steps = -(-_COPIES // min(plan.warmups, _COPIES))
-    beyond = 2 * _HEARTBEAT * steps
+    steps = -(-COPIES // min(plan.setup.warmups, COPIES))
+    beyond = 2 * HEARTBEAT_S * steps
     for what, ends in zip(("even", "restored"), reached, strict=True):
         values = [end - begun for end, begun in zip(ends, noticed, strict=True)]
         if plan.event == SCALE_OUT:
@@ -392,7 +284,7 @@ def _find_missed(
 
 
 IN_TIME = RepeatedStudy(
-    name=APPLICATION,
+    name="in-time",
     cases=_list_cases,
     play=_play,
     open=_open,
