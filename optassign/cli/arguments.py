@@ -265,7 +265,8 @@ def _parse(text: str, elsewhere: bool) -> tuple[str, str]:
     try:
         factory = load_factory(target)
     except AssignorError as error:
-        raise UsageError(f"--register: found that {error}; allowed: {_ALLOWED}") from None
+        allowed = "" if "; allowed: " in str(error) else f"; allowed: {_ALLOWED}"
+        raise UsageError(f"--register: found that {error}{allowed}") from None
     called = name or getattr(factory, "name", None) or getattr(factory, "__name__", attribute)
     if not isinstance(called, str) or ":" in called:
         raise UsageError(f"--register: found {text!r}, whose attribute `name` is {called!r}; allowed: a name without a colon")

@@ -249,6 +249,7 @@ def test_a_failed_registration_is_one_line(place: str, message: str, run_in_fold
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("optassign compare: error: --register: found ")
     assert message in err
+    assert err.count("allowed: ") == 1
 
 
 def test_a_module_that_fails_says_where(folder: Path) -> None:
