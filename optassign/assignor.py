@@ -257,8 +257,22 @@ def load_factory(factory: AssignorFactory | str) -> AssignorFactory:
         raise AssignorError(f"{factory} cannot be loaded: {describe_failure(error)}") from error
     if not callable(made) or (isinstance(made, type) and not hasattr(made, "assign")):
         raise AssignorError(f"{factory} is no assignor; allowed: a class with the methods of TaskAssignor")
+    if needed := _list_needed(made):
+        given = "a class or function that needs no arguments but time_limit and variant"
+        raise AssignorError(f"{factory} needs {', '.join(needed)}; allowed: {given}")
     loaded: AssignorFactory = made
     return loaded
+
+
+def _list_needed(factory: AssignorFactory) -> list[str]:
+    """Return the names of the parameters without a default, other than time_limit and variant."""
+    try:
+        parameters = signature(factory).parameters.values()
+    except ValueError:  # of a class or function in C
+        return []
+    of_callers = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    needed = [each.name for each in parameters if each.default is Parameter.empty and each.kind not in of_callers]
+    return [name for name in needed if name not in ("time_limit", "variant")]
 
 
 def _takes_time_limit(factory: AssignorFactory) -> bool:

@@ -90,6 +90,11 @@ class Coloured(Piles):
     name = "a:b"
 
 
+class Needing(Piles):
+    def __init__(self, weights, time_limit):
+        self.weights = weights
+
+
 def make(time_limit):
     return Piles()
 
@@ -240,6 +245,7 @@ def test_the_name_is_given_or_taken_from_the_attribute(place: str, name: str, ru
         ("mine:Pile", "mine:Pile cannot be loaded: AttributeError: module 'mine' has no attribute 'Pile'"),
         ("mine:Nothing", "mine:Nothing is no assignor; allowed: a class with the methods of TaskAssignor"),
         ("mine:NO_CLASS", "mine:NO_CLASS is no assignor"),
+        ("mine:Needing", "mine:Needing needs weights; allowed: a class or function that needs no arguments but time_limit and"),
         ("mine:Coloured", "whose attribute `name` is 'a:b'; allowed: a name without a colon"),
         ("cp-sat=mine:Piles", "found 'cp-sat', which is taken; allowed: a new name"),
     ],
