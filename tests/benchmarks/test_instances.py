@@ -285,13 +285,14 @@ def test_the_command_prints_gaps_and_a_summary(capsys: pytest.CaptureFixture[str
 
 
 def test_an_imbalance_is_told_by_families_of_shares(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ("benchmark", "instances", "counts-cold-12x3x1", "--assignors", "sticky")
+    command = ("benchmark", "instances", "counts-cold-12x3x1", "--assignors", "sticky", "--time-limit", "7")
     (score,) = json.loads(run_here(capsys, *command, "--json")[1])
     assert score["gap"]["goal"] == IMBALANCE
     assert sum(score["imbalance"].values()) == score["values"][IMBALANCE] > 0
     told = ", ".join(f"{family} {value}" for family, value in score["imbalance"].items() if value)
     shown = " ".join(run_here(capsys, *command)[1].split())
     assert f"Targets of sticky that differ: imbalance 1 ({told} in all)" in shown
+    assert "s: median under a limit of 7 s" in shown
 
 
 def test_the_list_names_bounds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _write_scores(arguments: Namespace, scores: "Sequence[Score]") -> None:
-    write_result(arguments, lambda: _dump(list(map(_to_json, scores))), lambda width: _render(scores, width))
+    limit = arguments.time_limit if arguments.answers is None else None
+    write_result(arguments, lambda: _dump(list(map(_to_json, scores))), lambda width: _render(scores, limit, width))
 
 
 def _choose(arguments: Namespace) -> "list[Instance]":
@@ -164,7 +165,8 @@ def _to_json(score: "Score") -> dict[str, Any]:
     return asdict(score)
 
 
-def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]":
+def _render(scores: "Sequence[Score]", time_limit: float | None, width: int) -> "Iterable[RenderableType]":
+    """Yield the table and its summary; `time_limit`: of each answer, seconds, or None for answers from files."""
     from optassign.cli.show.style import make_table, mark_wrong, wrap_lines
     from optassign_benchmarks.instances.leaderboard import describe_reason, summarise
 
@@ -194,7 +196,8 @@ def _render(scores: "Sequence[Score]", width: int) -> "Iterable[RenderableType]"
     for assignor, number, out, best, better, work, median, seconds, _ in summarise(scores):
         cells = (f"{best} of {number}", *map(str, (out, better, work, median, seconds)))
         summary.add_row(str(assignor), *cells)
-    summary.caption = "more work: balanced, with a gap in restore_work; by: the median of these gaps; s: median"
+    limit = "" if time_limit is None else f" under a limit of {time_limit:g} s"
+    summary.caption = f"more work: balanced, with a gap in restore_work; by: the median of these gaps; s: median{limit}"
     yield summary
     yield from wrap_lines(_describe_gaps(scores), width)
     best_ones = [score for score in scores if score.gap is not None and score.gap.is_better]
