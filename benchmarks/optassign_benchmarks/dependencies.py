@@ -20,8 +20,8 @@ _PACKAGE = "optassign_benchmarks"
 _STUDY, _PLANNER = "the study", "the planner in Java"
 _RUNS_PLANNER = frozenset(
     {
-        *("adopting", "broker-faults", "cold-starts", "failover", "in-time", "jvm-planner", "leader-death", "lost-tasks"),
-        *("own-arrangement", "planner-load", "rolling-restarts", "soak", "streams-groups", "time-to-balance"),
+        *("adopting", "at-rest", "broker-faults", "cold-starts", "failover", "in-time", "jvm-planner", "leader-death"),
+        *("lost-tasks", "own-arrangement", "planner-load", "rolling-restarts", "soak", "streams-groups", "time-to-balance"),
         *("uneven-load", "worst-time"),
     }
 )

@@ -17,7 +17,15 @@ from optassign_benchmarks.kafka.timeline import CopyEvent, Figures
 from optassign_benchmarks.runner import StudyCase, StudyRow, run
 from optassign_benchmarks.studies import arrangements, orders, speed, uneven_load
 from optassign_benchmarks.studies.cold_starts import ColdStarts, draw
-from optassign_benchmarks.studies.processes import capacity, group_start, pages, rolling_restarts, streams_groups, workers
+from optassign_benchmarks.studies.processes import (
+    at_rest,
+    capacity,
+    group_start,
+    pages,
+    rolling_restarts,
+    streams_groups,
+    workers,
+)
 
 SPEC = Spec("steady", 12, 3, 1, 2, seed=1)
 
@@ -147,3 +155,14 @@ def test_pages_are_described_by_their_recordings() -> None:
     assert pages._describe(specs, 500) == "500 of 1,000 × 100"
     assert pages._describe(specs * 50, 1_000_000) == "1,000,000 of 50 applications"
     assert [number for _, number, _ in pages._list_cases(quick=True)] == [500, 50, 50_000]
+
+
+def test_a_group_at_rest_may_rebalance_for_a_service_alone() -> None:
+    counts = {"rebalances": 6, "written": 1_000, "lost": 0, "doubled": 0, "dead": 0}
+    assert not at_rest.describe("jar with service", 60, counts).faults
+    assert at_rest.describe("jar alone", 60, counts).faults == ("jar alone: 6 rebalances, at most 0 allowed",)
+    lossy = at_rest.describe("jar with service", 60, {**counts, "lost": 1, "dead": 2})
+    assert [fault.partition(": ")[2] for fault in lossy.faults] == [
+        "1 records lost, at most 0 allowed",
+        "2 stream threads dead, at most 0 allowed",
+    ]

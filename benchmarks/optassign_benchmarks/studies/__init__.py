@@ -34,6 +34,7 @@ STUDIES = {
     "group-start": "processes.group_start:GROUP_START",
     "pages": "processes.pages:PAGES",
     "capacity": "processes.capacity:CAPACITY",
+    "at-rest": "processes.at_rest:AT_REST",
     "in-time": "processes.in_time:IN_TIME",
     "workers": "processes.workers:WORKERS",
 }
