@@ -23,8 +23,9 @@ JAVA_SOURCES := $(shell find java -name target -prune -o -type f -print)
 # Tests of real things mostly wait, so more workers than cores pay.
 WORKERS ?= 4
 
-# An environment that happens to be active must not leak into ours.
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# An environment that happens to be active must not leak into ours. Without bytecode each of the many processes that tests
+# start would compile all modules anew.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-long test-wheel test-java lint policy tables format docs java release audit bench attacks fuzz mutants soak clean
 

@@ -4,7 +4,8 @@
     python -m optassign_benchmarks.golden tests/golden --write   # renew the figures, for review as a diff
 
 `scenario` names a scenario of the library, or a file; `assignors` the assignors that play it. `[assert.ASSIGNOR]` has bounds of
-figures by name (`most_X`, `least_X`), and `[figures.ASSIGNOR]` the figures with the digest of the timeline.
+figures by name (`most_X`, `least_X`), and `[figures.ASSIGNOR]` the figures with the digest of the timeline. At the end each
+task must run, without backlog and with all its standbys.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from optassign.formats.toml_input import read_toml
 from optassign.simulation.timed.scenario import read_scenario
-from optassign.simulation.timed.simulator import FIGURES, digest, simulate, summarise
+from optassign.simulation.timed.simulator import FIGURES, SimulatedRun, digest, simulate, summarise
 
 __all__ = ["check_golden", "main", "write_golden"]
 
@@ -25,9 +26,12 @@ _MARK = "# Figures, by `python -m optassign_benchmarks.golden FOLDER --write`.\n
 
 
 def check_golden(path: Path) -> Iterator[str]:
-    """Yield a line for each broken bound, and for each figure that differs from the file."""
+    """Yield a line for each broken bound, each figure that differs from the file, and each group with work left at the end."""
     golden = read_toml(path)
-    for assignor, found in _play(golden).items():
+    for assignor, played in _play(golden).items():
+        found, last = _list_figures(played), played.measures.curve[-1]
+        if last.down or last.backlog or last.standbys_missing:
+            yield f"{path.name}: {assignor}: at the end found {last}"
         for bound, limit in golden.get("assert", {}).get(assignor, {}).items():
             kind, _, name = bound.partition("_")
             value = found.get(name)
@@ -45,18 +49,21 @@ def check_golden(path: Path) -> Iterator[str]:
 def write_golden(path: Path) -> None:
     """Replace the figures of the file by those of a new run."""
     text = path.read_text(encoding="utf-8").partition(_MARK)[0].rstrip() + "\n\n" + _MARK
-    for assignor, found in _play(read_toml(path)).items():
+    for assignor, played in _play(read_toml(path)).items():
         text += f'\n[figures."{assignor}"]\n' if not assignor.isidentifier() else f"\n[figures.{assignor}]\n"
-        text += "".join(f"{name} = {_to_toml(value)}\n" for name, value in found.items() if value is not None)
+        text += "".join(f"{name} = {_to_toml(value)}\n" for name, value in _list_figures(played).items())
     path.write_text(text, encoding="utf-8")
 
 
-def _play(golden: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return assignor → name → figure, without unknown figures and with the digest of the timeline."""
+def _play(golden: Mapping[str, Any]) -> dict[str, SimulatedRun]:
     scenario = read_scenario(golden["scenario"])
-    runs = {name: simulate(scenario, name) for name in golden["assignors"]}
-    figures = {name: {**summarise(played), "digest": digest(played)} for name, played in runs.items()}
-    return {name: {key: value for key, value in each.items() if value is not None} for name, each in figures.items()}
+    return {name: simulate(scenario, name) for name in golden["assignors"]}
+
+
+def _list_figures(played: SimulatedRun) -> dict[str, Any]:
+    """Return name → figure, without unknown figures and with the digest of the timeline."""
+    figures = {**summarise(played), "digest": digest(played)}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _to_toml(value: Any) -> str:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from optassign.simulation.timed.application import Application
 from optassign.simulation.timed.simulator import simulate
 from optassign_benchmarks.runner import StudyRow
@@ -10,6 +12,7 @@ from optassign_benchmarks.studies.lost_tasks import Loss
 from optassign_benchmarks.studies.time_to_balance import KAFKA, KAFKA_INTERVAL_MS, Forgetful, TimedGroup
 
 
+@pytest.mark.long
 def test_known_rates_bring_tasks_back_sooner_but_not_before_the_bound() -> None:
     """Without rates the largest changelog may be on the slowest client."""
     unknown, known = (study.play(("medium", knows, 102))["loss"] for knows in (False, True))

@@ -169,7 +169,7 @@ def test_a_wider_share_moves_less(assignor: str, factor: int, moved: int) -> Non
 @pytest.mark.parametrize("standbys", [0, 1, 2])
 @pytest.mark.parametrize("shape", ["steady", "scale-out"])
 def test_a_draining_client_is_emptied_and_leaves_without_moves(assignor: str, shape: Any, standbys: int) -> None:
-    state = generate(shape, tasks=24, clients=5, standbys=standbys, seed=standbys)
+    state = generate(shape, tasks=20, clients=5, standbys=standbys, seed=standbys)
     leaving = state.clients[0].process_id
     clients = [c.model_copy(update={"draining": c.process_id == leaving}) for c in state.clients]
     state = state.model_copy(update={"clients": clients})

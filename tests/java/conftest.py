@@ -16,6 +16,14 @@ def jdk() -> None:
         pytest.skip(missing)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def light_jvm() -> Iterator[None]:
+    """Start JVMs without an optimising compiler: tests end before it pays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jvm, "_OPTIONS", (*jvm._OPTIONS, "-XX:TieredStopAtLevel=1"))
+        yield
+
+
 @pytest.fixture
 def new_jvm() -> Iterator[None]:
     """Close the JVM before and after the test, so that the test starts a new one and leaves none."""

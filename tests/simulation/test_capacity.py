@@ -66,20 +66,20 @@ def test_a_plan_that_depends_on_chance_says_so() -> None:
 
 
 def test_fewer_warmups_are_tried_where_the_most_break_the_target() -> None:
-    """Warm-ups share the disks of 24 instances: four at once take twice as long as one after the other."""
+    """Warm-ups share the disks of six instances: four at once take twice as long as one after the other."""
     scenario = make_scenario(
         duration_s=3_000,
         configs={"num_standby_replicas": 1},
-        subtopologies=[{"partitions": 48, "state": 3_000_000, "input_per_s": 800, "writes": 0}],
+        subtopologies=[{"partitions": 12, "state": 3_000_000, "input_per_s": 800, "writes": 0}],
         clients=[{"count": 6, "threads": 2, "process_per_s": 8_000, "restore_per_s": 20_000}],
         events=[{"at": 600, "do": "crash", "clients": ["c1"], "down_s": 600, "keeps_disk": False}],
     )
     target = optassign.CapacityTarget(balance_s=420)
-    ranges = optassign.CapacityRanges(instances=(24, 24), warmups=(1, 4))
+    ranges = optassign.CapacityRanges(instances=(6, 6), warmups=(1, 4))
     plan = optassign.plan_capacity(scenario, target, ranges=ranges)
     assert plan.chosen is not None
     assert plan.chosen.capacity.warmups < 4
-    four = optassign.CapacityRanges(instances=(24, 24), warmups=(4, 4))
+    four = optassign.CapacityRanges(instances=(6, 6), warmups=(4, 4))
     assert optassign.plan_capacity(scenario, target, ranges=four).chosen is None
 
 

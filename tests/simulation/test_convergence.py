@@ -389,7 +389,7 @@ def test_a_second_pass_with_tasks_in_transit_keeps_the_rules() -> None:
 
 # Tests with real assignors
 
-SOME = [spec for _, spec in GRID if spec.clients <= 10 and spec.seed % 7 == 0]
+SOME = [spec for _, spec in GRID if spec.tasks < 100 and spec.clients <= 10 and spec.seed % 7 == 0]
 
 
 @pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])

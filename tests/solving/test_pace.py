@@ -233,7 +233,7 @@ def test_rates_of_clients_that_are_gone_are_forgotten(assignor: str) -> None:
     assert pace.clients == ()
 
 
-@pytest.mark.parametrize("name", ["scale-out", "broker-scale-out", "crash", "zone-lost"])
+@pytest.mark.parametrize("name", ["scale-out", "broker-scale-out", "crash", pytest.param("zone-lost", marks=pytest.mark.long)])
 def test_a_group_is_balanced_in_a_fifth_of_the_time_that_the_interval_takes(name: str) -> None:
     scenario = read_scenario(name)
     by_interval = scenario.model_copy(update={"options": scenario.options.model_copy(update={"followup": "interval"})})

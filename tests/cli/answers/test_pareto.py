@@ -16,7 +16,7 @@ from optassign.assignor import assign
 from optassign.formats.configs import Options, Weights
 from optassign.generating import generate
 
-STATE = generate("partial", 100, 10, 1, 20, seed=1)
+STATE = generate("partial", 60, 6, 1, 10, seed=1)
 
 
 def test_the_front_ends_at_the_target_of_the_default_order() -> None:

@@ -8,12 +8,27 @@ import pytest
 
 from optassign_benchmarks.golden import check_golden, write_golden
 
-FILES = sorted((Path(__file__).parents[2] / "golden").glob("*.toml"))
+SLOW = {"thousand": [pytest.mark.long]}
+FILES = [
+    pytest.param(path, id=path.stem, marks=SLOW.get(path.stem, []))
+    for path in sorted((Path(__file__).parents[2] / "golden").glob("*.toml"))
+]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES)
 def test_each_scenario_has_the_figures_on_file(path: Path) -> None:
     assert list(check_golden(path)) == []
+
+
+def test_a_group_with_work_left_at_the_end_is_reported(tmp_path: Path) -> None:
+    short = tmp_path / "short.toml"
+    short.write_text(
+        'name = "short"\nduration_s = 65\n[[subtopologies]]\npartitions = 4\nstate = 10_000\n'
+        '[[clients]]\ncount = 3\n[[events]]\nat = 60\ndo = "crash"\nclients = ["c1"]\n'
+    )
+    path = tmp_path / "one.toml"
+    path.write_text(f'scenario = "{short}"\nassignors = ["sticky"]\n')
+    assert "one.toml: sticky: at the end found Point(" in "\n".join(check_golden(path))
 
 
 def test_differences_are_reported_and_written(tmp_path: Path) -> None:

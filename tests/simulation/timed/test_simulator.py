@@ -12,14 +12,11 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed import simulator
 from optassign.simulation.timed.rebalancing import model_seconds
-from optassign.simulation.timed.scenario import Scenario, list_library, read_scenario
-from optassign.simulation.timed.simulator import SimulatedRun, digest, simulate, summarise
+from optassign.simulation.timed.scenario import Scenario, read_scenario
+from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_models.policy.constants import TIME_LIMIT
 
 PASS_S = 1.0
-SLOW = {"thousand": [pytest.mark.long]}
-LIBRARY = [pytest.param(name, marks=SLOW.get(name, [])) for name in list_library() if name != "day"]
-
 
 Objects = Sequence[Mapping[str, Any]]
 
@@ -161,21 +158,6 @@ def test_a_zone_fails_as_a_whole() -> None:
     event = {"at": 100, "do": "zone-fails", "zone": "b"}
     played = simulate(make_scenario(clients, [{**ONE, "partitions": 8}], [event]), "cp-sat")
     assert [each["clients"] for each in played.events if each["event"] == "zone-fails"] == [["b1", "b2"]]
-
-
-@pytest.mark.parametrize("name", LIBRARY)
-def test_a_run_repeats_to_the_byte(name: str) -> None:
-    scenario = read_scenario(name)
-    first, second = (simulate(scenario, "greedy") for _ in range(2))
-    assert digest(first) == digest(second)
-    assert summarise(first) == summarise(second)
-
-
-@pytest.mark.parametrize("name", LIBRARY)
-def test_every_task_runs_at_the_end(name: str) -> None:
-    for assignor in ("cp-sat", "greedy", "high-availability"):
-        last = simulate(read_scenario(name), assignor).measures.curve[-1]
-        assert (last.down, last.backlog, last.standbys_missing) == (0, 0, 0), f"{name}, {assignor}"
 
 
 def test_our_scale_out_balances_sooner_and_stops_fewer_tasks_than_kafkas() -> None:

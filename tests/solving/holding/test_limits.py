@@ -121,7 +121,7 @@ def test_moves_are_made_a_few_at_a_time(assignor: str) -> None:
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
 def test_a_restored_warmup_keeps_its_slot_until_its_task_may_move(assignor: str) -> None:
-    state = generate("scale-out", 60, 5, 0, warmups=3, stateless=0.5, seed=2)
+    state = generate("scale-out", 36, 4, 0, warmups=3, stateless=0.5, seed=2)
     limited = with_options(state, limits=[{"kind": "most_active_moves", "most": 1}])
     answers = [answer for _, answer in play(limited, assignor)]
     for before, after in pairwise(answers):

@@ -25,8 +25,6 @@ QUICK = {
     "spark.sql.shuffle.partitions": "1",
     # No stage runs long enough to save the time of its compilation.
     "spark.sql.codegen.wholeStage": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 """Settings with which small runs are fast."""
 PATIENCE = 600.0
@@ -82,7 +80,12 @@ class Cluster:
 
     def _start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
         number = len(list(self._folder.glob("*.log")))
-        environment = dict(os.environ, SPARK_LOCAL_IP="127.0.0.1", SPARK_WORKER_DIR=str(self._folder / "work"))
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_WORKER_DIR": str(self._folder / "work"),
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
         with (self._folder / f"{number}-{name}.log").open("wb") as log:
             return subprocess.Popen(
                 [self._home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *arguments],

@@ -12,6 +12,7 @@ import io.github.optassign.model.SnapshotBuilder;
 import io.github.optassign.model.Traits;
 import io.github.optassign.model.Weights;
 import io.github.optassign.planner.RebalancePlanner;
+import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.TestGroup;
 import java.util.List;
 import java.util.Random;
@@ -74,7 +75,7 @@ class LoadTest {
     /** Hot tasks weigh ten times as much; only many clients together can take over those of lost clients. */
     @Test
     void hotTasksOfLostClientsAreSpreadOverMany() {
-        for (int seed = 0; seed < 20; seed++) {
+        for (int seed = 0; seed < Cases.count(5); seed++) {
             Random random = new Random(seed);
             TestGroup group = TestGroup.of(27);
             group.tasks(0, 38, TestGroup.Kind.LOGGED, 1).tasks(1, 212, TestGroup.Kind.LOGGED, 1);

@@ -8,6 +8,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RestoreWork;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.SnapshotBuilder;
+import io.github.optassign.testing.Cases;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -92,7 +93,7 @@ class LeastRestoreWorkTest {
     void plansWithStandbysAreBalancedAndRestoreHardlyMoreThanTheLeast() {
         long restored = 0;
         long leastOfAll = 0;
-        for (int seed = 0; seed < 100; seed++) {
+        for (int seed = 0; seed < Cases.count(20); seed++) {
             Snapshot snapshot = scatterState(1, 5, 3, new Random(seed));
             long leastImbalance = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;
