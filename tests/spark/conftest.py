@@ -2,11 +2,14 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 from spark_cluster import QUICK, Cluster
+
+from optassign import assignor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,3 +41,13 @@ def spark(java: None) -> "Iterator[SparkSession]":
 
     with open_session("local[1]", QUICK) as started:
         yield started
+
+
+@pytest.fixture
+def commands_here(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that run in this process use its session, since another one would take ten seconds to start.
+
+    The assignors that they register are forgotten.
+    """
+    monkeypatch.setattr("optassign_benchmarks.spark.session.open_session", lambda *_: nullcontext(spark))
+    monkeypatch.setattr(assignor, "_entries", dict(assignor._entries))

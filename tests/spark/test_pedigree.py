@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from spark_cluster import list_master_options, read_rows, start_optassign, wait_for_end
+from command_line import run_here
+from spark_cluster import list_master_options, read_rows
 
 from optassign_benchmarks.pedigree import read_commit
 from optassign_benchmarks.spark.presets import Sweep
@@ -108,11 +109,12 @@ def test_a_stale_lock_is_named_and_taken_over(spark: "SparkSession", tmp_path: P
         pytest.fail("nothing is known of the other driver")
 
 
-def test_commits_are_mixed_only_on_request(spark: "SparkSession", tmp_path: Path) -> None:
+@pytest.mark.usefixtures("commands_here")
+def test_commits_are_mixed_only_on_request(spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = start_sweep(spark, tmp_path, "0123456789ab")
     command = ("benchmark", "continue", str(tmp_path), *list_master_options("local[1]"))
-    _, err = wait_for_end(start_optassign(*command), code=2)
+    code, _, err = run_here(capsys, *command)
     told = f"commit 0123456789ab has begun run {run}, and this is {read_commit()}; allowed: the same commit"
-    assert told in err.splitlines()[-1]
-    _, err = wait_for_end(start_optassign(*command, "--mix-commits"))
-    assert "0 rows solved, 2 are there, all ok" in err.splitlines()[-1]
+    assert (code, told in err.splitlines()[-1]) == (2, True)
+    code, _, err = run_here(capsys, *command, "--mix-commits")
+    assert (code, "0 rows solved, 2 are there, all ok" in err.splitlines()[-1]) == (0, True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from command_line import run_here
 from spark_cluster import (
     FAILING_ASSIGNORS,
     Cluster,
@@ -55,20 +56,23 @@ def register_options(*names: str) -> list[str]:
     return [option for name in names for option in ("--register", f"{name}=failing_assignors:{name.capitalize()}")]
 
 
-def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[str, str] | None = None) -> Any:
+def write_command(folder: Path, master: str, *assignors: str, grid: str = GRID) -> list[str]:
     path = folder / "grid.toml"
     path.write_text(grid)
     poisons = [name for name in assignors if name in (*POISONS, "waits", "recovers")]
-    environment = dict(env or os.environ, PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
-    return start_optassign(
+    return [
         "benchmark",
         "run",
         *("--grid", str(path), "--output", str(folder / "out"), "--assignors", ",".join(assignors)),
         *register_options(*poisons),
         *list_master_options(master, "--py-files", FAILING_ASSIGNORS),
         *("--conf", f"spark.executorEnv.{FOLDER}={folder}"),  # executors have the environment of their worker
-        env=environment,
-    )
+    ]
+
+
+def run(folder: Path, master: str, *assignors: str, grid: str = GRID, env: dict[str, str] | None = None) -> Any:
+    environment = dict(env or os.environ, PYTHONPATH=str(Path(FAILING_ASSIGNORS).parent))
+    return start_optassign(*write_command(folder, master, *assignors, grid=grid), env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +127,10 @@ def test_files_have_the_documented_columns(on_the_cluster: Path, spark: "SparkSe
     assert spark.read.parquet(str(folder)).schema == spark_schema(RESULTS)
 
 
-def test_an_existing_run_is_not_started_again(on_the_cluster: Path) -> None:
-    _, err = wait_for_end(run(on_the_cluster.parent, "local[1]", *SWEEP.list_assignors()), code=2)
-    assert "allowed: `optassign benchmark continue" in err
+@pytest.mark.usefixtures("commands_here")
+def test_an_existing_run_is_not_started_again(on_the_cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run_here(capsys, *write_command(on_the_cluster.parent, "local[1]", *SWEEP.list_assignors()))
+    assert (code, "allowed: `optassign benchmark continue" in err) == (2, True)
 
 
 @pytest.mark.long
