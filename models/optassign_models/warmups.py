@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from optassign_models.limits import PlacementLimit
-from optassign_models.policy.constants import PATIENCE, SOON_S, TOGETHER
+from optassign_models.policy.constants import PATIENCE, TOGETHER
 from optassign_models.problem import FloatArray, IntArray, Placement, Problem, find_sorted
 from optassign_models.shares import ShareFamilies
 
@@ -84,14 +84,14 @@ def queue_warmups(
     going = np.isin(keys, under_way)
     leaving = np.isin(task, held[~problem.staying[held % C]] // C)  # a client that is about to leave has a copy
     seconds = lag / (np.ones(C) if rates is None else rates.astype(np.float64))[client]
-    is_soon = is_timed or (rates is not None and bool(seconds[to_lose > 0].sum() <= SOON_S * problem.max_warmups))
-    at_risk = (to_lose > 0).astype(np.int64) if is_soon else to_lose
+    is_risk_equal = is_timed or rates is not None
+    at_risk = (to_lose > 0).astype(np.int64) if is_risk_equal else to_lose
     order = np.lexsort((keys, lag, -overload, overload < 0, -at_risk, ~leaving, ~going, stuck, caught_up & ~going))
     served = min(len(keys), problem.max_warmups)
     is_equal = (~going & ~stuck & ~caught_up)[order]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
     share = seconds if is_timed else np.ones(len(keys))
-    alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_soon else at_risk])[order]
+    alike = np.column_stack([leaving, np.zeros_like(at_risk) if is_risk_equal else at_risk])[order]
     weight = 2 * (to_lose > 0) + (overload >= 0)
     begins = 1 + np.flatnonzero(np.any(alike[1:] != alike[:-1], axis=1))
     with_slot = order[:served][~is_equal[:served]]

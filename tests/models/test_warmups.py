@@ -91,20 +91,19 @@ def test_a_client_restores_copies_that_end_together() -> None:
     assert order(resized, [0] * 5, [1] * 5, under_way=(3 * 2 + 1,))[:2] == [3, 0]
 
 
-def test_state_at_risk_does_not_decide_if_it_is_soon_restored() -> None:
-    """At a fast rate the second slot goes to the copy that ends together with 0_0, otherwise to that with most to lose."""
+def test_the_most_state_at_risk_decides_only_while_no_rate_is_known() -> None:
+    """If a rate is known, the second slot goes to the copy that ends together with 0_0, otherwise to that with most to lose."""
     state = moving({"0_0": 500_000, "0_1": 100_000, "0_2": 480_000})
     problem = read_situation(state).problem
     plan, answer = (make_placement(np.full(4, client), NOTHING, problem.C) for client in (1, 0))
-    for rate, second in ((100_000, 2), (1, 1)):
-        rates = np.full(problem.C, rate)
+    for rates, second in ((np.full(problem.C, 10), 2), (None, 1)):
         keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, Restoring(np.array([1]), NO_PROGRESS, rates))
         assert (keys[:2] // problem.C).tolist() == [0, second]
 
 
 @pytest.mark.parametrize("is_timed", [True, False])
 def test_state_at_risk_does_not_share_a_disk_if_follow_ups_are_timed(is_timed: bool) -> None:
-    """Client c1 has most state of 0_0 and 0_1, c2 less of 0_2 and 0_3; at this rate each takes hours."""
+    """Client c1 has most state of 0_0 and 0_1, c2 less of 0_2 and 0_3."""
     lags = {"c1": {"0_0": 100_000, "0_1": 110_000}, "c2": {"0_2": 500_000, "0_3": 510_000}}
     tasks = [{"id": f"0_{p}", "stateful": True, "changelog_end_offset": END} for p in range(4)]
     mine = [str(task["id"]) for task in tasks]
@@ -116,9 +115,8 @@ def test_state_at_risk_does_not_share_a_disk_if_follow_ups_are_timed(is_timed: b
     given = {"format": 1, "configs": {"max_warmup_replicas": 2}, "tasks": tasks, "clients": clients}
     problem = read_situation(ApplicationState.model_validate(given)).problem
     plan, answer = (make_placement(np.array(active), NOTHING, problem.C) for active in ([1, 1, 2, 2], [0] * 4))
-    rates = np.full(problem.C, 10)
-    shares = compute_shares(problem)
-    keys, _ = queue_warmups(problem, shares, plan, answer, Restoring(NOTHING, NO_PROGRESS, rates, is_timed=is_timed))
+    restoring = Restoring(NOTHING, NO_PROGRESS, None, is_timed=is_timed)
+    keys, _ = queue_warmups(problem, compute_shares(problem), plan, answer, restoring)
     assert sorted((keys[:2] % problem.C).tolist()) == ([1, 2] if is_timed else [1, 1])
 
 

@@ -83,9 +83,6 @@ heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later 
 PATIENCE = 3
 """The number of answers without progress after which a copy goes to the end of the queue (R11). One answer may come between two
 fetches of the restore consumer; a copy that never restores must not block a slot. [answers]"""
-SOON_S = 300.0
-"""The restore time up to which no state at risk goes before the rest. Kafka deletes state without a role after ten minutes by
-default; half of that is safe. [s]"""
 TOGETHER = 0.1
 """The share of the time within which copies end together. Copies that end together need one follow-up. [share]"""
 

@@ -4,8 +4,6 @@ package io.github.optassign.policy;
 public final class WarmupPolicy {
     /** The number of answers without progress after which a copy goes to the end of the queue (R11). [answers] */
     public static final int PATIENCE = 3;
-    /** The restore time up to which no state at risk goes before the rest. [s] */
-    public static final double SOON_S = 300.0;
     /** The share of the time within which copies end together. [share] */
     public static final double TOGETHER = 0.1;
 

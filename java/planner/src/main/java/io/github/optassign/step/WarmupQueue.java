@@ -30,8 +30,8 @@ import java.util.stream.Stream;
  *   <li>copies that have made progress in the last {@link WarmupPolicy#PATIENCE} answers before stuck copies;
  *   <li>copies that the last answer warmed up;
  *   <li>copies of tasks with a copy on a draining client;
- *   <li>copies with the most state at risk, which is state without a role that Kafka's clean-up would delete. If all
- *       state at risk is restored soon, criterion 6 goes before this one, and any amount counts alike;
+ *   <li>copies with the most state at risk, which is state without a role that Kafka's clean-up would delete. If a rate
+ *       is known or follow-ups are timed, criterion 6 goes before this one, and any amount counts alike;
  *   <li>clients in turn ({@link SlotOrder}); if turns are equal, copies with state at risk, then planned actives;
  *   <li>planned actives that take a task off the client furthest above its share;
  *   <li>least lag; ties are broken by the order of tasks, then of clients.
@@ -146,13 +146,7 @@ public final class WarmupQueue extends PlanningStep {
                 }
             }
         }
-        double atRisk = queue.stream()
-                .filter(copy -> copy.stateAtRisk > 0)
-                .mapToDouble(PendingCopy::restoreTime)
-                .sum();
-        boolean isRiskShort = isTimed
-                || (perSecond != null
-                        && atRisk <= WarmupPolicy.SOON_S * snapshot.configs().maxWarmupReplicas());
+        boolean isRiskEqual = isTimed || perSecond != null;
         served = Math.min(snapshot.configs().maxWarmupReplicas(), queue.size());
         double[] queued = new double[excess.length];
         queue.forEach(copy -> queued[copy.client] += copy.restoreTime());
@@ -161,7 +155,7 @@ public final class WarmupQueue extends PlanningStep {
                 .thenComparing(PendingCopy::isStuck)
                 .thenComparing(copy -> !copy.hadSlot())
                 .thenComparing(copy -> !copy.isOnDraining)
-                .thenComparingLong(copy -> isRiskShort ? 0 : -copy.stateAtRisk);
+                .thenComparingLong(copy -> isRiskEqual ? 0 : -copy.stateAtRisk);
         queue.sort(upToRisk.thenComparingInt(copy -> -copy.priority())
                 .thenComparingDouble(copy -> -copy.overload)
                 .thenComparingLong(copy -> copy.offsets)
