@@ -24,7 +24,7 @@ NEEDED_PROGRAMS = {
 }
 """Folder under tests/ → the program that its tests need, and its installation; each folder's name is also a marker."""
 
-FOLDERS_ON_ONE_WORKER = ("service", "spark", "broker", "kafka", "browser", "java", "pages", "monitoring")
+FOLDERS_ON_ONE_WORKER = ("service", "spark", "broker", "kafka", "pages", "java", "monitoring")
 """Folders whose tests share a broker, a cluster, a browser, a build or a service, sorted by time, the longest first."""
 
 # The same examples in every run, so that failures are reproducible. --hypothesis-profile=explore draws new ones.

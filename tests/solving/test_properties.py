@@ -36,7 +36,7 @@ GOALS = (
     "standby_migrations",
 )
 GREATEST = ("actives_on_target", "copies_on_target", "tag_spread")
-SLOW = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+SLOW = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @st.composite
@@ -222,7 +222,7 @@ def test_every_snapshot_has_a_good_answer_with_other_goals_and_presets(assignor:
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(seed=st.integers(0, 10**9))
 @example(seed=1028)
 def test_tiny_snapshots_have_good_answers(assignor: str, seed: int) -> None:

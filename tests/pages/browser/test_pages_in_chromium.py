@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +26,10 @@ expect.set_options(timeout=_SECONDS)  # by default five seconds, too few for a c
 
 
 @pytest.fixture(scope="module")
-def service(day: tuple[Path, float]) -> Iterator[Running]:
-    folder, end = day
-    with run_service_here("--workers", "1", "--recordings", str(folder), day=end) as started:
+def service(day: Path, end_of_day: float, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("day") / "copied"
+    shutil.copytree(day, folder, ignore=shutil.ignore_patterns(".*"))
+    with run_service_here("--workers", "1", "--recordings", str(folder), day=end_of_day) as started:
         yield started
 
 

@@ -2,14 +2,10 @@
 
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-
-from optassign.service.demo import record_day
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +25,3 @@ def browser() -> Iterator[Browser]:
 def axe() -> str:
     """Return the script of axe-core."""
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """Return the folder of the demonstration's recordings, made once, and the day's end in seconds since 1970."""
-    folder, end = tmp_path_factory.mktemp("day"), datetime.now(UTC)
-    record_day(folder, end)
-    return folder, end.timestamp()
