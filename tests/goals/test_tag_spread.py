@@ -8,6 +8,7 @@ from itertools import islice
 import pytest
 from altering import with_configs
 from judging import make_snapshot
+from seeds import take_few
 
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
@@ -31,10 +32,13 @@ def rows_of(given: TaskAssignment) -> dict[str, GoalReport]:
     return {goal.name: goal for goal in given.report.goals if goal.stage != "rebalance"}
 
 
-def test_with_and_without_cp_sat_the_plan_reaches_the_maximum_and_all_goals_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", take_few([12, 18], 1))
+def test_with_and_without_cp_sat_the_plan_reaches_the_maximum_and_all_goals_agree(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Values that both call proven are equal, also if places of tied clients are priced one by one."""
     states = [
-        (f"{kind}, {state.application}", state) for kind, state in islice(make_snapshots(40), 12) if kind != "a tag, large"
+        (f"{kind}, {state.application}", state) for kind, state in islice(make_snapshots(40), number) if kind != "a tag, large"
     ]
     joint = [answer_and_check(name, state) for name, state in states]
     without_cp_sat(monkeypatch)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pages import OPERATOR, READER, record_hostile
+from pages import OPERATOR, READER, serve_hostile
 from serving import Running, Service, run_service
 from serving_here import run_service_here
 
@@ -40,9 +40,9 @@ def service(day: Path, end_of_day: float) -> Iterator[Running]:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def copied_day(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the day for another service."""
+    """Return a copy of the day for the services of one file."""
     folder = tmp_path_factory.mktemp("day") / "copied"
     shutil.copytree(day, folder, ignore=shutil.ignore_patterns(".*"))
     return folder
@@ -51,9 +51,5 @@ def copied_day(day: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Yield a service with hostile recordings and two tokens: one for everything, one for `harmless` only."""
-    folder = tmp_path_factory.mktemp("hostile")
-    record_hostile(folder)
-    tokens = tmp_path_factory.mktemp("tokens") / "tokens"
-    tokens.write_text(f"{OPERATOR}\n{READER} harmless\n", encoding="ascii")
-    with run_service_here("--workers", "1", "--recordings", str(folder), "--token-file", str(tokens)) as started:
+    with serve_hostile(tmp_path_factory, OPERATOR, f"{READER} harmless") as started:
         yield started

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import pytest
+from _pytest.mark import ParameterSet
 from judging import make_answer, make_snapshot
 
 from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Waiting
@@ -389,11 +390,16 @@ def test_a_second_pass_with_tasks_in_transit_keeps_the_rules() -> None:
 
 # Tests with real assignors
 
-SOME = [spec for _, spec in GRID if spec.tasks < 100 and spec.clients <= 10 and spec.seed % 7 == 0]
+SOME = [spec for _, spec in GRID if spec.clients <= 10 and spec.seed % 7 == 0]
+"""Groups for tests of each assignor; of 100 tasks in the second ring only."""
+
+
+def make_parameter(spec: Spec) -> ParameterSet:
+    return pytest.param(spec, id=spec.name, marks=[pytest.mark.long] if spec.tasks >= 100 else [])
 
 
 @pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
-@pytest.mark.parametrize("spec", SOME, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [make_parameter(spec) for spec in SOME])
 def test_groups_settle_and_rest(spec: Spec, assignor: str) -> None:
     result: Convergence = converge(spec.generate(), assignor)
     assert result.stable, f"{spec}\n{result}"
@@ -404,7 +410,7 @@ def test_groups_settle_and_rest(spec: Spec, assignor: str) -> None:
 
 @pytest.mark.parametrize("memory", [True, False], ids=["memory", "without"])
 @pytest.mark.parametrize("assignor", ["greedy", "cp-sat"])
-@pytest.mark.parametrize("spec", SOME[::2], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [make_parameter(spec) for spec in SOME[::2]])
 def test_groups_settle_and_rest_while_changelogs_grow(spec: Spec, assignor: str, memory: bool) -> None:
     result = converge(spec.generate(), assignor, growth=0.02, seed=spec.seed, memory=memory)
     assert result.stable, f"{spec}\n{result}"

@@ -262,7 +262,7 @@ def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
 @both
 @pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
 @pytest.mark.parametrize("memory", [True, False], ids=["memory", "no memory"])
-@pytest.mark.parametrize("mixed", take_few([True, False], 1))
+@pytest.mark.parametrize("mixed", take_few([True, False], 1), ids=["mixed threads", "alike"])
 @pytest.mark.parametrize("standbys", take_few([1, 0, 2, 3], 2))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_group_settles_balanced_and_rests(

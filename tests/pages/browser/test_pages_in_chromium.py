@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import CONTROLS, OPERATOR, OWNER, list_pages, record_hostile
+from pages import CONTROLS, OPERATOR, OWNER, list_pages, serve_hostile
 from playwright.sync_api import Browser, Page, expect
 from serving import Running
 from serving_here import run_service_here
@@ -26,21 +25,15 @@ expect.set_options(timeout=_SECONDS)  # by default five seconds, too few for a c
 
 
 @pytest.fixture(scope="module")
-def service(day: Path, end_of_day: float, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("day") / "copied"
-    shutil.copytree(day, folder, ignore=shutil.ignore_patterns(".*"))
-    with run_service_here("--workers", "1", "--recordings", str(folder), day=end_of_day) as started:
+def service(copied_day: Path, end_of_day: float) -> Iterator[Running]:
+    with run_service_here("--workers", "1", "--recordings", str(copied_day), day=end_of_day) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Yield a service with hostile names and two tokens, one of which may operate."""
-    folder = tmp_path_factory.mktemp("hostile")
-    record_hostile(folder)
-    tokens = tmp_path_factory.mktemp("tokens") / "tokens"
-    tokens.write_text(f"{OPERATOR}\n{OWNER} may=operate name=Ada\n", encoding="ascii")
-    with run_service_here("--workers", "1", "--recordings", str(folder), "--token-file", str(tokens)) as started:
+    with serve_hostile(tmp_path_factory, OPERATOR, f"{OWNER} may=operate name=Ada") as started:
         yield started
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+import pytest
+from serving import Running
+from serving_here import run_service_here
 
 from optassign import assign
 from optassign.formats.state import ApplicationState
@@ -41,6 +46,16 @@ def record_hostile(folder: Path) -> None:
             client["host"] = f"{SCRIPT}:{len(client['process_id'])}"
             client["process_id"] = names[client["process_id"]]
         write_recording(folder, ApplicationState.model_validate(data), datetime.now(UTC) - timedelta(minutes=5), why=SCRIPT)
+
+
+@contextmanager
+def serve_hostile(factory: pytest.TempPathFactory, *tokens: str) -> Iterator[Running]:
+    """Serve hostile recordings in the context. `tokens`: lines of the file of tokens."""
+    folder, file = factory.mktemp("hostile"), factory.mktemp("tokens") / "tokens"
+    record_hostile(folder)
+    file.write_text("".join(f"{line}\n" for line in tokens), encoding="ascii")
+    with run_service_here("--workers", "1", "--recordings", str(folder), "--token-file", str(file)) as started:
+        yield started
 
 
 def write_recording(folder: Path, state: ApplicationState, at: datetime, why: str = "", assignor: str = "greedy") -> Path:
