@@ -162,6 +162,8 @@ class _Mending:
     def lighten(self, number: int, client: int) -> None:
         """Move copies off a client until it keeps limit `number` of MOST: standbys first, the heaviest of each role first."""
         limit = self.most[number]
+        if self._load[number][client] <= limit.most:
+            return
         on = [task for task, copies in enumerate(self._copies) if client in copies]
         held = [(self._copies[task][0] == client, -int(limit.weight[task]), task) for task in on]
         for _, _, task in sorted(held):

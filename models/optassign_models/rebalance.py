@@ -34,7 +34,7 @@ from optassign_models.problem import (
     prepare,
     rank_within,
 )
-from optassign_models.results import Found
+from optassign_models.results import Found, FoundBy
 from optassign_models.shares import ShareFamilies
 
 REBALANCE_GOALS = ("copies_on_target", "restore_work_off_target", "actives_on_target", "active_moves", "active_imbalance")
@@ -80,7 +80,7 @@ def rebalance(
     answer = make_placement(active, keys, C)
     assert len(answer.standby_task) == problem.standbys * int(problem.logged.sum())
     if least_imbalance is None:
-        return Found(answer)
+        return Found(answer, found_by=FoundBy.GREEDY)
     bounds = {**rebalance_values(problem, answer, plan), ACTIVE_IMBALANCE: least_imbalance}
     if not _ties_cost_alike(problem):
         # (ii) then depends on the choice of the active, which the open actives ignore.

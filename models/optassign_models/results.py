@@ -50,7 +50,7 @@ class Found:
 
     @property
     def whole(self) -> Placement:
-        """The placement, for callers that know that there is one; AssertionError if not."""
+        """The placement. AssertionError if the search found none."""
         assert self.placement is not None
         return self.placement
 

@@ -179,3 +179,11 @@ def allow_any_counts(problem: Problem) -> ShareFamilies:
 
     G, C = problem.G, problem.C
     return ShareFamilies(allow(C), allow(C), allow(C), allow(G, C), allow(G, C))
+
+
+def spare_draining_clients(problem: Problem) -> ShareFamilies:
+    """Return shares that hold all counts, but none on draining clients, unless the others lack room for a task's copies."""
+    staying = problem.staying
+    with_room = staying | (int(staying.sum()) <= problem.standbys)
+    pairs = zip(allow_any_counts(problem), (staying, staying, with_room, staying, with_room), strict=True)
+    return ShareFamilies(*(ShareBounds(share.low, share.high * may) for share, may in pairs))

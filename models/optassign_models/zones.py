@@ -148,9 +148,12 @@ class _Search:
 
     def _may_go(self, at: IntArray, new: IntArray) -> BoolArray:
         """Return (n,) whether the copies `at` may move to the clients `new`: with `now`, only between clients of one rank."""
-        C, rank_of = self._problem.C, self._problem.rank_of
-        same: BoolArray = rank_of(self._task[at] * C + new) == rank_of(self._task[at] * C + self.client[at])
-        return same if self._now else np.ones_like(same)
+        if not self._now:
+            return np.ones(len(at), dtype=np.bool_)
+        problem, task = self._problem, self._task[at]
+        keys, pool = (task * problem.C + client for client in (new, self.client[at])), problem.pool_rank[task]
+        before, after = (problem.look_up(pairs, problem.col_rank_now, pool) for pairs in keys)
+        return np.asarray(before == after)
 
     def _have_room(self, task: int, giver: int) -> BoolArray:
         """Return (C,) whether shares allow a copy of the task on the client instead of on `giver`."""

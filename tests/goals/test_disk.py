@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.policy import constants as policy
 from optassign_models.problem import Placement, Problem, make_placement
 from optassign_models.results import Effort
-from optassign_models.shares import count_copies
+from optassign_models.shares import compute_shares, count_copies
 from optassign_models.solving import solver_methods
 from optassign_models.target import search
 from optassign_models.target.question import Question
@@ -144,6 +145,17 @@ def test_trades_leave_counts_as_they_are_and_the_fullest_client_less(standbys: i
         assert even_out_state(problem, traded).same_as(traded), f"seed {seed}"
         less += count_state(problem, traded) < count_state(problem, placed)
     assert less == 12
+
+
+def test_clients_with_many_copies_trade_some_of_all_sizes() -> None:
+    """All pairs of 3,000 copies and 9,000 others would take gigabytes."""
+    problem = read_situation(generate("cold", 6_000, 4, 1, stateless=0.0, seed=3)).problem
+    rng = np.random.default_rng(1)
+    problem = replace(problem, end=rng.lognormal(12, 2, problem.T).astype(np.int64))
+    placed = find_greedy_plan(problem, compute_shares(problem))
+    traded = even_out_state(problem, placed)
+    greatest, bound = DISK.evaluate(problem, traded), bound_state(problem)
+    assert greatest <= max(1.01 * bound, DISK.evaluate(problem, placed) - 1), (greatest, bound)
 
 
 def test_no_plan_keeps_less_than_the_bound() -> None:

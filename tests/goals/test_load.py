@@ -17,6 +17,7 @@ from tiny_placements import to_task_placement
 from optassign.assignor import assign
 from optassign.formats.assignment import GoalReport, TaskAssignment
 from optassign.formats.state import ApplicationState
+from optassign.generating import Shape, generate
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
 from optassign.measuring.load import Loads, balances_load
@@ -179,6 +180,26 @@ def test_within_the_tolerance_a_group_is_at_rest_and_beyond_it_has_to_gain_enoug
             assert gained >= 0.05, f"seed {seed}: {before} was enough"
             assert measure(state, eager).active_moves
     assert min(rested, moved) >= 2
+
+
+@pytest.mark.parametrize("assignor", OURS)
+@pytest.mark.parametrize("standbys", [1, 2])
+@pytest.mark.parametrize("shape", ["steady", "scale-out"])
+def test_a_draining_client_is_emptied_of_standbys_too(shape: Shape, standbys: int, assignor: str) -> None:
+    """Standbys weigh nothing, so the load is balanced with them on any client."""
+    state = generate(shape, 20, 5, standbys, 10, seed=standbys)
+    state = reweigh(state, [1.0 + number % 3 for number in range(len(state.tasks))])
+    leaving = state.clients[0].process_id
+    clients = tuple(client.model_copy(update={"draining": client.process_id == leaving}) for client in state.clients)
+    state = state.model_copy(update={"clients": clients})
+    for _ in range(40):
+        given = assign(state, assignor)
+        assert validate(state, given) == []
+        if all(client.followup_rebalance_ms is None for client in given.clients):
+            break
+        state = make_restored_snapshot(state, given)
+    emptied = given.by_process_id[leaving]
+    assert (emptied.active, emptied.standby, emptied.warmup) == ((), (), ())
 
 
 def test_the_validator_asks_for_rest_within_the_tolerance() -> None:

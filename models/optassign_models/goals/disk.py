@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from optassign_models.goals.goal import Carried, GoalModel
-from optassign_models.policy.constants import DISK_LEAST_GAIN, DISK_PARTNERS, DISK_STEPS, WRITTEN_OUT_PAIRS
+from optassign_models.policy.constants import DISK_COPIES, DISK_LEAST_GAIN, DISK_PARTNERS, DISK_STEPS, WRITTEN_OUT_PAIRS
 from optassign_models.problem import IntArray, Placement, Problem, exact_sum, make_placement
 
 _EVEN_SPREAD = 10**6
@@ -57,9 +57,16 @@ def even_out_state(problem: Problem, placed: Placement) -> Placement:
     held = np.zeros((problem.T, C), dtype=np.bool_)
     held[task, client] = True
 
+    def list_copies(clients: IntArray | int, most: int) -> IntArray:
+        """Return copies on the clients; if they are more than `most`, some of all sizes, since a trade compares all pairs."""
+        copies = np.flatnonzero(np.isin(client, clients))
+        every = -(-len(copies) // most)
+        return copies if every < 2 else copies[np.argsort(size[copies], kind="stable")[::every]]
+
     def trade(giver: int, partners: IntArray) -> bool:
         """Make the best trade of the giver with a partner. Return whether a trade was made."""
-        mine, theirs = np.flatnonzero(client == giver), np.flatnonzero(np.isin(client, partners))
+        mine = list_copies(giver, DISK_COPIES)
+        theirs = list_copies(partners, DISK_COPIES**2 // max(1, len(mine)))
         of_giver, of_others, there = task[mine], task[theirs], client[theirs]
         moved = size[mine][:, None] - size[theirs][None, :]
         fits = (moved > 0) & (kind[mine][:, None] == kind[theirs][None, :])

@@ -43,7 +43,7 @@ class Carried:
     """The unit of the goal, to which sums are rounded up: one for all bins, or (B,)."""
     bin_of: IntArray | None = None
     """(C,) bin of each client, 0 to B − 1; None if each client is a bin."""
-    find_floor: Callable[[], int] = int
+    find_floor: Callable[[], int] = lambda: 0
     """Returns a lower bound of the goal, in grains."""
     least_sum: Callable[[IntArray, IntArray], IntArray] | None = None
     """Returns (n,) the least sum of a bin in which task (n,) is active on client (n,), whatever other copies weigh."""

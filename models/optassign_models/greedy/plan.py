@@ -48,8 +48,8 @@ def find_greedy_plan(problem: Problem, shares: ShareFamilies, keys: IntArray | N
     """
     C, everywhere = problem.C, np.ones(problem.T, dtype=np.bool_)
     if (not problem.standbys and keys is None) or not problem.T:
-        worth = _value_copies(problem, problem.col_owner & False)
-        active = _choose_actives(problem, shares, worth == worth, everywhere, _IN_ORDER, worth)
+        worth = _value_copies(problem, np.zeros_like(problem.col_owner))
+        active = _choose_actives(problem, shares, np.ones_like(problem.col_owner), everywhere, _IN_ORDER, worth)
         return make_placement(active, active[:0], C)
     keys = _choose_copies(problem, shares, np.zeros(0, dtype=np.int64)) if keys is None else keys
     written = problem.with_columns(keys)
@@ -62,7 +62,7 @@ def find_greedy_plan(problem: Problem, shares: ShareFamilies, keys: IntArray | N
     def rank(plan: Placement) -> tuple[int, ...]:
         return *shares.imbalance(count_copies(problem, plan)), *evaluate(problem, plan).values()
 
-    active = _choose_actives(written, shares, near | ~near, everywhere, _IN_ORDER, near.astype(np.int64))
+    active = _choose_actives(written, shares, np.ones_like(near), everywhere, _IN_ORDER, near.astype(np.int64))
     must = np.flatnonzero(problem.logged) * C + active[problem.logged]
     written = problem.with_columns(must)
     around = _complete(problem, _choose_copies(written, shares, must), active)
@@ -115,7 +115,7 @@ def find_greedy_answer_now(problem: Problem, shares: ShareFamilies) -> Placement
 
 def choose_greedy_actives(problem: Problem, shares: ShareFamilies, columns: BoolArray) -> tuple[IntArray, None]:
     """Return actives (T,) on `columns` (A,) with little imbalance and few moves, and None: no bound. Each task has a column."""
-    shares = shares._replace(copies=ShareBounds(0 * problem.units, 0 * problem.units + FAR))
+    shares = shares._replace(copies=ShareBounds(np.zeros_like(problem.units), np.full_like(problem.units, FAR)))
     return _choose_actives(problem, shares, columns, np.zeros(problem.T, dtype=np.bool_), _TOGETHER), None
 
 

@@ -25,7 +25,7 @@ from optassign_models.load.placing import LoadTarget, price_actives
 from optassign_models.policy import constants as policy
 from optassign_models.problem import FloatArray, IntArray, Placement, Problem, exact_sum, prepare, sort_unique
 from optassign_models.results import Deadline, Effort, FoundBy
-from optassign_models.shares import allow_any_counts
+from optassign_models.shares import spare_draining_clients
 from optassign_models.target.arrays import FAR, MOST, Program
 from optassign_models.target.backends import decide, prove_bound, relax
 from optassign_models.target.constraints import add_weights, state_target
@@ -60,7 +60,7 @@ def make_question_under_load(
     parts = _PARTS_RELAXED if has_pools else _PARTS
     require = partial(_require_load, loads=loads, most=most, start=start, parts=parts)
     return Question(
-        problem, allow_any_counts(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
+        problem, spare_draining_clients(problem), list_in_order(goals), limits=tuple(limits), require=require, start=start
     )
 
 
@@ -76,7 +76,7 @@ def lower_target(problem: Problem, load: LoadTarget, tolerance: float, deadline:
         placed = None if decided.values is None else deal_places(program.v, decided.values)[0]
         if placed is not None:
             most = max(unreached * (1 + tolerance), load.measure(placed)[0])
-            load = replace(load, dealt=placed, idle=0, most=most)
+            load = replace(load, dealt=placed, idle=load.measure(placed)[1], most=most)
         elif decided.is_impossible:
             unreached = level
         else:
@@ -91,7 +91,7 @@ def relax_under_load(question: Question, loads: LoadArrays, effort: Effort) -> t
     in pools weigh as the lightest of their class of weights. None if the relaxation is not solved in time.
     """
     problem = _group_by_weight(question.problem, loads)
-    question = replace(question, problem=problem, shares=allow_any_counts(problem))
+    question = replace(question, problem=problem, shares=spare_draining_clients(problem))
     scope = Scope.of(question)
     program = state_target(replace(scope, separated=np.ones_like(scope.separated)))
     form = price(program, question.objectives[0])

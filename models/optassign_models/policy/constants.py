@@ -231,6 +231,9 @@ DISK_STEPS = 4_000
 DISK_PARTNERS = 32
 """The number of clients of least state that the fullest one considers first. They take most. If each of them holds a copy of
 the same tasks, it considers all. [clients]"""
+DISK_COPIES = 300
+"""The number of copies that the fullest client offers in a trade for disks, and the root of the number of pairs. All pairs of
+two clients with thousands of copies each would take gigabytes. [copies]"""
 WRITTEN_OUT_PAIRS = 50_000_000
 """The number of pairs of task and client beyond which greedy trades nothing for disks, racks and tags. The table of holders is
 written out, and takes a byte for each pair. [pairs]"""

@@ -122,7 +122,7 @@ def estimate_to_balance(problem: Problem, pace: ClientRates, step: Step) -> int 
         np.bincount(client[some], weights=lags[some], minlength=problem.C) * 1000.0 / rates
         for some in (matters, np.isin(step.warmups.waiting, in_line))
     )
-    by_disks, by_slots = float(on_disk.max()), float(np.cumsum(in_slots)[-1]) / problem.max_warmups
+    by_disks, by_slots = float(on_disk.max()), float(in_slots.sum()) / problem.max_warmups
     return min(_LATEST_MS, int(max(by_disks, by_slots, batches * policy.REBALANCE_MS) + batches * policy.BATCH_MS))
 
 

@@ -17,7 +17,7 @@ from optassign_models.policy.constants import EVEN_LOAD
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import find_greedy_offload
 from optassign_models.results import Found, FoundBy
-from optassign_models.shares import allow_any_counts
+from optassign_models.shares import spare_draining_clients
 from optassign_models.solving.inputs import RequestedOrder
 from optassign_models.solving.method import Case, Method, find_rebalance, keep_by_default_order
 from optassign_models.zones import spread_zones
@@ -60,11 +60,11 @@ def _search_greedy_plan(case: Case) -> Found:
     Otherwise a group could be at rest with a poor plan, and find a better one at the next request.
     """
     plans = [plan for plan in (case.search_free_placement().whole,) if case.reaches_target(plan)]
-    if not plans or _count_missing_zones(case, plans[0]) > bound_by_numbers(case.problem):
+    if not plans or TAG_SPREAD.evaluate(case.problem, plans[0]) > bound_by_numbers(case.problem):
         now = case.search_now().placement
         swapped = None if now is None else spread_zones(case.problem, case.target, now, now=False)
         plans += [swapped] if swapped is not None and case.reaches_target(swapped) else []
-    return Found(min(plans, key=partial(_count_missing_zones, case), default=None), found_by=FoundBy.GREEDY)
+    return Found(min(plans, key=partial(TAG_SPREAD.evaluate, case.problem), default=None), found_by=FoundBy.GREEDY)
 
 
 def _search_again(case: Case, free: Found) -> Found:
@@ -75,7 +75,7 @@ def _search_again(case: Case, free: Found) -> Found:
     placed = case.search_least_imbalance().whole
     plans = [placed, spread_zones(case.problem, case.target, placed, now=False)]
     allowed = [plan for plan in plans if case.may_be_plan(plan)]
-    return Found(min(allowed, key=partial(_count_missing_zones, case), default=None), found_by=FoundBy.GREEDY)
+    return Found(min(allowed, key=partial(TAG_SPREAD.evaluate, case.problem), default=None), found_by=FoundBy.GREEDY)
 
 
 def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
@@ -83,21 +83,16 @@ def _keep_by_zones(case: Case, own: Placement, found: Placement) -> bool:
 
     A missed deadline must not cost a zone.
     """
-    mine, theirs = (_count_missing_zones(case, plan) for plan in (own, found))
+    mine, theirs = (TAG_SPREAD.evaluate(case.problem, plan) for plan in (own, found))
     return mine < theirs or (mine == theirs and keep_by_default_order(case, own, found))
 
 
 def _bound_zones(case: Case, now: Placement) -> dict[str, int] | None:
     """Return None if the remembered plan (perhaps a solver's) or a greedy plan reaches more zones than `now`; otherwise {}."""
-    missing, others = _count_missing_zones(case, now), [case.problem.remembered_plan]
+    missing, others = TAG_SPREAD.evaluate(case.problem, now), [case.problem.remembered_plan]
     if missing > bound_by_numbers(case.problem):
         others.append(case.search_plan().placement)
-    return {} if all(missing <= _count_missing_zones(case, each) for each in others if each is not None) else None
-
-
-def _count_missing_zones(case: Case, plan: Placement) -> int:
-    """Return the unreached part of goal `tag_spread`, up to a constant; 0 if the goal is not requested."""
-    return TAG_SPREAD.evaluate(case.problem, plan)
+    return {} if all(missing <= TAG_SPREAD.evaluate(case.problem, each) for each in others if each is not None) else None
 
 
 def _find_unserved(case: Case, placed: Placement, *, known: str, then: Mapping[str, str]) -> dict[str, str]:
@@ -118,7 +113,7 @@ def make_load_method(order: RequestedOrder, tolerance: float) -> Method:
             then=dict.fromkeys((TAG_SPREAD.name, RACK_TRAFFIC.name), "standbys are swapped"),
         ),
         set_target=lambda case: replace(
-            case, target=allow_any_counts(case.problem), load=LoadTarget.of(case.problem, tolerance)
+            case, target=spare_draining_clients(case.problem), load=LoadTarget.of(case.problem, tolerance)
         ),
     )
 

@@ -14,7 +14,7 @@ from optassign_models.greedy.plan import choose_greedy_actives
 from optassign_models.limits import PlacementLimit, choose_compatible, find_conflict, list_broken, mend
 from optassign_models.load.placing import LoadTarget, choose_least_loaded
 from optassign_models.policy.constants import KEPT_PLAN_PARTS, MENDING_ROUNDS, MIGRATIONS_PER_CHANGELOG, ROUNDING
-from optassign_models.problem import BoolArray, IntArray, Placement, Problem, prepare
+from optassign_models.problem import BoolArray, IntArray, Placement, Problem, exact_sum, prepare
 from optassign_models.rebalance import ChooseActives, OffloadOptions, rebalance
 from optassign_models.results import Effort, Found, FoundBy
 from optassign_models.shares import ShareFamilies, compute_shares, count_copies
@@ -68,8 +68,8 @@ class Case:
         return self.searched[name]
 
     def reaches_target(self, answer: Placement) -> bool:
-        """Return whether every count is inside `target`, or the load is balanced."""
-        return self.target.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
+        """Return whether every count is inside `target`, and the load is balanced if it is a goal."""
+        return self.target.hold(count_copies(self.problem, answer)) and (self.load is None or self.load.holds(answer))
 
     def keeps_limits(self, placed: Placement) -> bool:
         """Return whether a plan keeps the limits on placements."""
@@ -86,7 +86,7 @@ class Case:
 
     def is_balanced(self, answer: Placement) -> bool:
         """Return whether every count is inside its share, or the load is balanced."""
-        return self.shares.hold(count_copies(self.problem, answer)) if self.load is None else self.load.holds(answer)
+        return self.shares.hold(count_copies(self.problem, answer)) if self.load is None else self.reaches_target(answer)
 
     def has_no_more_imbalance(self, own: Placement, found: Placement) -> bool:
         """Return whether the remembered plan has no more imbalance than the found plan, for R11 if no plan is balanced."""
@@ -106,9 +106,8 @@ class Case:
 
     def widen_target_to(self, answer: Placement) -> Case:
         """Return the case with its target widened to the counts, or the load, of the answer."""
-        if self.load is not None:
-            return replace(self, load=self.load.widen_to(answer))
-        return replace(self, target=self.target.widen_to(count_copies(self.problem, answer)))
+        target = self.target.widen_to(count_copies(self.problem, answer))
+        return replace(self, target=target, load=None if self.load is None else self.load.widen_to(answer))
 
     def after_restoring(self, placed: Placement) -> Case:
         """Return the case of the next rebalance, if all copies of `placed` are restored and all other state is gone."""
@@ -192,7 +191,7 @@ def keep_by_default_order(case: Case, own: Placement, found: Placement) -> bool:
     mine, theirs = (evaluate(case.problem, plan) for plan in (own, found))
     more = max(0, theirs[ACTIVE_MIGRATIONS.name] - mine[ACTIVE_MIGRATIONS.name])
     logged = case.problem.end[case.problem.logged]
-    changelog = int(logged.sum()) // max(1, len(logged))
+    changelog = exact_sum(logged) // max(1, len(logged))
     for goal, one in ((RESTORE_WORK, changelog), (COPIES_NOT_CAUGHT_UP, 1)):
         saved = mine[goal.name] - theirs[goal.name]
         if not is_within_tolerance(mine[goal.name], theirs[goal.name]) and saved * MIGRATIONS_PER_CHANGELOG > more * one:
@@ -257,12 +256,13 @@ def make_case(method: Method, problem: Problem, limits: RequestedLimits | None =
         conflict = find_conflict([*kept, limit], can_hold)
         others = " and ".join(words[other.name] for other in conflict if other is not limit)
         if can_hold(conflict) is not False:
-            why = "no placement was found that keeps it" + (f" together with {others}" if others else "")
+            in_time = "" if method.effort is None or method.effort.deadline.left else " in time"
+            why = f"no placement was found{in_time} that keeps it" + (f" together with {others}" if others else "")
         else:
             why = f"it cannot hold together with {others}" if others else "no placement of all tasks can keep it"
         given_way[limit.name] = why
     case = replace(case, limits=replace(limits, placements=tuple(kept), given_way=given_way))
-    case.searched["free placement"] = start  # which limits do not change
+    case.searched["free placement"] = start  # limits do not affect this search
     return case
 
 

@@ -179,6 +179,6 @@ def _find_known(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) 
         standby = memory.standby[active[memory.standby // C] != memory.standby % C]
     else:
         listed = np.flatnonzero(np.isin(keys, inventory.had_standby) & ~(active[keys // C] == keys % C))
-        listed = listed[np.lexsort((keys[listed], lag[listed], keys[listed] // C))]
+        listed = listed[np.lexsort((keys[listed], np.maximum(lag[listed], 0), keys[listed] // C))]
         standby = keys[listed[rank_within(keys[listed] // C) < inventory.standbys]]
     return make_placement(active, standby, C)

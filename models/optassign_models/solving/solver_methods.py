@@ -40,8 +40,8 @@ from optassign_models.target.question import Objective, Question, explain_excess
 from optassign_models.target.search import TargetAnswer, find_best, has_few_pairs
 from optassign_models.zones import count_pairs_to_compare, spread_zones
 
-_NO_TIME = "no time for goals in this order: those of the default order were used"
-_NO_TIME_TO_WEIGH = "no time for the weighted sum: the goals of the default order were used"
+_NO_TIME, _NOT_FOUND = "no time for a plan", "no plan was found"
+_DEFAULT = "{} by these goals or weights: the goals of the default order were used"
 _NO_SUM = "pairs of task and client are too many for a model that distinguishes copies of unlike weight"
 
 
@@ -76,7 +76,7 @@ def _find_best_now(case: Case) -> Found:
         return Found(None)
     goals = (*find_goals(order.configured), ACTIVE_MOVES, STANDBY_MIGRATIONS)
     question = Question(case.problem, case.target, list_in_order(goals), limits=case.limits.placements, is_now=True)
-    answer = find_best(question, case.effort)
+    answer = find_best(question, _leave_time(case))
     found = read_answer(answer, question.objectives)
     if found.placement is None:
         return found
@@ -117,10 +117,9 @@ def _find_best_plan(case: Case, question: Question) -> Found:
     order, found = case.method.order, read_answer(find_best(question, _leave_time(case)), question.objectives)
     if found.placement is not None or found.impossible:
         return found
-    greedy = _find_greedy_plan(case, found)
-    if order.is_weighted:
-        return greedy if greedy.bounds else replace(greedy, default_reason=_NO_TIME_TO_WEIGH)
-    return replace(greedy, default_reason=_NO_TIME if order.asked_for else None)
+    greedy, why = _find_greedy_plan(case, found), _DEFAULT.format(_NO_TIME if found.limited else _NOT_FOUND)
+    is_asked = not greedy.bounds if order.is_weighted else bool(order.asked_for)
+    return replace(greedy, default_reason=why if is_asked else None)
 
 
 def ask_for_plan(case: Case) -> Question:
@@ -251,14 +250,8 @@ def read_answer(answer: TargetAnswer, objectives: Sequence[Objective]) -> Found:
         bounds[objective.name] = bound
         if value != bound or answer.placement is None:
             break
-    return Found(
-        answer.placement,
-        impossible=answer.is_impossible,
-        bounds=bounds,
-        proved_by=answer.proved_by,
-        found_by=FoundBy.CP_SAT if answer.proved_by is FoundBy.CP_SAT else FoundBy.HIGHS,
-        limited=answer.is_cut_short,
-    )
+    found_by = FoundBy.CP_SAT if answer.proved_by is FoundBy.CP_SAT else FoundBy.HIGHS
+    return Found(answer.placement, answer.is_impossible, bounds, answer.proved_by, found_by, answer.is_cut_short)
 
 
 def solve_least_imbalance(case: Case, effort: Effort) -> TargetAnswer:

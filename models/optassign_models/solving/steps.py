@@ -144,22 +144,16 @@ def hold_still(situation: Situation, case: Case) -> Step:
     previous = situation.previous or _guess_previous(situation, case.problem)
     if situation.previous is not None and case.problem.keeps_r3_to_r5(previous):
         return _as_own_plan(case, previous, Reason.HELD)
-    return _as_own_plan(case, find_rebalance(case, previous, hold=True).whole, Reason.HELD, FoundBy.FLOW)
+    found = find_rebalance(case, previous, hold=True)
+    return _as_own_plan(case, found.whole, Reason.HELD, found.found_by)
 
 
 def _as_own_plan(
     case: Case, answer: Placement, reason: Reason, found_by: str = FoundBy.REMEMBERED, bounds: Mapping[str, int] | None = None
 ) -> Step:
     """Return the step to an answer that is its own plan; `bounds`: of goals other than restore work, which R3 to R5 fix."""
-    return Step(
-        answer=answer,
-        plan=None,
-        reason=reason,
-        found_by=found_by,
-        balanced=case.is_balanced(answer),
-        bounds={"now": {RESTORE_WORK.name: case.problem.forced.forced_work, **(bounds or {})}},
-        followup=case.problem.lag_unknown,
-    )
+    now, followup = {RESTORE_WORK.name: case.problem.forced.forced_work, **(bounds or {})}, case.problem.lag_unknown
+    return Step(answer, None, reason, found_by, case.is_balanced(answer), bounds={"now": now}, followup=followup)
 
 
 def _guess_previous(situation: Situation, problem: Problem) -> Placement:
@@ -203,17 +197,10 @@ def take_step(situation: Situation, case: Case, target: Found, seconds: dict[str
     with time_stage(seconds, "rebalance"):
         rebalanced, held = _rebalance(situation, case, target.whole)
     answer = rebalanced.whole
-    step = Step(
-        answer=answer,
-        plan=target.placement,
-        reason=Reason.FEASIBLE,
-        found_by=target.found_by,
-        bounds={"plan": target.bounds, "rebalance": rebalanced.bounds},
-        proved_by={"plan": target.proved_by, "rebalance": rebalanced.proved_by},
-        balanced=case.is_balanced(answer),
-        limited=target.limited,
-        notes=(HELD,) if held else (),
-    )
+    step = Step(answer, target.placement, Reason.FEASIBLE, target.found_by, case.is_balanced(answer), limited=target.limited)
+    proven = {"plan": target.bounds, "rebalance": rebalanced.bounds}
+    proved_by = {"plan": target.proved_by, "rebalance": rebalanced.proved_by}
+    step = replace(step, bounds=proven, proved_by=proved_by, notes=(HELD,) if held else ())
     bounds = case.bound_optimum(answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the bounds were of another plan.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optassign_models.problem import BoolArray, FloatArray, IntArray
+from optassign_models.problem import BoolArray, FloatArray, IntArray, exact_sum
 
 FAR = 1 << 50
 """The bound of a row that has none: more than any sum of a row."""
@@ -77,12 +77,16 @@ class Matrix:
         """Whether a lower bound exceeds its upper bound, which solvers refuse."""
         return bool(np.any(self.low > self.high) or np.any(self.row_low > self.row_high))
 
+    def bound_sum(self, cost: IntArray) -> int:
+        """Return an upper bound of |cost (n,) · x| for all x within the variables' bounds, in exact arithmetic."""
+        return exact_sum(np.abs(cost), np.maximum(np.abs(self.low), np.abs(self.high)))
+
     def with_row(self, coefficients: IntArray, high: int) -> Matrix:
         """Return the same program with one more row: coefficients (n,) · x ≤ high."""
         used = np.flatnonzero(coefficients)
         return replace(
             self,
-            row_low=np.append(self.row_low, -FAR),
+            row_low=np.append(self.row_low, min(high, -self.bound_sum(coefficients))),
             row_high=np.append(self.row_high, high),
             row=np.concatenate([self.row, np.full(len(used), len(self.row_low), dtype=np.int64)]),
             variable=np.concatenate([self.variable, used]),

@@ -149,7 +149,8 @@ def search(matrix: Matrix, cost: IntArray, deadline: Deadline) -> Decided:
         return Decided(None, None)
     values[free] = np.rint(result.solutions[0].primal_solution.variable_values.values).astype(np.int64)
     bound = result.termination.objective_bounds.dual_bound
-    return Decided(values, paid + math.ceil(bound - max(1e-6, 1e-9 * abs(bound))))
+    is_bounded = math.isfinite(bound)  # not if a heuristic of the solver found the values
+    return Decided(values, paid + math.ceil(bound - max(1e-6, 1e-9 * abs(bound))) if is_bounded else None)
 
 
 def is_infeasible(matrix: Matrix, deadline: Deadline) -> bool:

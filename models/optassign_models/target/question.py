@@ -131,7 +131,7 @@ def explain_excess(problem: Problem, weights: tuple[int, int, int]) -> str | Non
     """
     T, copies = problem.T, problem.T * (problem.standbys + 1)
     cost = int(max(problem.col_cost.max(initial=0), problem.pool_cost.max(initial=0)))
-    imbalance = T * (T + 1) // 2
+    imbalance = (problem.standbys + 1) * T * (T + 1)  # all copies on as few clients as may be, and none on the others
     most = weights[0] * 3 * imbalance + weights[1] * 2 * imbalance + weights[2] * copies * (cost + 2)
     if most < MOST:
         return None

@@ -1,4 +1,4 @@
-"""The search for the best placement: state the program, solve it, deal places to tasks, and repeat while that costs more.
+"""The search for the best placement: state the program, solve it, deal places to tasks, until the placement meets the bounds.
 
 A program is stated again with more steps if a count is further from its share than its steps reach. If merged places lack room,
 they are separated; if pooled copies cannot be dealt, their pools are written out as candidates. At last the program has all
@@ -48,7 +48,7 @@ def find_best(question: Question, effort: Effort) -> TargetAnswer:
     if question.has_sums and has_few_pairs(question.problem):  # pooled copies of unlike weight say little about sums
         return _look_at_all_pairs(question, effort)
     answer = _solve_in_rounds(question, effort, has_most_values=question.begins_with_values)
-    if question.begins_with_values and answer.placement is None and effort.deadline.left:  # not all values can be reached
+    if question.begins_with_values and answer.placement is None:  # not all values can be reached
         answer = _solve_in_rounds(question, effort)
     problem = question.problem
     is_done = answer.is_proven or answer.is_impossible or not effort.deadline.left
@@ -86,6 +86,8 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
         best = TargetAnswer(start, (), question.evaluate(start))
     may_have_all_pairs = question.problem.T * question.problem.C <= policy.ALL_PAIRS
     for _ in range(policy.POOLED_ROUNDS if may_have_all_pairs else policy.SEPARATION_ROUNDS):
+        if not _has_time(scope, scope.problem.T * scope.Z // 10, effort):  # far fewer variables than the program would have
+            return replace(best, is_cut_short=True)
         scope, program, optimum = solve_with_enough_steps(scope, effort)
         if optimum is None:
             return replace(best, is_cut_short=True)
@@ -134,7 +136,7 @@ def solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, Target
     for _ in range(policy.RESTATED_PROGRAMS):
         program = state_target(scope)
         number = len(program.matrix.low)
-        if policy.SECONDS_PER_VARIABLE * number * scope.Z * max(1, len(objectives)) > effort.deadline.left:
+        if not _has_time(scope, number, effort):
             return scope, program, None
         hint = None if start is None else hint_copies(program.v, start, number)
         optimum = minimise_in_order(program, objectives, effort, hint)
@@ -142,3 +144,7 @@ def solve_with_enough_steps(scope: Scope, effort: Effort) -> tuple[Scope, Target
             break
         scope = replace(scope, steps=optimum.steps_needed)
     return scope, program, optimum
+
+
+def _has_time(scope: Scope, number: int, effort: Effort) -> bool:
+    return policy.SECONDS_PER_VARIABLE * number * scope.Z * max(1, len(scope.question.objectives)) <= effort.deadline.left

@@ -157,7 +157,7 @@ def _decide_in_order(
     """
     matrix, values, bounds = program.matrix, None, list[int]()
     work = policy.CP_SAT_WORK if is_thorough else policy.CP_SAT_FIRST_WORK
-    left = [_coarsen(form, _measure(matrix, form.coefficients), MOST) for form in forms]
+    left = [_coarsen(form, matrix.bound_sum(form.coefficients), MOST) for form in forms]
     is_open = False
     while left or values is None:
         weights = _weigh_in_order(matrix, left, _EXACT)
@@ -186,7 +186,7 @@ def _decide_in_order(
     if is_open:
         return Optimum(values, tuple(bounds), proved_by=FoundBy.CP_SAT, is_undecided=True)
     tie = price_tie(program)
-    if tie.any() and _measure(matrix, tie) < MOST:
+    if tie.any() and matrix.bound_sum(tie) < MOST:
         tied = decide(matrix, tie, values, policy.CP_SAT_TIE_WORK, deadline)
         values = values if tied.values is None else tied.values
     return Optimum(values, tuple(bounds), proved_by=FoundBy.CP_SAT)
@@ -207,11 +207,6 @@ def _coarsen(form: LinearForm, size: int, most: int) -> LinearForm:
     return LinearForm(form.coefficients // unit, form.unit * unit, form.constant)
 
 
-def _measure(matrix: Matrix, cost: IntArray) -> int:
-    """Return an upper bound of |cost · x| for all x within the variables' bounds, in exact arithmetic."""
-    return exact_sum(np.abs(cost), np.maximum(np.abs(matrix.low), np.abs(matrix.high)))
-
-
 def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> list[int]:
     """Return lexicographic weights of as many leading forms as have a sum below `most`; [1] for one form, [] for none."""
     room = matrix.high - matrix.low
@@ -220,7 +215,7 @@ def _weigh_in_order(matrix: Matrix, forms: Sequence[LinearForm], most: int) -> l
         for form, before in zip(reversed(forms[1:number]), reversed(forms[: number - 1]), strict=True):
             most_after += weights[0] * exact_sum(np.abs(form.coefficients), room)
             weights.insert(0, most_after + 1)
-            greatest = _measure(matrix, before.coefficients) if most == _EXACT else int(np.abs(before.coefficients).max())
+            greatest = matrix.bound_sum(before.coefficients) if most == _EXACT else int(np.abs(before.coefficients).max())
             if weights[0] * greatest + most_after > most:
                 break
         else:
@@ -353,7 +348,7 @@ def _search(matrix: Matrix, cost: IntArray, effort: Effort, hint: IntArray) -> t
         return None
     if effort.solver == "highs":
         found = search(matrix, cost, effort.deadline)
-    elif _measure(matrix, cost) < MOST:
+    elif matrix.bound_sum(cost) < MOST:
         found = decide(matrix, cost, hint, policy.CP_SAT_WORK, effort.deadline, presolves=True)
     else:
         return None

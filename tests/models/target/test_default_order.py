@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from seeds import take_few
@@ -27,6 +28,12 @@ def find(state: ApplicationState, which: SolverName = "auto", seconds: float | N
     return find_target(problem, compute_shares(problem), effort=make_effort(which, seconds))
 
 
+@cache
+def find_once(spec: Spec, which: SolverName) -> TargetAnswer:
+    """Return the answer for a group, which several tests compare."""
+    return find(spec.generate(), which)
+
+
 def list_groups(shape: Shape, count: int) -> Iterator[tuple[Spec, ApplicationState]]:
     for spec in small_specs(shape, count):
         try:
@@ -41,7 +48,7 @@ def test_every_solver_proves_the_same_values_inside_the_shares(shape: Shape, num
     proven = 0
     for spec, state in list_groups(shape, number):
         problem = prepare(read_situation(state).problem)
-        found = [find(state, which) for which in SOLVERS]
+        found = [find_once(spec, which) for which in SOLVERS]
         if found[0].placement is None:
             assert all(each.is_impossible for each in found), spec.name
             continue
@@ -97,7 +104,7 @@ def test_merged_places_have_the_values_of_separate_ones(
     shape: Shape, which: SolverName, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for spec, state in list_groups(shape, number):
-        apart = find(state, which)
+        apart = find_once(spec, which)
         with monkeypatch.context() as patch:
             patch.setattr(variables, "MERGE_FROM", 0)
             merged = find(state, which)
@@ -110,7 +117,7 @@ def test_goals_minimised_together_have_the_optima_of_single_steps(
     shape: Shape, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for spec, state in list_groups(shape, number):
-        together = [find(state, which) for which in SOLVERS[1:]]
+        together = [find_once(spec, which) for which in SOLVERS[1:]]
         with monkeypatch.context() as patch:
             patch.setattr(solver, "_weigh_in_order", lambda matrix, forms, most: [1] * len(forms[:1]))
             one_by_one = [find(state, which) for which in SOLVERS[1:]]

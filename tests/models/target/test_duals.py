@@ -9,7 +9,7 @@ import pytest
 
 from optassign_models.results import Deadline
 from optassign_models.target.arrays import Matrix, Program
-from optassign_models.target.backends import fix_to_optima, prove_bound, relax, search
+from optassign_models.target.backends import decide, fix_to_optima, prove_bound, relax, search
 
 NO_DEADLINE = Deadline.after(None)
 
@@ -74,3 +74,15 @@ def test_search_gives_integers_and_relax_fractions() -> None:
     assert whole.values is not None
     assert (float(cost @ halves[0]), float(cost @ whole.values)) == (-1.5, -1.0)
     assert prove_bound(matrix, cost, halves[1]).bound == -1
+
+
+def test_a_row_may_hold_a_value_below_any_other_sum() -> None:
+    """Values of many tags are large and negative; once such a row had a lower bound above them, which solvers refuse."""
+    program, least = Program(), -(1 << 55)
+    x = program.add_variables(0, np.ones(2, dtype=np.int64))
+    program.add_entries(program.add_rows(0, np.ones(1, dtype=np.int64)), x[:1], 1)
+    matrix = program.finish().with_row(np.array([least, 1]), least)
+    assert not matrix.has_crossed_bounds
+    found = decide(matrix, np.array([0, -1]), None, 1.0, NO_DEADLINE)
+    assert found.values is not None
+    assert found.values.tolist() == [1, 0]

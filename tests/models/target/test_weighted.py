@@ -142,8 +142,9 @@ def test_the_report_has_the_sum_in_follow_ups_and_at_rest() -> None:
 def test_without_time_for_the_program_the_default_order_answers_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "SECONDS_PER_VARIABLE", 1.0)
     given = assign(weighted(generate("partial", 1000, 100, 1, 20, seed=8)))
-    assert "goal not served: weighted_cost: no time for the weighted sum: the goals of the default order were used" in (
-        given.report.notes
+    assert (
+        "goal not served: weighted_cost: no time for a plan by these goals or weights: the goals of the default order were used"
+        in (given.report.notes)
     )
     assert not [goal for goal in given.report.goals if goal.name == "weighted_cost"]
     assert given.plan is not None

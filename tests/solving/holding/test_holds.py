@@ -33,6 +33,7 @@ def test_while_paused_only_tasks_of_a_lost_client_move(assignor: str) -> None:
     left = [client for client in whole.clients if client.process_id != gone]
     state = with_options(whole.model_copy(update={"clients": left}), hold="paused")
     answer, owners = assign(state, assignor), list_owners(state)
+    assert answer.report.found_by == {"cp-sat": "flow", "greedy": "greedy"}[assignor]
     assert validate(state, answer) == []
     actives = list_actives(answer)
     assert len(actives) == 40
