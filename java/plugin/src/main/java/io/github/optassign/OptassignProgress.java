@@ -95,6 +95,6 @@ public final class OptassignProgress {
             return null;
         }
         String instance = InstanceName.find(streams, named);
-        return new RestoringCopies(new ProgressSender(config, application, instance));
+        return new RestoringCopies(new ProgressSender(config, config.application(), instance));
     }
 }

@@ -187,6 +187,8 @@ public final class OptassignTaskAssignor implements TaskAssignor {
                             + "moves to a client that may have its state, without standbys",
                     application,
                     e);
+            attempt("forget the answer before", () -> Memory.of(application).forget());
+            attempt("count an answer", () -> AssignorMetrics.of(application).countLastResort());
             return StreamsLastResort.assign(state, Instant.now());
         }
     }
@@ -198,29 +200,31 @@ public final class OptassignTaskAssignor implements TaskAssignor {
     @Override
     public void onAssignmentComputed(
             GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
-        notifyShadow(assignment, subscription, error);
-        if (error == AssignmentError.NONE && pending != null && pending.toRemember() != null) {
-            Memory.of(application).remember(pending.toRemember(), pending.withoutProgress());
-            AssignorMetrics.of(application).count(pending.figures());
-            if (pending.report() != null) {
-                Reporter.send(pending.report(), config);
-            }
-        } else if (error != AssignmentError.NONE) {
-            AssignorMetrics.of(application).countRefused();
-            LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
-        }
+        Outcome outcome = pending;
         pending = null;
+        if (shadow != null) {
+            attempt("tell the assignor in shadow", () -> shadow.onAssignmentComputed(assignment, subscription, error));
+        }
+        if (error != AssignmentError.NONE) {
+            LOG.error("optassign: application={} Kafka refused the answer: {}", application, error);
+            attempt("count an answer", () -> AssignorMetrics.of(application).countRefused());
+        } else if (outcome != null && outcome.toRemember() != null) {
+            attempt(
+                    "remember the answer",
+                    () -> Memory.of(application).remember(outcome.toRemember(), outcome.withoutProgress()));
+            attempt("count an answer", () -> AssignorMetrics.of(application).count(outcome.figures()));
+            if (outcome.report() != null) {
+                attempt("report an answer", () -> Reporter.send(outcome.report(), config));
+            }
+        }
     }
 
-    private void notifyShadow(GroupAssignment assignment, GroupSubscription subscription, AssignmentError error) {
-        if (shadow == null) {
-            return;
-        }
+    /** Does something after the answer. A failure is logged, since Kafka would end the leader's thread. */
+    private void attempt(String what, Runnable step) {
         try {
-            shadow.onAssignmentComputed(assignment, subscription, error);
+            step.run();
         } catch (Throwable e) {
-            rethrowFatal(e);
-            LOG.warn("optassign: application={} shadow: {} failed after its answer", application, shadow.name(), e);
+            LOG.warn("optassign: application={} failed to {}: {}", application, what, describeSurvived(e));
         }
     }
 

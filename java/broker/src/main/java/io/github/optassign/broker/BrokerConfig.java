@@ -63,16 +63,12 @@ record BrokerConfig(
         return new BrokerConfig(isWarmingUp, (int) maxWarmups, lag, isWeighed, service, List.copyOf(remarks));
     }
 
-    /** Returns the snapshot, with task weights if they are configured. */
-    Snapshot weigh(Snapshot snapshot) {
+    /** Returns the snapshot, with task weights by the changelogs' known ends if weights are configured. */
+    Snapshot weigh(Snapshot snapshot, double[] knownEnds) {
         if (!isWeighedByChangelog) {
             return snapshot;
         }
-        double[] known = new double[snapshot.taskCount()];
-        for (int t = 0; t < known.length; t++) {
-            known[t] = snapshot.endOffset(t);
-        }
-        double[] weights = Weights.relativeToMean(known, new double[known.length]);
+        double[] weights = Weights.relativeToMean(knownEnds, new double[knownEnds.length]);
         return snapshot.withWeights(
                 new Weights(weights, MeasuringPolicy.LOAD_TOLERANCE, MeasuringPolicy.LEAST_LOAD_GAIN));
     }

@@ -35,6 +35,9 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     /** Whether the broker has warmed up tasks of any group by itself; if so, its assignors plan no warm-ups. */
     private static volatile boolean warmedUpByBroker;
 
+    /** The most messages that are remembered, so that the broker's memory stays bounded. */
+    private static final int MOST_LOGGED = 1_000;
+
     /**
      * The messages that have been logged. Kafka configures several assignors alike, and each message is logged once.
      */
@@ -77,10 +80,19 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     @Override
     public void configure(Map<String, ?> configs) {
         config = BrokerConfig.read(configs);
-        config.remarks().stream().filter(LOGGED::add).forEach(remark -> LOG.warn("optassign: {}", remark));
+        config.remarks().stream()
+                .filter(OptassignGroupAssignor::isNew)
+                .forEach(remark -> LOG.warn("optassign: {}", remark));
         if (!JVM_WARMED_UP.getAndSet(true)) {
             warmUpJvm();
         }
+    }
+
+    private static boolean isNew(String message) {
+        if (LOGGED.size() >= MOST_LOGGED) {
+            LOGGED.clear();
+        }
+        return LOGGED.add(message);
     }
 
     private static void warmUpJvm() {
@@ -119,7 +131,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
             fault = MemberAnswerCheck.findFault(group, decision.answer());
             if (fault == null) {
                 decision.remarks().stream()
-                        .filter(remark -> LOGGED.add(group.name() + " " + remark))
+                        .filter(remark -> isNew(group.name() + " " + remark))
                         .forEach(remark -> LOG.warn("optassign: group={} {}", group.name(), remark));
                 memory.remember(group, decision.toRemember());
                 logDecision(group, decision, remembered != null && remembered.isNoOffsetsLogged(), start);

@@ -161,7 +161,12 @@ final class Planning {
         }
         AppliedAnswer applied = AppliedAnswer.of("", System.currentTimeMillis(), named, snapshot);
         String application = group.findApplication(remembered == null ? null : remembered.application());
-        boolean isAsked = config.service() != null && group.hasOffsets() && !isReached && leaving.isEmpty();
+        // The request has no weights, so the service would plan by numbers of tasks.
+        boolean isAsked = config.service() != null
+                && group.hasOffsets()
+                && !isReached
+                && leaving.isEmpty()
+                && snapshot.weights() == null;
         SecondOpinion opinion = !isAsked
                 ? null
                 : new SecondOpinion(
@@ -185,7 +190,8 @@ final class Planning {
 
     private Snapshot toSnapshot(BrokerGroup part, Mode mode) {
         Set<String> presumedCaughtUp = mode == Mode.NO_OFFSETS ? listWithoutNewThreads() : Set.of();
-        return config.weigh(part.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumedCaughtUp, restoring));
+        Snapshot snapshot = part.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumedCaughtUp, restoring);
+        return config.weigh(snapshot, part.knownEnds());
     }
 
     /**

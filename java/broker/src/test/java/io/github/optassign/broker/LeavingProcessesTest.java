@@ -33,7 +33,7 @@ class LeavingProcessesTest {
     @ParameterizedTest(name = "offsets are sent: {0}")
     @ValueSource(booleans = {true, false})
     void nothingMovesBetweenProcessesThatStay(boolean hasOffsets) {
-        for (int seed = 0; seed < Cases.count(20); seed++) {
+        for (int seed = 0; seed < Cases.count(10); seed++) {
             Random random = new Random(seed);
             OptassignGroupAssignor fresh = BrokerTestGroup.newAssignor();
             BrokerTestGroup group =

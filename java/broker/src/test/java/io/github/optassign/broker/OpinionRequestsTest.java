@@ -260,6 +260,65 @@ class OpinionRequestsTest {
         assertEquals(FIRST_FOUR, warmUps(group, assignor));
     }
 
+    /** The requests of other groups are answered while the service fails at one group. */
+    @Test
+    void aGroupThatTheServiceCannotAnswerHoldsUpNoOther() {
+        var assignor = newAssignor(service.url(), 60_000);
+        service.behaviour = (exchange, body) -> {
+            FakeOpinionService.reply(exchange, 500, "{}");
+            return null;
+        };
+        newGroup(assignor).assign(assignor);
+        BrokerTestGroup other = newGroup(assignor);
+        other.members().values().forEach(member -> member.tags = Map.of("optassign", "payments"));
+        service.behaviour = (exchange, body) -> {
+            if (body.contains("payments")) {
+                return answer(other, FIRST_FOUR);
+            }
+            FakeOpinionService.reply(exchange, 500, "{}");
+            return null;
+        };
+        other.assign(assignor);
+        Awaiting.until(
+                () -> service.bodies.stream().anyMatch(body -> body.contains("payments")),
+                () -> "asked " + service.bodies.size() + " times");
+        service.behaviour = (exchange, body) -> FakeOpinionService.reply(exchange, 401, "{}");
+        awaitAnswer();
+    }
+
+    /** The request has no weights, so the service would plan by numbers of tasks. */
+    @Test
+    void underWeightsTheServiceIsNotAsked() {
+        var assignor = new OptassignGroupAssignor(BAD, new GroupMemory(), requests);
+        assignor.configure(Map.of("optassign.url", service.url(), "optassign.weights", "changelog"));
+        BrokerTestGroup group = newGroup(assignor);
+        group.assign(assignor);
+        assertTrue(requests.isIdle());
+        assertEquals(List.of(), service.bodies);
+    }
+
+    /**
+     * Tasks whose changelogs' ends no member knows have the same end in the request, and no lags of other processes.
+     */
+    @Test
+    void lagsAreSparse() {
+        var assignor = newAssignor(service.url(), 60_000);
+        BrokerTestGroup group = newGroup(assignor);
+        group.members().values().forEach(member -> member.endOffsets.clear());
+        group.members().values().forEach(member -> member.offsets.clear());
+        String first = group.owners().get("0_0");
+        group.member(first + "0").report("0", 0, 5_000_000, 5_000_000);
+        service.behaviour = (exchange, body) -> answer(group, FIRST_FOUR);
+        group.assign(assignor);
+        awaitAnswer();
+        String body = service.bodies.get(0);
+        assertEquals(12, body.split("\"changelog_end_offset\":5000000", -1).length - 1, body);
+        assertTrue(
+                body.contains(
+                        "\"process_id\":\"c\",\"threads\":1,\"previous_active\":[],\"previous_standby\":[],\"lags\":{}"),
+                body);
+    }
+
     @Test
     void aServiceThatIsDownOrHangsIsNotAwaited() throws IOException {
         int unusedPort;

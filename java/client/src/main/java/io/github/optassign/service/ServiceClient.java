@@ -186,7 +186,7 @@ public final class ServiceClient {
         } catch (ConfigException e) {
             throw new ServiceFailure("configuration: " + e.getMessage());
         } catch (TimeoutException e) {
-            throw new LateAnswer("the token's file was not read within " + config.timeoutMs() + " ms");
+            throw new LateAnswer("the token's file was not read in time");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ServiceFailure("interrupted while reading the token's file");
@@ -225,7 +225,8 @@ public final class ServiceClient {
         try {
             return HttpCall.post(page, headers.apply(leftMs), body, limit, deadline);
         } catch (TimeoutException | SocketTimeoutException e) {
-            throw new LateAnswer("no answer within " + config.timeoutMs() + " ms");
+            // Reports have more time than questions.
+            throw new LateAnswer("no answer within " + Math.max(config.timeoutMs(), leftMs) + " ms");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ServiceFailure("interrupted while waiting for the service");

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
  * (tests/java/test_answer_check.py).
  */
 class AnswerCasesTest {
-    private static final int GROUPS = Cases.count(600);
+    private static final int GROUPS = Cases.count(300);
     private static final Path CASES = Path.of("target", "answer-cases.jsonl.gz");
 
     @Test

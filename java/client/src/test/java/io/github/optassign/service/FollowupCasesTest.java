@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
  * delays, slots and offload with those of the service (tests/java/test_followups.py).
  */
 class FollowupCasesTest {
-    private static final int GROUPS = Cases.count(400);
+    private static final int GROUPS = Cases.count(200);
     private static final int LONGEST = 12;
     private static final Path CASES = Path.of("target", "followup-cases.jsonl.gz");
 

@@ -182,7 +182,11 @@ public final class InterimAssigner extends PlanningStep {
         }
         int[] taken = Snapshot.union(Snapshot.union(known, answer.active()[t]), answer.standby()[t]);
         int[] other = snapshot.firstOthers(taken, 1);
-        if (other.length == 0 || (best >= 0 && compareWithoutLoad(t, best, other[0]) < 0)) {
+        if (other.length == 0) {
+            return best;
+        }
+        // The others differ in drains too, so a draining one does not stand for them.
+        if (best >= 0 && !snapshot.isDraining(other[0]) && compareWithoutLoad(t, best, other[0]) < 0) {
             return best;
         }
         int emptiest = snapshot.findLeastLoaded(load, c -> Arrays.binarySearch(taken, c) < 0);
@@ -210,9 +214,13 @@ public final class InterimAssigner extends PlanningStep {
         }
     }
 
+    private boolean isDrainingWithoutCopy(int t, int c) {
+        return snapshot.isDraining(c) && !previous.hadStandby(t, c) && Arrays.binarySearch(snapshot.owners(t), c) < 0;
+    }
+
     /**
      * Compares clients for a standby by rank. Ties are broken by planned standby, planned active (which needs the state
-     * anyway), restore cost, previous standby, offsets to replay, and load.
+     * anyway), drains, restore cost, previous standby, offsets to replay, and load.
      */
     private int compareStandby(int t, int a, int b) {
         int order = compareWithoutLoad(t, a, b);
@@ -224,6 +232,7 @@ public final class InterimAssigner extends PlanningStep {
         int order = Long.compare(ranks.rank(t, a), ranks.rank(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasStandby(t, a), !plan.hasStandby(t, b));
         order = order != 0 ? order : Boolean.compare(!plan.hasCopy(t, a), !plan.hasCopy(t, b));
+        order = order != 0 ? order : Boolean.compare(isDrainingWithoutCopy(t, a), isDrainingWithoutCopy(t, b));
         order = order != 0 ? order : Long.compare(ranks.cost(t, a), ranks.cost(t, b));
         order = order != 0 ? order : Boolean.compare(!previous.hadStandby(t, a), !previous.hadStandby(t, b));
         return order != 0 ? order : Long.compare(ranks.offsets(t, a), ranks.offsets(t, b));

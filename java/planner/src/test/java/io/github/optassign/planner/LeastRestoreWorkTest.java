@@ -93,7 +93,7 @@ class LeastRestoreWorkTest {
     void plansWithStandbysAreBalancedAndRestoreHardlyMoreThanTheLeast() {
         long restored = 0;
         long leastOfAll = 0;
-        for (int seed = 0; seed < Cases.count(20); seed++) {
+        for (int seed = 0; seed < Cases.count(10); seed++) {
             Snapshot snapshot = scatterState(1, 5, 3, new Random(seed));
             long leastImbalance = Long.MAX_VALUE;
             long least = Long.MAX_VALUE;

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Properties of the planner on random groups. A failure names the seed, which reproduces the group. */
 class PlannerPropertyTest {
-    private static final int GROUPS = Cases.count(300);
+    private static final int GROUPS = Cases.count(150);
 
     @Test
     void keepsTheRules() {
@@ -117,7 +117,7 @@ class PlannerPropertyTest {
         int moves = 0;
         int needed = 0;
         int twice = 0;
-        int groups = Cases.count(400);
+        int groups = Cases.count(200);
         for (int seed = 0; seed < groups; seed++) {
             Convergence played = new Convergence(seed, mode);
             assertEquals(List.of(), played.broken(), played::toString);

@@ -1,12 +1,16 @@
 package io.github.optassign.step;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.optassign.learn.AppliedAnswer;
 import io.github.optassign.model.Answer;
+import io.github.optassign.model.GroupConfigs;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
+import io.github.optassign.model.SnapshotBuilder;
 import io.github.optassign.planner.RebalancePlanner;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.TestGroup;
@@ -50,6 +54,28 @@ class InterimAssignerTest {
             }
         }
         assertTrue(waiting > groups, "hardly a task waits for its planned active: " + waiting);
+    }
+
+    /**
+     * Of two caught-up clients that the plan does not name, the draining one gets no standby, though its lag is less.
+     */
+    @Test
+    void aDrainingClientGetsNoNewStandby() {
+        SnapshotBuilder builder = new SnapshotBuilder(new GroupConfigs(100, 2, 1, 600_000, true, false), List.of());
+        String task = builder.addTask("0", 0, true, true, 100_000);
+        builder.addClient("a", 1).runs(task);
+        builder.addClient("b", 1).lags(task, 0).drains();
+        builder.addClient("c", 1).lags(task, 50);
+        builder.addClient("d", 1);
+        Snapshot snapshot = builder.build();
+        Placement plan = Placement.empty(1);
+        plan.active()[0] = 0;
+        plan.addStandby(0, 3);
+        AppliedAnswer last =
+                AppliedAnswer.of("", System.currentTimeMillis(), toServiceAnswer(snapshot, plan), snapshot);
+        assertArrayEquals(
+                new int[] {2},
+                RebalancePlanner.answer(snapshot, last).placement().standby()[0]);
     }
 
     private static Placement makePlan(Snapshot snapshot, Random random) {

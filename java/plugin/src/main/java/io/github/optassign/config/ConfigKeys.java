@@ -60,8 +60,8 @@ final class ConfigKeys {
                     Importance.MEDIUM,
                     "Milliseconds from the start of an assignment until the fallback answers instead of the service. "
                             + "The leader's thread waits that long, and every other member waits for the leader in one "
-                            + "request, so at most a quarter of max.poll.interval.ms and half of request.timeout.ms "
-                            + "is allowed.")
+                            + "request, so at most a quarter of max.poll.interval.ms, half of request.timeout.ms and "
+                            + "two thirds of session.timeout.ms are allowed.")
             .define(TOKEN, Type.PASSWORD, null, Importance.MEDIUM, "The service's token, if it has one. Never logged.")
             .define(
                     TOKEN_FILE,

@@ -38,6 +38,8 @@ public final class PluginConfig implements Endpoint {
      */
     private static final int TIMEOUTS_PER_REQUEST = 2;
 
+    private static final String POLL = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
+    private static final String REQUEST = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
     private static final int DEFAULT_MAX_POLL_INTERVAL_MS = 300_000;
     private static final int DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
     private static final int DEFAULT_SESSION_TIMEOUT_MS = 45_000;
@@ -88,11 +90,15 @@ public final class PluginConfig implements Endpoint {
         needService.retainAll(ownKeys.keySet());
         unused = List.copyOf(needService);
         int configuredMs = (Integer) parsed.get(ConfigKeys.TIMEOUT_MS);
+        boolean isConfigured = ownKeys.containsKey(ConfigKeys.TIMEOUT_MS);
+        if (!isConfigured) { // no error may blame a key that is not there
+            configuredMs = Math.max(1, Math.min(configuredMs, findLongestTimeoutMs(configs)));
+        }
         checkTimeout(configs, configuredMs);
         int sessionMs =
                 readConsumerConfig(configs, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, DEFAULT_SESSION_TIMEOUT_MS);
         timeoutMs = Math.min(configuredMs, Math.max(1, (int) (sessionMs / TIMEOUTS_PER_SESSION)));
-        shortened = timeoutMs == configuredMs
+        shortened = timeoutMs == configuredMs || !isConfigured
                 ? ""
                 : ConfigKeys.TIMEOUT_MS + ": found " + configuredMs + "; allowed: at most " + timeoutMs
                         + ", two thirds of "
@@ -271,7 +277,8 @@ public final class PluginConfig implements Endpoint {
         return "optassign-streams/" + PluginVersion.VERSION;
     }
 
-    String application() {
+    /** Returns the application's name, or "unknown". */
+    public String application() {
         return application;
     }
 
@@ -309,18 +316,26 @@ public final class PluginConfig implements Endpoint {
      * the time-out with {@code session.timeout.ms}, since the leader sends no heartbeats while it assigns.
      */
     private static void checkTimeout(Map<String, ?> configs, int timeoutMs) {
-        String poll = ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG;
-        String request = ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG;
-        int pollMs = readConsumerConfig(configs, poll, DEFAULT_MAX_POLL_INTERVAL_MS);
-        int requestMs = readConsumerConfig(configs, request, DEFAULT_REQUEST_TIMEOUT_MS);
-        int limitMs = Math.min(pollMs / TIMEOUTS_PER_POLL, requestMs / TIMEOUTS_PER_REQUEST);
+        int limitMs = findLongestTimeoutMs(configs);
         if (timeoutMs > limitMs) {
             throw new ConfigException(
                     ConfigKeys.TIMEOUT_MS,
                     timeoutMs,
-                    "allowed: at most " + limitMs + ", the lesser of a quarter of " + poll + " (" + pollMs
-                            + ") and half of " + request + " (" + requestMs + ")");
+                    "allowed: at most " + limitMs + ", the lesser of a quarter of " + POLL + " (" + readPollMs(configs)
+                            + ") and half of " + REQUEST + " (" + readRequestMs(configs) + ")");
         }
+    }
+
+    private static int findLongestTimeoutMs(Map<String, ?> configs) {
+        return Math.min(readPollMs(configs) / TIMEOUTS_PER_POLL, readRequestMs(configs) / TIMEOUTS_PER_REQUEST);
+    }
+
+    private static int readPollMs(Map<String, ?> configs) {
+        return readConsumerConfig(configs, POLL, DEFAULT_MAX_POLL_INTERVAL_MS);
+    }
+
+    private static int readRequestMs(Map<String, ?> configs) {
+        return readConsumerConfig(configs, REQUEST, DEFAULT_REQUEST_TIMEOUT_MS);
     }
 
     private static long readRecoveryLag(Map<String, ?> configs) {

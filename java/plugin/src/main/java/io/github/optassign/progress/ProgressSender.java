@@ -78,7 +78,7 @@ public final class ProgressSender {
             do {
                 TimeUnit.MILLISECONDS.sleep(pauseMs);
                 pauseMs = attempt(copies.list(), pauseMs);
-            } while (!unsupported && copies.areBehind(acceptableLag()));
+            } while (!unsupported && copies.areBehind(acceptableLag(), System.nanoTime()));
             if (!unsupported) {
                 attempt(copies.list(), pauseMs);
             }

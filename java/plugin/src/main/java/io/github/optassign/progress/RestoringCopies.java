@@ -17,6 +17,8 @@ import org.apache.kafka.streams.processor.TaskId;
  * {@link ProgressSender} when a copy begins to restore or falls behind.
  */
 public final class RestoringCopies {
+    /** The longest wait for a copy's first batch. Kafka loads none for a standby whose changelog has nothing new. */
+    private static final long FIRST_BATCH_MS = 60_000;
 
     private final ProgressSender sender;
     private final Map<TopicPartition, Copy> copies = new ConcurrentHashMap<>();
@@ -99,9 +101,14 @@ public final class RestoringCopies {
         copies.remove(changelog);
     }
 
-    /** Returns whether any copy has a lag above {@code acceptableLag}, or an unknown lag. */
-    boolean areBehind(long acceptableLag) {
-        return copies.values().stream().anyMatch(copy -> copy.lag() < 0 || copy.lag() > acceptableLag);
+    /**
+     * Returns whether any copy has a lag above {@code acceptableLag}, or an unknown lag and began to read less than
+     * {@link #FIRST_BATCH_MS} before {@code nowNanos}.
+     */
+    boolean areBehind(long acceptableLag, long nowNanos) {
+        long oldest = nowNanos - TimeUnit.MILLISECONDS.toNanos(FIRST_BATCH_MS);
+        return copies.values().stream()
+                .anyMatch(copy -> copy.lag() < 0 ? copy.startNanos - oldest > 0 : copy.lag() > acceptableLag);
     }
 
     /** Returns the copies with the greatest known lags, in that order. Changelogs of a standby count as one copy. */

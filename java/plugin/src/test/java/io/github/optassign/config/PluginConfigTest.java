@@ -292,6 +292,15 @@ class PluginConfigTest {
         assertEquals(2_000, PluginConfig.of(configs).timeoutMs());
     }
 
+    /** No error blames a time-out that is not set. */
+    @ParameterizedTest
+    @CsvSource({"max.poll.interval.ms,6000,1500", "request.timeout.ms,3000,1500", "session.timeout.ms,2400,1600"})
+    void defaultTimeoutIsShortenedToAllLimits(String key, String value, int allowed) {
+        PluginConfig config = PluginConfig.of(with(key, value));
+        assertEquals(allowed, config.timeoutMs());
+        assertEquals("", config.shortened());
+    }
+
     /** The other members wait for the leader in one request; if that timed out, the group would rebalance for ever. */
     @ParameterizedTest
     @CsvSource({"request.timeout.ms", "consumer.request.timeout.ms", "main.consumer.request.timeout.ms"})

@@ -1,6 +1,7 @@
 package io.github.optassign.progress;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.config.PluginConfig;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.StandbyUpdateListener;
 import org.apache.kafka.streams.processor.StateRestoreListener;
@@ -96,6 +98,15 @@ class ProgressTest {
         assertEquals(1, log.warnings().size());
         assertTrue(log.warnings().get(0).contains("status 404"), log.warnings().get(0));
         assertEquals(1, service.bodies.size());
+    }
+
+    /** Kafka loads no batch for a standby whose changelog has nothing new, so its lag stays unknown. */
+    @Test
+    void aStandbyWithNothingToReadIsNotAwaitedForEver() {
+        new ProgressListener(copies, null, null).onUpdateStart(COUNTS, "counts", 0);
+        assertTrue(copies.areBehind(10, System.nanoTime()));
+        assertFalse(copies.areBehind(10, System.nanoTime() + TimeUnit.SECONDS.toNanos(61)));
+        copies.end(COUNTS);
     }
 
     @Test

@@ -20,11 +20,11 @@ import org.slf4j.LoggerFactory;
 
 /** A watched group. At each look it decides on an action, carries it out, and logs it. */
 final class WatchedGroup {
-    /** The longest pause after failed looks. A repaired cluster is found within it. */
+    /** The longest pause after failed changes of a config. A repaired cluster is found within it. */
     private static final long LONGEST_BACK_OFF_MS = 300_000;
     /**
-     * The first pause after a failed look; each later pause takes twice as long. A restarting broker returns within
-     * some of them.
+     * The first pause after a failed change of a config; each later pause takes twice as long. A restarting broker
+     * returns within some of them.
      */
     private static final long FIRST_BACK_OFF_MS = 5_000;
 
@@ -127,8 +127,8 @@ final class WatchedGroup {
         try {
             kafka.alter(name, tags.toggle());
         } catch (ExecutionException e) {
-            failures++;
             retryAtMs = nowMs + Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS << Math.min(failures, Byte.SIZE));
+            failures++;
             metrics.count("optassign_watch_failures_total");
             LOG.warn(
                     "group={} {} failed, next attempt in {} ms: {}",

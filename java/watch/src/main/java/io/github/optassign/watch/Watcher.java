@@ -151,25 +151,41 @@ final class Watcher {
         found.values().forEach(group -> topics.addAll(GroupReader.listTopics(group)));
         topics.removeAll(partitions.keySet());
         partitions.putAll(kafka.countPartitions(topics));
-        names.stream().filter(name -> !found.containsKey(name)).forEach(name -> {
-            metrics.forget(name);
-            groups.remove(name);
-        });
+        // A group whose description failed keeps its memory of tries and triggers.
+        names.stream()
+                .filter(name -> others.containsKey(name) || kafka.isGone(name))
+                .forEach(name -> {
+                    metrics.forget(name);
+                    groups.remove(name);
+                });
         Set<Action> done = new HashSet<>();
         for (Map.Entry<String, StreamsGroupDescription> group : found.entrySet()) {
-            String name = group.getKey();
-            RackTags tags = RackTags.read(configs.get(name).get(RackTags.CONFIG));
-            int standbys =
-                    Integer.parseInt(configs.get(name).get(STANDBYS_CONFIG).value());
-            GroupView view = GroupReader.read(group.getValue(), partitions, standbys, tags.isConfigChanged());
-            WatchedGroup watched = groups.computeIfAbsent(name, this::newGroup);
-            if (mayAct) {
-                done.add(watched.look(view, tags, nowMs()));
-            } else {
-                watched.observe(view);
+            try {
+                done.add(look(group.getKey(), group.getValue(), configs.get(group.getKey()), mayAct));
+            } catch (RuntimeException e) {
+                noteUnreadable(group.getKey(), e);
             }
         }
         return done;
+    }
+
+    private Action look(String name, StreamsGroupDescription group, Config config, boolean mayAct)
+            throws InterruptedException {
+        RackTags tags = RackTags.read(config.get(RackTags.CONFIG));
+        int standbys = Integer.parseInt(config.get(STANDBYS_CONFIG).value());
+        GroupView view = GroupReader.read(group, partitions, standbys, tags.isConfigChanged());
+        WatchedGroup watched = groups.computeIfAbsent(name, this::newGroup);
+        if (mayAct) {
+            return watched.look(view, tags, nowMs());
+        }
+        watched.observe(view);
+        return Action.NOTHING;
+    }
+
+    /** Notes a group that this watcher cannot read, such as one of a newer Kafka; the others are watched on. */
+    private void noteUnreadable(String group, RuntimeException cause) {
+        metrics.count("optassign_watch_failures_total");
+        LOG.warn("group={} cannot be read", group, cause);
     }
 
     private WatchedGroup newGroup(String name) {
@@ -204,7 +220,11 @@ final class Watcher {
     /** Removes the mark from the configs that have it. */
     private void restore(Map<String, Config> configs) throws InterruptedException {
         for (Map.Entry<String, Config> group : configs.entrySet()) {
-            RackTags tags = RackTags.read(group.getValue().get(RackTags.CONFIG));
+            ConfigEntry entry = group.getValue().get(RackTags.CONFIG);
+            if (entry == null) {
+                continue; // an older broker, which cannot have the mark
+            }
+            RackTags tags = RackTags.read(entry);
             if (tags.isConfigChanged() && !settings.isDryRun()) {
                 try {
                     kafka.alter(group.getKey(), tags.toggle());

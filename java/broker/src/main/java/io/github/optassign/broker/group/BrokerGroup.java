@@ -15,6 +15,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
 
@@ -168,7 +169,8 @@ public final class BrokerGroup {
         // own actives' changelogs. If such a task were cheaper than one whose warm-up restores, the plan would change.
         long longest = Arrays.stream(ends).max().orElse(-1);
         for (int t = 0; t < count; t++) {
-            whole[t] = ends[t] >= 0 ? ends[t] : logged[t] && longest >= 0 ? longest : Snapshot.NONE;
+            ends[t] = ends[t] < 0 && logged[t] ? longest : ends[t];
+            whole[t] = ends[t] < 0 ? Snapshot.NONE : ends[t];
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
         return new Snapshot(
@@ -177,6 +179,13 @@ public final class BrokerGroup {
                 toClients(whole, acceptableLag, presumedCaughtUp, restoring),
                 toTraits(),
                 ends);
+    }
+
+    /** Returns per task the end offset of its changelog as members have told it, or -1 if unknown. */
+    public double[] knownEnds() {
+        return IntStream.range(0, tasks.size())
+                .mapToDouble(t -> tasks.isLogged(t) ? lags.endOffset(t) : -1)
+                .toArray();
     }
 
     /**

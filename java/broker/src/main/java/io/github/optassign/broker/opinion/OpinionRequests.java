@@ -130,6 +130,7 @@ public final class OpinionRequests {
                 pauseMs = firstPauseMs;
                 finish(opinion);
             } else {
+                putLast(opinion);
                 pause(pauseMs);
                 pauseMs = Math.min(2 * pauseMs, ServiceFailure.LONGEST_PAUSE_MS);
             }
@@ -189,6 +190,13 @@ public final class OpinionRequests {
             reply = client.ask(id, body, limit, -1, deadline);
         }
         return opinion.take(reply.json());
+    }
+
+    /** Lets the requests of other groups go first: the service may fail at one group alone. */
+    private synchronized void putLast(SecondOpinion opinion) {
+        if (waiting.remove(opinion.application(), opinion)) {
+            waiting.put(opinion.application(), opinion);
+        }
     }
 
     private synchronized void finish(SecondOpinion opinion) {

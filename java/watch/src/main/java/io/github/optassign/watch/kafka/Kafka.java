@@ -28,6 +28,8 @@ import org.slf4j.LoggerFactory;
 public final class Kafka implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Kafka.class);
 
+    private static final String GROUP = "group";
+
     private final Admin admin;
     private final Metrics metrics;
     private final Set<String> hiddenTopics = new HashSet<>();
@@ -48,7 +50,7 @@ public final class Kafka implements AutoCloseable {
 
     /** Returns the coordinator's description of each group, without groups that cannot be described. */
     public Map<String, StreamsGroupDescription> describeGroups(Collection<String> groups) throws InterruptedException {
-        return collect("group", admin.describeStreamsGroups(groups).describedGroups());
+        return collect(GROUP, admin.describeStreamsGroups(groups).describedGroups());
     }
 
     /** Returns the configs of each group, including the broker's defaults, without groups that cannot be described. */
@@ -99,6 +101,11 @@ public final class Kafka implements AutoCloseable {
             }
         }
         return found;
+    }
+
+    /** Returns whether the group did not exist at the last look. */
+    public boolean isGone(String group) {
+        return missing.contains(GROUP + group);
     }
 
     /** Changes a config of a group. */
