@@ -139,6 +139,7 @@ def _evaluate(expression: str, constants: dict[str, str]) -> str:
 def list_service_metrics() -> str:
     """Return the metrics of the service: those of its registry, and gauges that the server adds."""
     metrics = Metrics("0", 1)
+    metrics.show_expiry({})
     registry = metrics._registry
     rows = []
     for family in registry.collect():
@@ -148,11 +149,13 @@ def list_service_metrics() -> str:
             rows.append(
                 (f"`{family.name}{suffix}{'{' + ','.join(labels) + '}' if labels else ''}`", family.type, family.documentation)
             )
+    kinds = {"add": ("gauge", ""), "count": ("counter", "_total")}
     source = ast.parse((ROOT / "optassign" / "service" / "server.py").read_text(encoding="utf-8"))
     for node in ast.walk(source):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "add":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds:
             name, about = (ast.literal_eval(argument) for argument in node.args[:2])
-            rows.append((f"`optassign_{name}`", "gauge", about))
+            kind, suffix = kinds[node.func.id]
+            rows.append((f"`optassign_{name}{suffix}`", kind, about))
     return _write_table(("metric", "type", "meaning"), sorted(rows))
 
 

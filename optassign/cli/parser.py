@@ -31,7 +31,8 @@ from optassign.printable import escape_unprintable
 _ABOUT = "optassign assigns the tasks of Kafka Streams applications and proves how good each assignment is."
 _EPILOG = """\
 SNAPSHOT is a file with one rebalance as JSON, a recording (its file or its id), or the name of an application: its
-latest recording. A dash stands for standard input. Commands print tables; --json prints JSON instead.
+latest recording. A dash stands for standard input. TIME is in seconds, or with a unit: 90s, 15min, 2h.
+Commands print tables; --json prints JSON instead.
 Exit codes: 0 done; 1 failed, a rule is broken, or a group does not converge; 2 bad usage or input; 3 no service
 reached; 4 refused by the service.
 """

@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_durations(),
         default=WAIT_S,
         metavar="TIME",
-        help="for a rebalance to end (default: %(default)g)",
+        help="wait this long for a rebalance to end (default: %(default)g)",
     )
     add = parser.add_argument_group("settings that brokers do not have").add_argument
     add("--topology", metavar="FILE", help="the text of Topology#describe(), if several subtopologies have changelogs")
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_durations(),
         default=DOWN_S,
         metavar="TIME",
-        help="for which an instance is away in a rolling restart (default: %(default)g)",
+        help="an instance is away this long in a rolling restart (default: %(default)g)",
     )
     add = parser.add_argument_group("what to write").add_argument
     add("--snapshot", metavar="FILE", help="write the rebalance as a snapshot; - is standard output")
@@ -88,7 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_durations(),
         default=SAMPLE_S,
         metavar="TIME",
-        help="between two readings of the changelogs, which show their growth; 0: no second reading (default: %(default)g)",
+        help="read the changelogs again after this time, to see their growth; 0: read them once (default: %(default)g)",
     )
     add_output(parser)
     add_time_limit(parser)
@@ -100,7 +100,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=accept_durations(),
         default=LOOK_EVERY_S,
         metavar="TIME",
-        help="between two looks (default: %(default)g)",
+        help="look this often (default: %(default)g)",
     )
 
 

@@ -5,6 +5,7 @@ import hmac
 import ipaddress
 import math
 import os
+import re
 import secrets
 import time
 from base64 import urlsafe_b64encode
@@ -24,6 +25,7 @@ from optassign_models.policy.constants import MOST_DOUBLINGS
 __all__ = ["COOKIE", "EVERYTHING", "Access", "LoginPauses", "Sessions", "Tokens", "get_access", "read_tokens"]
 
 _SHORTEST_TOKEN = 16  # characters of a token, at least: shorter tokens can be guessed
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # a bearer token (RFC 6750, section 2.1); the plug-in refuses any other
 _TOKEN_FILE = 1_048_576  # bytes of a file with tokens: a larger file was named by mistake
 _FREE_LOGINS = 10  # failed logins of an address before it must wait: people mistype, and several may share an address
 _LOGIN_PAUSE_S = 1.0
@@ -188,8 +190,8 @@ def _read_access(words: list[str], where: str) -> Access:
 
 
 def _check(token: str, where: str) -> None:
-    if len(token) < _SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
-        allowed = f"at least {_SHORTEST_TOKEN} printable ASCII characters without spaces"
+    if len(token) < _SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
+        allowed = f"at least {_SHORTEST_TOKEN} characters of A-Z a-z 0-9 - . _ ~ + /, then any number of ="
         raise SettingsError(f"{where}: found a token of {len(token)} characters; allowed: {allowed}")
 
 
