@@ -16,9 +16,13 @@ DOCS_READY := .venv/.docs-ready
 FUZZ_READY := .venv/.fuzz-ready
 RELEASE_READY := .venv/.release-ready
 PIP := -m pip --quiet --disable-pip-version-check
+# Most modules of large packages are never imported, and each import compiles its own.
+INSTALL := $(PIP) install --no-compile -c constraints.txt
 WHEEL := build/wheel
 WHEEL_BIN := $(WHEEL)/venv/bin
 JAVA_BUILT := java/target/.built
+# Programs that run for a minute gain nothing by the optimising compiler.
+LIGHT_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 JAVA_SOURCES := $(shell find java -name target -prune -o -type f -print)
 # Tests of real things mostly wait, so more workers than cores pay.
 WORKERS ?= 4
@@ -39,8 +43,8 @@ $(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	@echo "Setting up .venv (once, a minute or two)"
 	@$(PYTHON) -c 'import sys; sys.exit("optassign needs Python 3.11 or later: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP) install -c constraints.txt setuptools
-	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]' -e './benchmarks[$(BENCHMARK_EXTRAS)]'
+	@$(BIN)/python $(INSTALL) setuptools
+	@$(BIN)/python $(INSTALL) --no-build-isolation -e '.[$(EXTRAS)]' -e './benchmarks[$(BENCHMARK_EXTRAS)]'
 	@touch $@
 
 demo: $(READY)  ## a recorded scale-out under Kafka's default assignor and under optassign
@@ -52,22 +56,21 @@ test: $(READY)  ## before every commit: lint, the wheel, Java's own tests, all p
 	$(BIN)/pytest -n $(WORKERS) -m 'not long and not wheel'
 
 test-long: $(READY) test-wheel  ## before a release: faults, long histories, every real thing, all pure tests on the wheel
-	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt $(WHEEL)/dist/benchmarks/*.whl  # these tests use its snapshots
+	@$(WHEEL_BIN)/python $(INSTALL) $(WHEEL)/dist/benchmarks/*.whl  # these tests use its snapshots
 	cd $(WHEEL)/run && ../venv/bin/pytest -n 2 -m 'not long' $(addprefix tests/,$(PURE))
 	$(BIN)/pytest -n $(WORKERS) -m long
 
 # In a folder without the sources, in an environment that has the wheel, what the wheel asks for and the test tools.
 # The wheel is built from the sdist, so this proves both complete.
-ON_WHEEL := $(addsuffix .py,$(addprefix project/test_,wheel import) cli/test_demo \
-  $(addprefix cli/answers/test_,assign compare_and_converge explain_and_validate generate_and_anonymise))
-PURE := assignors formats generating goals judging models recordings simulation solving
+ON_WHEEL := project/test_wheel.py cli/test_demo.py cli/answers/test_assign.py
+PURE := project/test_import.py cli/answers assignors formats generating goals judging models recordings simulation solving
 test-wheel: $(READY) $(WHEEL)/venv/.ready  ## build sdist and wheel, import every module of the wheel, run its commands
 	@rm -rf $(WHEEL)/dist $(WHEEL)/run
 	@echo "Building sdist and wheel into $(WHEEL)/dist"
 	@$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist . > $(WHEEL)/build.log 2>&1 || { cat $(WHEEL)/build.log; exit 1; }
 	@$(BIN)/python -m build --no-isolation --outdir $(WHEEL)/dist/benchmarks benchmarks > $(WHEEL)/build.log 2>&1 || { cat $(WHEEL)/build.log; exit 1; }
 	@$(WHEEL_BIN)/python $(PIP) --quiet uninstall --yes optassign optassign-benchmarks  # else pip keeps the old one: the version is the same
-	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt $(WHEEL)/dist/*.whl
+	@$(WHEEL_BIN)/python $(INSTALL) $(WHEEL)/dist/*.whl
 	$(WHEEL_BIN)/python -m pip check
 	@mkdir $(WHEEL)/run
 	@cp -R pyproject.toml tests $(WHEEL)/run
@@ -77,7 +80,7 @@ $(WHEEL)/venv/.ready: pyproject.toml constraints.txt
 	@echo "Setting up $(WHEEL)/venv (once)"
 	@rm -rf $(WHEEL)/venv
 	@$(PYTHON) -m venv $(WHEEL)/venv
-	@$(WHEEL_BIN)/python $(PIP) install -c constraints.txt hypothesis jsonschema pytest pytest-xdist
+	@$(WHEEL_BIN)/python $(INSTALL) hypothesis jsonschema pytest pytest-xdist
 	@touch $@
 
 lint: $(READY)  ## ruff, mypy, and who may import whom
@@ -104,7 +107,7 @@ docs: $(DOCS_READY)  ## the site, in build/site; a dead link fails. To look at i
 
 $(DOCS_READY): $(READY)
 	@echo "Setting up what builds the site (once)"
-	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[docs]'
+	@$(BIN)/python $(INSTALL) --no-build-isolation -e '.[docs]'
 	@touch $@
 
 java: $(JAVA_BUILT)  ## the Java modules and their tests, if a source has changed; needs a JDK 17 or later and Maven
@@ -113,7 +116,7 @@ java: $(JAVA_BUILT)  ## the Java modules and their tests, if a source has change
 $(JAVA_BUILT): $(JAVA_SOURCES)
 	@mkdir -p build $(@D)
 	@echo "Building the Java modules and running their tests"
-	@mvn -q -B -f java/pom.xml package > build/java.log 2>&1 || { grep -m 40 -E '^\[ERROR\]' build/java.log || tail -n 40 build/java.log; exit 1; }
+	@MAVEN_OPTS="$(LIGHT_JVM) $${MAVEN_OPTS:-}" mvn -q -B -f java/pom.xml package > build/java.log 2>&1 || { grep -m 40 -E '^\[ERROR\]' build/java.log || tail -n 40 build/java.log; exit 1; }
 	@touch $@
 
 test-java:  # what it leaves out is said by the tests in tests/java
@@ -128,7 +131,7 @@ audit: $(RELEASE_READY)  ## whether a known weakness is in what constraints.txt 
 
 $(RELEASE_READY): $(READY)
 	@echo "Setting up what describes and audits a release (once)"
-	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[release]'
+	@$(BIN)/python $(INSTALL) --no-build-isolation -e '.[release]'
 	@touch $@
 
 bench: $(READY)  ## the benchmark; BENCH_ARGS is passed on
@@ -146,7 +149,7 @@ mutants: $(READY)  ## whether the tests catch small faults in the sources; write
 
 $(FUZZ_READY): $(READY)
 	@echo "Setting up what makes requests by the OpenAPI description (once)"
-	@$(BIN)/python $(PIP) install -c constraints.txt --no-build-isolation -e '.[fuzz]'
+	@$(BIN)/python $(INSTALL) --no-build-isolation -e '.[fuzz]'
 	@touch $@
 
 soak: $(READY)  ## service, broker and application under faults for MINUTES (default 60): what grows; needs a JDK 17 and Maven

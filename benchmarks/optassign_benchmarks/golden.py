@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,13 @@ __all__ = ["check_golden", "main", "write_golden"]
 _MARK = "# Figures, by `python -m optassign_benchmarks.golden FOLDER --write`.\n"
 
 
-def check_golden(path: Path) -> Iterator[str]:
-    """Yield a line for each broken bound, each figure that differs from the file, and each group with work left at the end."""
+def check_golden(path: Path, assignors: Collection[str] | None = None) -> Iterator[str]:
+    """Yield a line for each broken bound, each figure that differs from the file, and each group with work left at the end.
+
+    `assignors`: those that play, of the file's (default: all).
+    """
     golden = read_toml(path)
-    for assignor, played in _play(golden).items():
+    for assignor, played in _play(golden, assignors).items():
         found, last = _list_figures(played), played.measures.curve[-1]
         if last.down or last.backlog or last.standbys_missing:
             yield f"{path.name}: {assignor}: at the end found {last}"
@@ -55,9 +58,9 @@ def write_golden(path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _play(golden: Mapping[str, Any]) -> dict[str, SimulatedRun]:
+def _play(golden: Mapping[str, Any], assignors: Collection[str] | None = None) -> dict[str, SimulatedRun]:
     scenario = read_scenario(golden["scenario"])
-    return {name: simulate(scenario, name) for name in golden["assignors"]}
+    return {name: simulate(scenario, name) for name in golden["assignors"] if assignors is None or name in assignors}
 
 
 def _list_figures(played: SimulatedRun) -> dict[str, Any]:

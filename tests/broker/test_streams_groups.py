@@ -28,7 +28,7 @@ def restored_as_active(events: list[CopyEvent]) -> set[str]:
 @pytest.mark.parametrize(
     ("change", "standbys"),
     [
-        (JOIN, 1),
+        pytest.param(JOIN, 1, marks=pytest.mark.long),
         pytest.param(JOIN, 0, marks=pytest.mark.long),
         pytest.param(KILL, 1, marks=pytest.mark.long),
         pytest.param(LEAVE, 1, marks=pytest.mark.long),

@@ -50,6 +50,8 @@ def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, fo
     with WatchProcess(broker.address, "watched", folder) as watcher:
         figures = play(group, GroupChange("join", "ab", joins="c"), _LONGEST)
         assert figures.settled_s is not None, watcher.output
+        assert not group.members.deaths
+        assert figures.twice_ms == 0, "no task ever ran twice"
         assert len(figures.moved) == 4, "a third of twelve"
         assert not any(event.role == "active" and event.state == "restoring" for event in group.members.events())
         await_condition("restored", lambda: tags_of(group) == "cell", found=lambda: (tags_of(group), watcher.output))

@@ -258,9 +258,9 @@ def test_a_failed_registration_is_one_line(place: str, message: str, run_in_fold
     assert err.count("allowed: ") == 1
 
 
-def test_a_module_that_fails_says_where(folder: Path) -> None:
+def test_a_module_that_fails_says_where(folder: Path, run_in_folder: RunHere) -> None:
     (folder / "bad.py").write_text("x = 1\ny = x / 0\n", encoding="utf-8")
-    code, _, err = run(folder, "assign", "--register", "bad:Mine")
+    code, _, err = run_in_folder("assign", "--register", "bad:Mine")
     assert code == 2
     assert "found that bad:Mine cannot be loaded: ZeroDivisionError: division by zero (bad.py, line 2)" in err
     assert err.count("\n") == 1

@@ -41,7 +41,7 @@ def test_java_modules_pass_their_own_tests() -> None:
 @pytest.mark.long
 def test_java_modules_pass_their_own_tests_with_all_random_cases() -> None:
     with maven.lock(JAVA / "pom.xml"):
-        maven.run("mvn", "--file", str(JAVA / "pom.xml"), "-Dstyle.skip", "-Dcases.times=5", "package")
+        maven.run("mvn", "--file", str(JAVA / "pom.xml"), "-Dstyle.skip", "-Dcases.times=10", "package")
     assert_all_passed()
 
 

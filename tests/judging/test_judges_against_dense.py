@@ -115,11 +115,12 @@ def test_measures_and_goals(seeds: range) -> None:
         }, f"seed {seed}"
 
 
-def test_the_random_cases_meet_every_rule_and_its_exemption() -> None:
+@pytest.mark.parametrize(("seeds", "least"), [(8 * BATCH, 5), pytest.param(SEEDS, 20, marks=pytest.mark.long)])
+def test_the_random_cases_meet_every_rule_and_its_exemption(seeds: int, least: int) -> None:
     """The comparisons above show little unless cases have violations and exemptions."""
     rules: Counter[str] = Counter()
     met: Counter[str] = Counter()
-    for _, state, given in make_cases(range(SEEDS)):
+    for _, state, given in make_cases(range(seeds)):
         violations = validate(state, given)
         rules.update({violation.rule for violation in violations})
         rules["none"] += not violations
@@ -136,16 +137,16 @@ def test_the_random_cases_meet_every_rule_and_its_exemption() -> None:
         forgiving = Counter(rule for rule, _ in dense.list_violations_of_copies(state, active, standby))
         met.update(f"{rule} forgiven" for rule in strict if strict[rule] > forgiving[rule])
         met.update(f"{rule} not forgiven" for rule in forgiving if rule in strict and state.remembered)
-    assert min(rules[rule] for rule in ("none", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")) >= 20, rules
-    assert met["rest"] >= 100, met
-    assert met["rest, kept"] >= 20, met
-    assert min(met["R3 forgiven"], met["R5 forgiven"], met["R3 not forgiven"], met["R5 not forgiven"]) >= 20, met
+    assert min(rules[rule] for rule in ("none", "R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")) >= least, rules
+    assert met["rest"] >= 5 * least, met
+    assert met["rest, kept"] >= least, met
+    assert min(met["R3 forgiven"], met["R5 forgiven"], met["R3 not forgiven"], met["R5 not forgiven"]) >= least, met
 
 
 @pytest.mark.parametrize("lag", [20_000, -3], ids=["known lags", "unknown lags"])
 def test_work_grows_with_reported_lags_not_with_tasks_times_clients(lag: int) -> None:
-    """With 10,000 tasks, 1,000 clients and 20 lags each, the number of calls is below that of pairs of task and client."""
-    tasks, clients = 10_000, 1_000
+    """With 5,000 tasks, 1,000 clients and ten lags each, the number of calls is below that of pairs of task and client."""
+    tasks, clients = 5_000, 1_000
     held = {i: [f"{task % 10}_{task // 10}" for task in range(tasks) if task % clients == i] for i in range(clients)}
     lagging = {i: held[(i + 1) % clients] for i in range(clients)}
     state = make_snapshot(
@@ -172,7 +173,7 @@ def test_work_grows_with_reported_lags_not_with_tasks_times_clients(lag: int) ->
         found = measure(state, given)
     finally:
         sys.setprofile(None)
-    assert calls < 5_000_000
+    assert calls < 2_500_000
     assert found.violations == {}
     assert found.copies_not_caught_up == tasks
     assert found.restore_work == tasks * max(lag, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run_process
-from kafka_group import assert_sound
+from kafka_group import assert_nothing_cold_ran, assert_sound
 
 from optassign.recordings.files import find_recordings
 from optassign.recordings.recording import read_recording
@@ -16,24 +16,32 @@ from optassign_benchmarks.kafka.processes import await_condition
 from optassign_benchmarks.kafka.service import ServiceProcess, check_recordings
 
 
-def test_recordings_are_valid_and_replay(new_group: Callable[..., StreamsApplication], service: ServiceProcess) -> None:
-    group = new_group("recorded")
+def test_a_second_and_a_third_instance_join_and_each_rebalance_is_recorded(
+    new_group: Callable[..., StreamsApplication], service: ServiceProcess
+) -> None:
+    group = new_group("joining")
     group.start("a")
     group.await_complete()
-    group.start("b")
-    assert_sound(group, most_probes=3)
+    for name in ("b", "c"):
+        before = group.generation
+        group.start(name)
+        group.await_complete(after=before)
+        assert_sound(group, most_probes=2)  # one moves the warmed-up tasks, the next those that had to wait for the first
+        assert_nothing_cold_ran(group, name)
+    assert {each.assignor for each in group.rebalances} == {"cp-sat"}
     await_condition(
         "one recording per rebalance",
-        lambda: len(list(find_recordings(service.recordings, "recorded"))) == len(group.rebalances),
-        found=lambda: f"{list(find_recordings(service.recordings, 'recorded'))} for {group.rebalances}",
+        lambda: len(list(find_recordings(service.recordings, "joining"))) == len(group.rebalances),
+        found=lambda: f"{list(find_recordings(service.recordings, 'joining'))} for {group.rebalances}",
     )
-    assert all(read_recording(entry.path).applied for entry in find_recordings(service.recordings, "recorded"))
+    assert all(read_recording(entry.path).applied for entry in find_recordings(service.recordings, "joining"))
     number, faults = check_recordings(service.recordings)  # including recordings of other tests
     assert number >= len(group.rebalances)
     assert not faults, "\n".join(faults)
-    newest = max(find_recordings(service.recordings, "recorded")).path
+    newest = max(find_recordings(service.recordings, "joining")).path
     recorded = read_recording(newest)
-    assert sorted(client.client_id or "" for client in recorded.snapshot.clients) == ["a", "b"], "as the instances are called"
+    called = sorted(client.client_id or "" for client in recorded.snapshot.clients)
+    assert called == ["a", "b", "c"], "as the instances are called"
     explained = run_process("explain", str(newest), "--client", "b", "--format", "table")
     assert explained.returncode == 0, explained.stderr
     assert "(client.id b, " in explained.stdout

@@ -4,46 +4,53 @@ They test `optassign.cli.commands.service.service_client`, `optassign.cli.comman
 
 import io
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+import pytest
+from command_line import run_here
 from pages import OPERATOR
 from rich.console import Console
 from serving import Running, Service, wait_until
 
 from optassign.cli.show.status_tables import render_status
 
-
-def run(command: str, *options: str, columns: str = "80") -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "optassign.cli", command, *options]
-    return subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": columns})
+Run = Callable[..., tuple[int, str, str]]
 
 
-def test_status_of_all_and_of_one(service: Running) -> None:
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs a command at 80 columns, and returns exit code, standard output and standard error."""
+    monkeypatch.setenv("COLUMNS", "80")
+    return partial(run_here, capsys)
+
+
+def test_status_of_all_and_of_one(service: Running, run: Run) -> None:
     url = ("--url", str(service.client.base_url))
-    done = run("status", *url)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    code, out, err = run("status", *url)
+    assert (code, err) == (0, "")
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "fallback!" in lines["payments"]
     assert "warming up" in lines["orders"]
     assert "108/108" in lines["orders"]
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "In shadow mode, so that Kafka's assignor decides: clicks" in done.stdout
-    done = run("status", "orders", *url)
-    assert "payments" not in done.stdout
-    assert "shadow" not in done.stdout
-    found = json.loads(run("status", "orders", "--json", *url).stdout)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "In shadow mode, so that Kafka's assignor decides: clicks" in out
+    _, out, _ = run("status", "orders", *url)
+    assert "payments" not in out
+    assert "shadow" not in out
+    found = json.loads(run("status", "orders", "--json", *url)[1])
     assert [each["application"] for each in found["applications"]] == ["orders"]
     assert found["applications"][0]["state"]["status"]["word"] == "warming up"
     assert found["applications"][0]["requests"]["paused"] is None
 
 
-def test_a_follow_up_whose_time_is_over_is_due(service: Running) -> None:
+def test_a_follow_up_whose_time_is_over_is_due(service: Running, run: Run) -> None:
     """An overdue follow-up has not happened, so the text does not say `ago`."""
-    found = json.loads(run("status", "orders", "--json", "--url", str(service.client.base_url)).stdout)
+    found = json.loads(run("status", "orders", "--json", "--url", str(service.client.base_url))[1])
     due = datetime.fromisoformat(found["applications"][0]["state"]["next_followup"])
 
     def draw(after_s: float) -> str:
@@ -58,31 +65,30 @@ def test_a_follow_up_whose_time_is_over_is_due(service: Running) -> None:
     assert "32 s ago" not in late
 
 
-def test_status_of_hostile_names(guarded: Running, tmp_path: Path) -> None:
+def test_status_of_hostile_names(guarded: Running, run: Run, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text(OPERATOR, encoding="ascii")
-    done = run("status", "--url", str(guarded.client.base_url), "--token-file", str(token))
-    assert done.returncode == 0
-    assert "\u202e" not in done.stdout
-    assert "<script>" in done.stdout  # a terminal does not run it
+    code, out, _ = run("status", "--url", str(guarded.client.base_url), "--token-file", str(token))
+    assert code == 0
+    assert "\u202e" not in out
+    assert "<script>" in out  # a terminal does not run it
 
 
-def test_commands_without_a_service_end_with_3_and_one_line() -> None:
+def test_commands_without_a_service_end_with_3_and_one_line(run: Run) -> None:
     for command in (["status"], ["pause", "orders"], ["drain", "orders", "orders-1"]):
-        done = run(*command, "--url", "http://127.0.0.1:9")
-        assert done.returncode == 3
-        assert done.stderr.count("\n") == 1
-        assert "no service answers at http://127.0.0.1:9" in done.stderr
+        code, _, err = run(*command, "--url", "http://127.0.0.1:9")
+        assert (code, err.count("\n")) == (3, 1)
+        assert "no service answers at http://127.0.0.1:9" in err
 
 
-def test_what_if_of_an_application_of_the_service(service: Running) -> None:
+def test_what_if_of_an_application_of_the_service(service: Running, run: Run) -> None:
     url = ("--url", str(service.client.base_url))
-    done = run("what-if", "orders", "--add", "1", *url, columns="120")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "1 client added" in done.stdout
-    done = run("what-if", "nothing-like-that", "--add", "1", *url)
-    assert done.returncode == 4
-    assert "no such application" in done.stderr
+    code, out, err = run("what-if", "orders", "--add", "1", *url)
+    assert (code, err) == (0, "")
+    assert "1 client added" in out
+    code, _, err = run("what-if", "nothing-like-that", "--add", "1", *url)
+    assert code == 4
+    assert "no such application" in err
 
 
 def test_the_demonstration(demonstration: Service, day: Path) -> None:

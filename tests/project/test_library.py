@@ -91,22 +91,33 @@ def _split(source: str) -> list[str]:
     return [ast.get_source_segment(source, node) or "" for node in ast.parse(source).body]
 
 
-def test_examples_are_typed(tmp_path: Path) -> None:
-    """Mypy (strict) and pyright check the examples like a user's files, without plug-ins and settings of this project."""
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """Return a folder with all examples of the texts, each as a user's file."""
     for number, (name, code) in enumerate(find_examples().items()):
         (tmp_path / f"example_{number}.py").write_text(f"# {name}\n{code}", encoding="utf-8")
-    settings = tmp_path / "mypy.ini"
+    return tmp_path
+
+
+@pytest.mark.long
+def test_mypy_finds_examples_typed(examples: Path) -> None:
+    """Mypy is strict, and has neither plug-ins nor settings of this project."""
+    settings = examples / "mypy.ini"
     settings.write_text(_AS_INSTALLED, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--cache-dir", str(ROOT / ".mypy_cache/examples")]
     path = os.pathsep.join(map(str, (ROOT, ROOT / "models")))
     environment = {**os.environ, "MYPYPATH": path}
-    files = map(str, sorted(tmp_path.glob("*.py")))
-    result = subprocess.run([*command, *files], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    files = map(str, sorted(examples.glob("*.py")))
+    result = subprocess.run([*command, *files], cwd=examples, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
+
+
+def test_pyright_finds_examples_typed(examples: Path) -> None:
+    """Pyright has neither plug-ins nor settings of this project."""
     places = [str(ROOT), str(ROOT / "models"), str(ROOT / "benchmarks")]
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard", "extraPaths": places}))
+    (examples / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "standard", "extraPaths": places}))
     pyright = Path(sys.executable).with_name("basedpyright")  # pyright with its own Node, in the mode of pyright
-    result = subprocess.run([pyright, "--pythonpath", sys.executable, "."], cwd=tmp_path, capture_output=True, text=True)
+    result = subprocess.run([pyright, "--pythonpath", sys.executable, "."], cwd=examples, capture_output=True, text=True)
     assert "0 errors" in result.stdout, result.stdout
 
 

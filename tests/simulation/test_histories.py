@@ -55,9 +55,9 @@ def test_a_seed_fixes_a_history() -> None:
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy", "high-availability"])
 def test_a_suite_is_played_the_same_each_time(assignor: str) -> None:
-    first, again = (play_suite("small", 5, 3, assignor) for _ in range(2))
+    first, again = (play_suite("small", 5, 2, assignor) for _ in range(2))
     assert first.as_json() == again.as_json()
-    assert list(first.by_seed) == [5, 6, 7]
+    assert list(first.by_seed) == [5, 6]
 
 
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
@@ -68,6 +68,8 @@ def test_our_assignors_break_no_rule_and_settle(assignor: str, seed: int) -> Non
     assert not grades.violations, (str(history), grades.violations)
     assert not grades.unsettled, str(history)
     assert grades.above_active == grades.skew == 0, str(history)
+    if history.rebalancing == "cooperative":  # by R10: no task is revoked needlessly while all clients report their state
+        assert grades.altered_passes == 0, str(history)
 
 
 @pytest.mark.parametrize("seed", [2957, 5057])

@@ -13,6 +13,7 @@ import pytest
 from altering import with_configs, with_options
 from judging import draw_case
 from same_answers import assign_with_hash_seed, write_answer
+from seeds import take_few
 
 from optassign.assignor import assign, create
 from optassign.formats.state import ApplicationState
@@ -67,7 +68,7 @@ def test_the_order_of_lists_and_keys_does_not_matter(case: str, assignor: str) -
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.parametrize("first", take_few(range(0, 120, 20), 3))
 def test_the_order_does_not_matter_in_random_snapshots(first: int, assignor: str) -> None:
     for seed in range(first, first + 20):
         written = json.loads(draw_case(seed)[0].model_dump_json())
@@ -80,8 +81,7 @@ def test_the_order_does_not_matter_in_random_snapshots(first: int, assignor: str
 def test_the_hash_seed_does_not_matter() -> None:
     states = [case() for case in CASES.values()]
     expected = [write_answer(assign(state, name)) for state in states for name in ASSIGNORS]
-    for seed in ("0", "1", "4242"):
-        assert assign_with_hash_seed(states, ASSIGNORS, seed) == expected
+    assert assign_with_hash_seed(states, ASSIGNORS, "4242") == expected
 
 
 def test_a_second_call_in_the_same_process_gives_the_same_answer() -> None:

@@ -260,8 +260,15 @@ def to_warm_up(state: ApplicationState, given: TaskAssignment) -> int:
 
 
 @both
-@pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
-@pytest.mark.parametrize("memory", [True, False], ids=["memory", "no memory"])
+@pytest.mark.parametrize(
+    ("memory", "keep_state"),
+    [
+        pytest.param(True, False, id="memory-deleted"),
+        pytest.param(False, True, id="no memory-kept"),
+        pytest.param(True, True, id="memory-kept", marks=pytest.mark.long),
+        pytest.param(False, False, id="no memory-deleted", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("mixed", take_few([True, False], 1), ids=["mixed threads", "alike"])
 @pytest.mark.parametrize("standbys", take_few([1, 0, 2, 3], 2))
 @pytest.mark.parametrize("shape", SHAPES)
@@ -287,7 +294,7 @@ def test_a_group_settles_balanced_and_rests(
 
 @both
 @pytest.mark.parametrize("standbys", [1, *take_few([0, 2], 0)])
-@pytest.mark.parametrize("shape", ["cold", "scale-out", "scale-in", "restart"])
+@pytest.mark.parametrize("shape", take_few(["scale-out", "restart", "cold", "scale-in"], 2))
 def test_a_group_with_pooled_clients_settles_balanced_and_rests(shape: Shape, standbys: int, assignor: str) -> None:
     """The group has more pairs of task and client than are written out."""
     state = generate(shape, 450, 50, standbys, warmups=20, threads=(1, 3), unlogged=0.1, tiny=0.05, seed=1, memory=True)

@@ -4,13 +4,12 @@ They test `optassign.cli.commands.benchmarks.spark_runs`."""
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
 import pytest
+from command_line import run_here
 from spark_cluster import list_master_options, read_rows, start_optassign, wait_for_end
 
 from optassign.measuring.balance import SHARE_NAMES
@@ -25,13 +24,6 @@ if TYPE_CHECKING:
 RUN = ("benchmark", "run", "--preset", "smoke")
 
 
-def test_help_loads_neither_spark_nor_pandas() -> None:
-    code = "import sys; from optassign.cli.parser import make_parser; make_parser().format_help(); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "optassign.cli.commands.benchmarks.benchmark" in loaded
-    assert not {"pyspark", "pyarrow", "pandas", "numpy", "ortools", "pydantic"}.intersection(loaded)
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -42,10 +34,12 @@ def test_help_loads_neither_spark_nor_pandas() -> None:
         (("benchmark", "run", "--grid", "none.toml"), "none.toml: found no such file"),
     ],
 )
-def test_errors_are_one_line_before_spark_starts(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
-    _, err = wait_for_end(start_optassign(*arguments, "--output", str(tmp_path / "out")), code=2)
+def test_errors_are_one_line_before_spark_starts(
+    arguments: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run_here(capsys, *arguments, "--output", str(tmp_path / "out"))
+    assert (code, len(err.splitlines())) == (2, 1)
     assert told in err
-    assert len(err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -64,16 +58,6 @@ def test_an_old_jdk_is_reported(tmp_path: Path) -> None:
     environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
     _, err = wait_for_end(start_optassign(*RUN, "--output", str(tmp_path / "out"), env=environment), code=2)
     assert "found Java 11 by JAVA_HOME; needed: a JDK 17 or later" in err
-
-
-@pytest.mark.parametrize("missing", ["pyspark", "pyarrow"])
-def test_without_the_extra_one_line_says_so(missing: str, tmp_path: Path) -> None:
-    code = f"import sys; sys.modules[{missing!r}] = None; from optassign.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, *RUN, "--output", str(tmp_path / "out")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    needed = "pip install 'optassign-benchmarks[spark]'"
-    assert result.stderr == f"optassign benchmark: error: found no {missing}; needed: {needed}\n"
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ import pytest
 from answers_as_text import describe, make_running_client
 from judging import draw_case, make_snapshot
 from same_answers import assign_with_hash_seed, write_answer
+from seeds import take_few
 from tiny import draw_tiny_state
 
 from optassign import assignor as assignors
@@ -61,9 +62,10 @@ def make_cases() -> dict[str, ApplicationState]:
     }
 
 
-def list_states() -> list[ApplicationState]:
+def list_states(seeds: int) -> list[ApplicationState]:
     """Return the cases and small random snapshots: tasks with two owners or none, memory, unlisted state, draining clients."""
-    return [*make_cases().values(), *(draw_case(seed)[0] for seed in range(30)), *(draw_tiny_state(seed) for seed in range(30))]
+    drawn = [state for seed in range(seeds) for state in (draw_case(seed)[0], draw_tiny_state(seed))]
+    return [*make_cases().values(), *drawn]
 
 
 def reorder(value: Any, rng: random.Random | None) -> Any:
@@ -101,16 +103,18 @@ def test_it_is_an_assignor_by_its_name(name: str) -> None:
     assert made.assign(make_cases()["scale-out"]).assignor.partition(":")[0] == name.partition(":")[0]
 
 
+@pytest.mark.parametrize("seeds", take_few([10, 30], 1))
 @all_baselines
-def test_every_task_is_active_once_and_has_its_standbys(name: str) -> None:
-    for number, state in enumerate(list_states()):
+def test_every_task_is_active_once_and_has_its_standbys(name: str, seeds: int) -> None:
+    for number, state in enumerate(list_states(seeds)):
         broken = [violation for violation in validate(state, assign(state, name)) if violation.rule in ALWAYS_KEPT]
         assert not broken, f"snapshot {number}: {broken[0]}"
 
 
+@pytest.mark.parametrize("seeds", take_few([10, 30], 1))
 @all_baselines
-def test_the_order_of_lists_does_not_matter(name: str) -> None:
-    for number, state in enumerate(list_states()):
+def test_the_order_of_lists_does_not_matter(name: str, seeds: int) -> None:
+    for number, state in enumerate(list_states(seeds)):
         written = json.loads(state.model_dump_json())
         expected = write_answer(assign(ApplicationState.model_validate(written), name))
         for rng in (None, random.Random(number)):
@@ -146,7 +150,7 @@ def test_its_convergence_is_valid_and_ends(name: str) -> None:
 @pytest.mark.parametrize("keep_state", [False, True], ids=["deleted", "kept"])
 @pytest.mark.parametrize("name", KEEPS_ITS_ACTIVES)
 def test_actives_stay_once_assigned(name: str, keep_state: bool) -> None:
-    for number, state in enumerate(list_states()):
+    for number, state in enumerate(list_states(30)):
         if any(client.consumers for client in state.clients):
             continue  # an answer does not name the consumer of a task
         first = assign(state, name)

@@ -11,7 +11,7 @@ import pytest
 from command_line import run_here, write_snapshot
 
 from optassign.analysis import front as front_module
-from optassign.analysis.front import trace_pareto_front
+from optassign.analysis.front import ParetoFront, trace_pareto_front
 from optassign.assignor import assign
 from optassign.formats.configs import Options, Weights
 from optassign.generating import generate
@@ -19,8 +19,12 @@ from optassign.generating import generate
 STATE = generate("partial", 60, 6, 1, 10, seed=1)
 
 
-def test_the_front_ends_at_the_target_of_the_default_order() -> None:
-    front = trace_pareto_front(STATE, 50, 60.0)
+@pytest.fixture(scope="module")
+def front() -> ParetoFront:
+    return trace_pareto_front(STATE, 50, 60.0)
+
+
+def test_the_front_ends_at_the_target_of_the_default_order(front: ParetoFront) -> None:
     plan = {goal.name: goal.value for goal in assign(STATE).report.goals if goal.stage == "plan"}
     last = front.points[-1]
     assert (last.imbalance, last.restore_work) == (0, plan["restore_work"])
@@ -42,9 +46,8 @@ def test_a_front_with_an_unproven_search_is_not_complete(monkeypatch: pytest.Mon
     assert not trace_pareto_front(STATE, 50, 60.0).complete
 
 
-def test_no_weights_find_a_target_beyond_the_front() -> None:
+def test_no_weights_find_a_target_beyond_the_front(front: ParetoFront) -> None:
     """With nearly all weight on stickiness, a target restores at least as much as the front's first target."""
-    front = trace_pareto_front(STATE, 50, 60.0)
     least = front.points[0]
     weighted = Options(preset="weighted", weights=Weights(instance=1e-6, subtopology=1e-6, stickiness=1))
     answer = assign(STATE.model_copy(update={"options": weighted}))

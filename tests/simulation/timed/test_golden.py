@@ -6,18 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from optassign.assignor import list_names
 from optassign_benchmarks.golden import check_golden, write_golden
 
 SLOW = {"thousand": [pytest.mark.long]}
-FILES = [
-    pytest.param(path, id=path.stem, marks=SLOW.get(path.stem, []))
-    for path in sorted((Path(__file__).parents[2] / "golden").glob("*.toml"))
-]
+FILES = sorted((Path(__file__).parents[2] / "golden").glob("*.toml"))
+OURS = ("cp-sat", "greedy")
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem, marks=SLOW.get(path.stem, [])) for path in FILES])
 def test_each_scenario_has_the_figures_on_file(path: Path) -> None:
-    assert list(check_golden(path)) == []
+    assert list(check_golden(path, OURS)) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_baselines_have_the_figures_on_file(path: Path) -> None:
+    assert list(check_golden(path, set(list_names()) - set(OURS))) == []
 
 
 def test_a_group_with_work_left_at_the_end_is_reported(tmp_path: Path) -> None:

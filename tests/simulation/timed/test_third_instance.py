@@ -34,9 +34,11 @@ def make_scenario(seed: int, warm_ups: int) -> Scenario:
 @pytest.mark.parametrize("warm_ups", [2, 16])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("assignor", ["cp-sat", "greedy"])
-def test_every_task_is_active_once_and_the_group_settles(assignor: str, seed: int, warm_ups: int) -> None:
+def test_every_task_is_active_once_the_group_settles_and_waits_are_short(assignor: str, seed: int, warm_ups: int) -> None:
+    """A wait by a wrong rate is at most the time that copies have been under way, plus a heartbeat."""
     scenario = make_scenario(seed, warm_ups)
-    played = simulate(scenario, assignor)
+    watched = FaultWatcher(assignor, min(JOINS.values()))
+    played = simulate(scenario, watched)
     rebalances = [event for event in played.events if event["event"] == "rebalance"]
     for event in rebalances:
         given = Counter(task for roles in event["clients"].values() for task in roles.get("active", ()))
@@ -46,18 +48,4 @@ def test_every_task_is_active_once_and_the_group_settles(assignor: str, seed: in
     assert (last.down, last.standbys_missing, last.restoring, last.active_imbalance) == (0, 0, 0, 0)
     second = [event["at"] - before["at"] for before, event in pairwise(rebalances) if event["reason"] == "second pass"]
     assert max(second) > 1, "some second pass is late"
-
-
-def test_no_wait_is_longer_than_copies_have_been_under_way() -> None:
-    """A wait by a wrong rate is at most the time that copies have been under way, plus a heartbeat."""
-    overlong = {}
-    for assignor in ("cp-sat", "greedy"):
-        for seed in SEEDS:
-            for warm_ups in (2, 16):
-                scenario = make_scenario(seed, warm_ups)
-                watched = FaultWatcher(assignor, min(JOINS.values()))
-                simulate(scenario, watched)
-                heartbeat_s = scenario.group.heartbeat_s
-                longest = max(wait - under_way - heartbeat_s for wait, under_way in watched.waits)
-                overlong[assignor, seed, warm_ups] = round(longest, 3)
-    assert max(overlong.values()) <= 0, overlong
+    assert max(wait - under_way for wait, under_way in watched.waits) <= scenario.group.heartbeat_s

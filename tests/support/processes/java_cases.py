@@ -22,5 +22,5 @@ def write_cases(test: str, name: str) -> Path:
     cases = MODULE / "target" / name
     with maven.lock(MODULE.parent / "pom.xml"):  # other tests build the same modules
         cases.unlink(missing_ok=True)
-        maven.run("mvn", *part, "-Dcases.times=5", f"-Dtest={test}", "-Dsurefire.failIfNoSpecifiedTests=false", "test")
+        maven.run("mvn", *part, "-Dcases.times=10", f"-Dtest={test}", "-Dsurefire.failIfNoSpecifiedTests=false", "test")
     return cases
