@@ -53,7 +53,7 @@ class QuietHours:
             return None
         # Add in local time, so that quiet hours end at the stated local time even across a daylight saving change.
         wall = local.replace(second=0, microsecond=0, tzinfo=None) + timedelta(minutes=ends - minute)
-        return wall.replace(tzinfo=ZoneInfo(self.zone))
+        return wall.replace(tzinfo=ZoneInfo(self.zone), fold=local.fold)  # in autumn an hour comes twice
 
     @staticmethod
     def _reach(start: int, end: int, minute: int) -> int:

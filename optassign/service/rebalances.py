@@ -227,9 +227,10 @@ class Rebalances:
         self._count(found, request, details)
         if details is not None and request.head.mode == "active" and found.answer.application is not None:
             await self._requests.note_rebalance(found.answer.application)
-            done = request.in_time and details.requests_outcome.forgot_plan
-            self._requests.clients.note(found.answer.application, details.requests_outcome.clients)
-            await self._requests.note_outcome(found.answer.application, details.requests_outcome.drains, has_forgotten=done)
+            outcome, name = details.requests_outcome, found.answer.application
+            self._requests.clients.note(name, outcome.clients)
+            if request.in_time:  # otherwise the plug-in reports what it applied instead
+                await self._requests.note_outcome(name, outcome.drains, has_forgotten=outcome.forgot_plan)
         _log_answer(found, request, details)
         if details is None or details.summary is None:
             self._metrics.unrecorded.inc(self._recorder is not None)

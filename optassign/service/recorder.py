@@ -179,6 +179,7 @@ class Recorder:
                 with suppress(ValueError):
                     self._oldest.remove(known)
                 self._add_file(known)
+            self._idle.pop(rebalance.head.application, None)  # it is the only recording of what Kafka applied
             return
         number = 0
         while (path := self._folder / make_relative_path(rebalance.head.application, at, number)).exists():

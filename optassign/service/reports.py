@@ -14,7 +14,7 @@ from typing import Any
 from optassign import __version__
 from optassign.recordings.recording import NotApplied, RecordingHead, Summary
 from optassign.service.clock import format_utc
-from optassign.service.http.refusals import make_unavailable
+from optassign.service.http.refusals import RequestRefusedError, make_unavailable
 from optassign.service.http.request import ReportHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
@@ -100,18 +100,25 @@ class Reports:
             details = await found.job.details
             if details is None or details.applied is None:
                 raise make_unavailable("the worker process died", 1, "worker died")
-            if remembering is not None and (last is None or last.rebalance == head.rebalance or last.at < head.applied_at):
+            before = last if remembering is not None else observed
+            is_newest = before is None or before.rebalance == head.rebalance or before.at < head.applied_at
+            if remembering is not None and is_newest:
                 remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
                 self._memory.put(remembering, remembered)
-        if remembering is None and application is not None:
+        if remembering is None and application is not None and is_newest:
             self._observed.put(application, Remembered(head.applied_at, details.applied.content, order, head.rebalance))
         not_applied = _make_not_applied(found, details, in_time)
-        recorded = self._clocks.advance(_make_head(application, head, applied_at, found, details.applied, not_applied))
-        self._metrics.show_applied(recorded)
+        recorded = _make_head(application, head, applied_at, found, details.applied, not_applied)
         if application is not None:
             await self._requests.note_rebalance(application)
-        if remembering is not None:
+        if is_newest:  # after an outage reports come later than newer rebalances
+            recorded = self._clocks.advance(recorded)
+            self._metrics.show_applied(recorded)
+        if remembering is not None and is_newest:
+            outcome = details.applied.requests_outcome
             self._requests.note_last_rebalance(remembering, make_last_rebalance(recorded))
+            self._requests.clients.note(remembering, outcome.clients)
+            await self._requests.note_outcome(remembering, outcome.drains, has_forgotten=False)
         if self._recorder is not None and details.snapshot is not None:
             self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
         self._count(head, found, not_applied, details.requests_outcome)
@@ -122,8 +129,9 @@ class Reports:
         """Return the service's answer as `AnswerFinder.find` does, but do not solve again after a failure."""
         try:
             return await self._finder.find(replace(job, solve=job.solve and rebalance not in self._unanswered), times)
-        except NoAnswerError:
-            self._unanswered.append(rebalance)
+        except RequestRefusedError as error:
+            if isinstance(error, NoAnswerError) or error.refusal.reason == "worker died":
+                self._unanswered.append(rebalance)
             raise
 
     def _count(

@@ -9,7 +9,15 @@ from optassign.formats.assignment import TaskAssignment
 from optassign.formats.clients import KafkaStreamsState, find_clients
 from optassign.formats.state import ApplicationState
 
-__all__ = ["NO_REQUESTS", "DrainState", "RequestedOptions", "RequestsOutcome", "keep_names", "summarise_requests"]
+__all__ = [
+    "NO_REQUESTS",
+    "DrainState",
+    "RequestedOptions",
+    "RequestsOutcome",
+    "keep_names",
+    "summarise_applied",
+    "summarise_requests",
+]
 
 
 DrainState = Literal["waiting", "draining", "may_stop", "stays", "absent", "ambiguous"]
@@ -105,6 +113,21 @@ def summarise_requests(state: ApplicationState, answer: TaskAssignment) -> Reque
         clients=keep_names(state.clients),
         log_fields=log_fields,
     )
+
+
+def summarise_applied(state: ApplicationState, answer: TaskAssignment) -> RequestsOutcome:
+    """Return the clients and the drains of `state` in an applied `answer`, whose assignor may know nothing of drains."""
+    has_copies = {client.process_id for client in answer.clients if client.active or client.standby or client.warmup}
+    has_copies.update(client.process_id for client in state.clients if client.previous_active)
+
+    def find_state(name: str) -> DrainState:
+        found = find_clients(state.clients, name)
+        if len(found) != 1:
+            return "ambiguous" if found else "absent"
+        return "draining" if found[0].process_id in has_copies else "may_stop"
+
+    drains = {name: find_state(name) for name in state.options.drain}
+    return RequestsOutcome(drains=drains, clients=keep_names(state.clients))
 
 
 def keep_names(clients: Iterable[KafkaStreamsState]) -> tuple[KafkaStreamsState, ...]:

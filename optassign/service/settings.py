@@ -144,12 +144,12 @@ class WatchedFiles:
         return self._seen != before
 
 
-def _look_at(path: Path) -> tuple[int, int, int]:
+def _look_at(path: Path) -> tuple[int, ...]:
     try:
         found = os.stat(path)
     except OSError:
-        return (0, 0, 0)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+        return ()
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)  # chmod and chown change st_ctime_ns alone
 
 
 def list_readable_secrets(settings: Settings) -> list[Path]:

@@ -73,7 +73,7 @@ def test_a_wrong_token(guarded: Running, token: str) -> None:
         response = log_in(browser, token)
         assert response.status_code == 401
         assert "set-cookie" not in response.headers
-        assert "not good" in response.text
+        assert "not valid" in response.text
     guarded.wait_for("login_failed", path="/login")
 
 
@@ -133,6 +133,8 @@ def test_a_form_from_another_site_is_refused(guarded: Running) -> None:
 
 def test_a_long_form_is_refused(guarded: Running) -> None:
     with open_browser(guarded) as browser:
+        many = browser.post("/login", data={f"field{number}": "x" for number in range(21)})
+        assert (many.status_code, "too many fields" in many.text) == (400, True)
         assert log_in(browser, "x" * 10_000).status_code == 413
         assert browser.post("/login", json={"token": OPERATOR}).status_code == 415
 
@@ -142,6 +144,10 @@ def test_without_tokens_only_local_host_names_are_allowed(service: Running) -> N
     assert service.client.get("/", headers={**HTML, "Host": "evil.example"}).status_code == 403
     for host in ("localhost:8924", "127.0.0.1", "[::1]:8924"):
         assert service.client.get("/", headers={**HTML, "Host": host}).status_code == 200
+    foreign = {"Host": "evil.example", "User-Agent": "Mozilla/5.0", "Optassign-Protocol": "1"}
+    assert service.client.get("/v1/history", headers=foreign).status_code == 403
+    assert service.client.post("/v1/applications/orders/pause", headers=foreign).status_code == 403
+    assert service.client.get("/v1/history", headers={"Host": "assign.example"}).status_code == 200, "a plug-in's alias"
 
 
 def test_hostile_names_are_escaped(guarded: Running) -> None:

@@ -260,7 +260,7 @@ class Sessions:
             where = "/login?next=" + quote(target, safe="")
             status, name = (401, "HX-Redirect") if "hx-request" in headers else (303, "Location")
             raise RequestRefusedError(Refusal(status, "log in first", headers={name: where})) from None
-        if self._checks_host and not path.startswith(_MACHINES):
+        if self._checks_host and (_is_of_browser(headers) or not path.startswith(_MACHINES)):
             _check_host(headers)
         return access
 
@@ -294,6 +294,11 @@ class Sessions:
     def _sign(self, until: str, token: str) -> str:
         digest = hmac.new(self._secret, f"{until}.{token}".encode(), hashlib.sha256).digest()
         return urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def _is_of_browser(headers: Headers) -> bool:
+    """Return whether a browser sends the request, perhaps for a foreign page."""
+    return "origin" in headers or "sec-fetch-site" in headers or "mozilla" in headers.get("user-agent", "").lower()
 
 
 def _check_host(headers: Headers) -> None:

@@ -205,7 +205,10 @@ class _Protocol(H11Protocol):
         self._unread_since = None
 
     def find_timeout(self, now: float, idle_seconds: float) -> str | None:
-        """Return why to end the connection (`head`, `answer unread` or `idle` too long), or None. `read_body` limits bodies."""
+        """Return why to end the connection (`head`, `answer unread` or `idle` too long), or None.
+
+        `read_body` and `read_form` limit bodies.
+        """
         if self.head_since is not None and now - self.head_since > _HEAD_S:
             return "head"
         if self._unread_since is not None and now - self._unread_since > _READ_S:

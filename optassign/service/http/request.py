@@ -41,6 +41,7 @@ _LONGEST_AGE_MS = 31_622_400_000
 """The greatest age of an answer in a header: a year, as no application runs that long without a rebalance."""
 _LONGEST_VERSION = 60  # characters of the plug-in's version that are kept: a log line has it
 _FORM_BYTES = 4_096  # bytes of a form: it has a few fields
+_FORM_FIELDS = 20
 
 
 PROTOCOL: Literal["1"] = "1"
@@ -305,13 +306,25 @@ def _make_no_gzip(found: str) -> RequestRefusedError:
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
-    """Return the fields of a form. RequestRefusedError with status 413 for a large form, 415 for another content type."""
+    """Return the fields of a form.
+
+    RequestRefusedError: 408 for a form that takes longer than `_SILENT_S`, 413 for a large one, 415 for another content type,
+    400 for too many fields.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise make_refusal(415, "not a form", "Content-Type", kind[:100], "application/x-www-form-urlencoded")
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _FORM_BYTES:
-            raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{_FORM_BYTES} bytes"))
-    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}
+    try:
+        async with asyncio.timeout(_SILENT_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > _FORM_BYTES:
+                    raise RequestRefusedError(Refusal(413, "the form is too long", allowed=f"{_FORM_BYTES} bytes"))
+    except TimeoutError:
+        raise make_refusal(408, "the form arrived too slowly") from None
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FORM_FIELDS)
+    except ValueError:
+        raise make_refusal(400, "the form has too many fields", "form", "more", f"{_FORM_FIELDS}") from None
+    return {name: values[0] for name, values in fields.items()}

@@ -201,6 +201,8 @@ def view_applications(
     if allowed is not None:
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
+    if len(folders) > _LISTED_APPLICATIONS:
+        folders.sort(key=lambda folder: (find.casefold() not in folder.casefold(), -index.find_last_day(folder), folder))
     known_rows = (make_application_row(index, folder, now, operator_requests) for folder in folders[:_LISTED_APPLICATIONS])
     rows = sort_applications([row for row in known_rows if row is not None])
     numbers = Counter(row.status.word for row in rows)

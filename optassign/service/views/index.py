@@ -65,6 +65,13 @@ class RecordingIndex:
         """Return the names of all applications' folders, sorted."""
         return sorted(name for name in _list_names(self._folder) if not name.startswith("."))
 
+    def find_last_day(self, folder: str) -> int:
+        """Return when the last day of an application began, nanoseconds since 1970; 0 if unknown."""
+        try:
+            return os.stat(self._folder / folder).st_mtime_ns
+        except OSError:
+            return 0
+
     def find_folder(self, application: str) -> str | None:
         """Return the folder of an application, given its name or the folder's; None if there is none."""
         known = set(self.list_folders())

@@ -85,6 +85,8 @@ class Applied:
     summary: Summary
     overview: Overview | None
     """None if rebalances are not recorded."""
+    requests_outcome: RequestsOutcome = NO_REQUESTS
+    """The drains in the applied answer."""
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from command_line import run_here
-from serving import Running, dump_without_times, list_files, make_state, read_answer, wait_until
+from serving import Running, dump_without_times, list_files, make_report, make_state, read_answer, wait_until
 from serving_here import ServiceHere, run_service_here
 
+from optassign.assignor import assign
 from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
 from optassign.formats.state import ApplicationState
@@ -113,6 +115,23 @@ def test_a_drain_is_followed_until_the_client_has_gone(held: Running) -> None:
     response = held.client.delete(f"/v1/applications/drained-one/drains/{client}", headers=ASK)
     assert response.status_code == 404
     assert response.json()["where"] == "client"
+
+
+def test_a_client_that_gets_tasks_without_the_service_may_not_stop(held: Running) -> None:
+    """The planner in the jar knows nothing of drains by command, and an empty client attracts tasks."""
+    state = make_state("refilled")
+    empty = next(c.process_id for c in state.clients if not c.previous_active)
+    at = int(held.assign(state).headers["Optassign-Answered-At"])
+    held.client.post(f"/v1/applications/refilled/drains/{empty}", headers=ASK)
+    held.assign(state)
+    held.wait_for("hold", application="refilled", what="drain_state", state="may_stop")
+    held.report(make_report(state, assign(state, "greedy")), "r-refilled", at + 60_000)
+    held.wait_for("hold", application="refilled", what="drain_state", state="draining")
+    assert held.client.post(f"/v1/applications/refilled/drains/{empty}?wait=0", headers=ASK).status_code == 202
+    held.report(make_report(state, assign(state, "greedy")), "r-late", at - 60_000)
+    shown = held.client.get("/v1/applications/refilled").json()["last_rebalance"]
+    assert shown is not None
+    assert datetime.fromisoformat(shown).timestamp() > (at - 30_000) / 1000, "a late report is not the last rebalance"
 
 
 def test_a_request_waits_until_the_client_may_stop(held: ServiceHere) -> None:

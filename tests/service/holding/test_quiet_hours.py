@@ -43,6 +43,13 @@ def test_local_time_counts() -> None:
     assert end.astimezone(UTC) == datetime(2026, 10, 25, 5, 0, tzinfo=UTC)
 
 
+def test_quiet_hours_end_in_the_second_of_two_equal_hours() -> None:
+    quiet = parse_hours(["00:00-02:30"], "Europe/Berlin")
+    end = quiet.find_end(datetime(2026, 10, 25, 1, 10, tzinfo=UTC))
+    assert end is not None
+    assert end.astimezone(UTC) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
     "text", ["", "8:00-9:00", "08:00-08:00", "24:00-25:00", "08:60-09:00", "Mo 08:00-09:00", "Mon-Fri", "now"]
 )

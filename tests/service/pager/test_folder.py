@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
-from serving import list_files, make_state, read_answer, wait_until
+from serving import list_files, make_report, make_state, read_answer, wait_until
 from serving_here import ServiceHere, run_service_here
 
 from optassign.formats.state import ApplicationState
+from optassign.recordings.recording import read_recording
 
 
 def make_resting_state(application: str) -> ApplicationState:
@@ -37,3 +38,18 @@ def test_the_first_and_last_rebalances_of_a_group_at_rest_are_kept(tmp_path: Pat
         service.assign(make_state("calm"))
         await_written(service, 8)
         assert len(list_files(tmp_path / "calm")) == 4, "what moves something is kept"
+
+
+def test_an_answer_that_was_not_applied_is_kept_with_the_applied_one(tmp_path: Path) -> None:
+    state = make_resting_state("calm")
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        for number in range(3):
+            response = service.assign(state, optassign_rebalance=f"r-{number}")
+            await_written(service, number + 1)
+        at = int(response.headers["Optassign-Answered-At"])
+        service.report(make_report(state, read_answer(response)), "r-2", at + 1)
+        await_written(service, 4)
+        service.assign(state, optassign_rebalance="r-3")
+        service.assign(state, optassign_rebalance="r-4")
+        await_written(service, 6)
+        assert any(read_recording(path).reported for path in list_files(tmp_path / "calm"))

@@ -2,7 +2,9 @@
 
 import asyncio
 import signal
+import socket
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -119,6 +121,21 @@ def test_stalled_bodies_do_not_block_others(flooded: ServiceHere) -> None:
         connection.settimeout(MOST_SECONDS)
         assert b" 408 " in connection.recv(1000)
     assert not flooded.list_events("rebalance", in_time=False)
+
+
+def test_stalled_forms_end(flooded: ServiceHere) -> None:
+    kind = b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n"
+
+    def has_ended(connection: socket.socket) -> bool:
+        flooded.pass_seconds(10.1)
+        connection.settimeout(0.2)
+        try:
+            return b" 408 " in connection.recv(1000)
+        except TimeoutError:
+            return False
+
+    for connection in open_connections(flooded, 3, b"POST /login HTTP/1.1\r\nHost: localhost\r\n" + kind + b"token="):
+        wait_until(partial(has_ended, connection))
 
 
 def test_the_largest_body_under_way_is_dropped_for_lack_of_room(flooded: ServiceHere) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from optassign.cli.output import RefusedError, UnreachableError, UsageError
 
-CALL_S = 30.0
-"""Time-out of a request: pages take no longer."""
+CALL_S = 100.0
+"""Time-out of a request: a page of what-if takes up to 90 s."""
 
 
 _URL = "http://127.0.0.1:8924"
