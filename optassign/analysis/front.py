@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from optassign.analysis import FRONT_POINTS
 from optassign.analysis.export import ExportError
@@ -70,7 +71,8 @@ def trace_pareto_front(state: ApplicationState, points: int = FRONT_POINTS, time
     while gaps and len(found) < points:
         gaps.sort(key=lambda gap: (gap[0].imbalance - gap[1].imbalance, gap[0].imbalance))
         cheap, even = gaps.pop()
-        price = cheap.imbalance - even.imbalance, even.restore_work - cheap.restore_work
+        imbalance, work = cheap.imbalance - even.imbalance, even.restore_work - cheap.restore_work
+        price = imbalance // gcd(imbalance, work), work // gcd(imbalance, work)
         point = _find(question, [price], effort)
         if point is None:
             return ParetoFront(_sort(found), complete=False)

@@ -37,6 +37,8 @@ def read_toml(path: Path, what: str = "TOML") -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _toml_syntax_error(error, text, source, what) from None
+    except ValueError:  # of int()
+        raise InputError(source, "", "a whole number of more than 4,300 digits", "numbers of 64 bits") from None
 
 
 def _toml_syntax_error(error: Exception, text: str, source: str, what: str) -> InputError:

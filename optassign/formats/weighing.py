@@ -24,7 +24,7 @@ def measure_rates(
 
     None if rates are not requested, or if the snapshot has no time. A rate is a weighted mean of all measurements: one that is
     eight hours older counts half, and a short one, as between two passes, counts little. A task whose offsets fell (its topics
-    were recreated) begins again. Nothing is measured if the clock went back, or if the broker reported no offsets.
+    were recreated) keeps its rate. Nothing is measured if the clock went back, or if the broker reported no offsets.
     """
     if options.weigh_by != "rates" or taken_at is None:
         return None

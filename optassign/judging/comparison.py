@@ -189,11 +189,12 @@ def compare_weights(
         try:
             answer, seconds = ask(_WEIGHTED, asked)
             played = play(_WEIGHTED, asked) if play is not None else None
+            value = measure_weighted_cost(asked, answer)
         except Exception as error:  # as in `compare`
             failures[name] = describe_failure(error)
             continue
         bound = next((goal.bound for goal in answer.report.goals if goal.name == "weighted_cost"), None)
-        cost = WeightedCost(weights, measure_weighted_cost(asked, answer), bound)
+        cost = WeightedCost(weights, value, bound)
         columns.append(replace(_make_column(asked, name, answer, seconds, played, False), weighted=cost))
     return replace(comparison, columns=tuple(columns), failures=failures)
 

@@ -28,7 +28,7 @@ from optassign.judging.explanation import (
     TaskExplanation,
     Why,
 )
-from optassign.judging.validation import name_rule
+from optassign.judging.validation import name_rule, validate
 from optassign.measuring.balance import (
     Counts,
     ShareName,
@@ -119,9 +119,7 @@ class AnswerInContext:
         if process_id in self.plan.active[task]:
             return None
         client = self.state.kafka_streams_states[process_id]
-        weight = self.state.all_tasks[task].weight / (self._loads.even_spread or 1.0)
-        weight = client.capacity if task in self._loads.oversized else weight
-        added = weight
+        added = weight = self._loads.weigh_active(self.state.all_tasks[task], client)
         if process_id in self.plan.standby[task]:
             added -= self._loads.weigh_standby(self.state.all_tasks[task])  # the active copy replaces the standby
         load = max(self.loads_of(process_id).planned + added / (client.threads * client.capacity), weight / client.capacity)
@@ -326,7 +324,13 @@ class ExplainedAnswer(AnswerInContext):
             owners=tuple(client.process_id for client in state.clients if task in client.previous_active),
             detour=self.find_detour(task),
             waiting=tuple(entry for entry in self.answer.report.waiting if entry.task == task),
+            keeps_r3=("R3", task) not in self._violations,
         )
+
+    @cached_property
+    def _violations(self) -> frozenset[tuple[str, str | None]]:
+        """Broken rules with their tasks."""
+        return frozenset((violation.rule, violation.task) for violation in validate(self.state, self.answer))
 
     def _list_concerned(self, task: str) -> dict[str, None]:
         """Return the clients that report a lag of the task, hold it, or have a copy before, in the answer or on target."""

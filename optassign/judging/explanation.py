@@ -99,6 +99,8 @@ class TaskExplanation:
     """The clients that list the task as previously active; `previous_assignment` says which of several counts."""
     detour: "Detour | None"
     waiting: tuple[Waiting, ...]
+    keeps_r3: bool
+    """Whether R3 allows the active copy of the answer, or R10 exempts it in a second pass."""
 
 
 @dataclass(frozen=True, slots=True)

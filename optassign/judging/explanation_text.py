@@ -74,6 +74,8 @@ def _active_to_lines(e: TaskExplanation, label: Label) -> Iterator[str]:
     allowed = sum(c.may_be_active for c in e.candidates) + (e.others if e.others_may_be_active else 0)
     if e.kind != "logged":
         yield "it has no changelog, so no state is restored, and any client may run it"
+    elif not here.may_be_active and e.keeps_r3:
+        yield f"others have less to restore, but {name_rule('R10')} keeps it here in the second pass"
     elif not here.may_be_active:
         clients = "the client" if allowed == 1 else f"the {allowed:,} clients"
         yield f"this breaks {name_rule('R3')}, which allows {clients} with the least lag"

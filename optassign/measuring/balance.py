@@ -218,13 +218,14 @@ def _nearest_shares(
     """
     per_class = _shares_per_class(classes, tasks, 1)
     rounded_up = tasks - sum(floor(share) * classes[kind] for kind, share in per_class.items())
-    above = {share % 1: 0 for share in per_class.values()}
-    for fraction in above:
-        above[fraction] = sum(classes[kind] for kind, share in per_class.items() if share % 1 > fraction)
+    equal, above, seen = Counter[Fraction](), {}, 0
+    for kind, share in per_class.items():
+        equal[share % 1] += classes[kind]
+    for fraction in sorted(equal, reverse=True):
+        above[fraction], seen = seen, seen + equal[fraction]
     made: dict[_Class, Share] = {}
     for kind, share in per_class.items():
-        equal = sum(classes[other] for other, its in per_class.items() if its % 1 == share % 1)
-        goes_up = above[share % 1] + equal <= rounded_up
+        goes_up = above[share % 1] + equal[share % 1] <= rounded_up
         goes_down = above[share % 1] >= rounded_up
         low = ceil(share) if goes_up else floor(share)
         high = floor(share) if goes_down else ceil(share)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from optassign.formats.clients import find_clients
 from optassign.formats.configs import Limit, name_limits
 from optassign.formats.state import ApplicationState
+from optassign.measuring.moves import count_active_moves
 from optassign.measuring.placement import TaskPlacement, count_state
 
 
@@ -43,7 +44,7 @@ def find_breaches(
     clients = set(select_clients(state, limit))
     if limit.kind == "most_active_moves":
         if not is_plan:
-            moves = _count_moves(state, placement)
+            moves = count_active_moves(state, placement)
             if limit.most is not None and moves > limit.most:
                 yield f"found {moves} active moves; allowed: {limit.most}", None
     elif limit.kind in ("pin", "forbid"):
@@ -79,15 +80,6 @@ def describe_limit(name: str, limit: Limit) -> str:
 
 def _shorten(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _count_moves(state: ApplicationState, placement: TaskPlacement) -> int:
-    """Return the number of owned tasks that are active on none of their owners."""
-    owners: dict[str, set[str]] = {}
-    for client in state.clients:
-        for task in client.previous_active:
-            owners.setdefault(task, set()).add(client.process_id)
-    return sum(not mine & set(placement.active[task]) for task, mine in owners.items())
 
 
 def _weigh(state: ApplicationState, limit: Limit, placement: TaskPlacement, *, warmups: bool) -> Counter[str]:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.base import format_ms, to_ms
+from optassign.formats.clients import KafkaStreamsState
 from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState
 from optassign.formats.tasks import TaskInfo
@@ -74,7 +75,8 @@ class Loads:
                 threads, client = 0, client + 1
         if len(oversized) == len(self.state.tasks):
             return oversized, 0.0, slowest
-        rest = sum(self._weigh_copies(task) for task in self.state.tasks if task.id not in set(oversized))
+        apart = set(oversized)
+        rest = sum(self._weigh_copies(task) for task in self.state.tasks if task.id not in apart)
         return oversized, rest / max(size, 1e-12), slowest
 
     @cached_property
@@ -89,6 +91,11 @@ class Loads:
     def _weigh_copies(self, task: TaskInfo) -> float:
         standbys = self._standbys if task.logged else 0
         return task.weight * (1 + self._standby_load * standbys) if standbys else task.weight
+
+    def weigh_active(self, task: TaskInfo, client: KafkaStreamsState) -> float:
+        """Return an active copy's load on one thread of capacity 1, in even spreads; an oversized task takes a whole thread."""
+        busy = max(self._apart[2], client.capacity)
+        return busy if task.id in self.oversized else task.weight / (self.even_spread or 1.0)
 
     def weigh_standby(self, task: TaskInfo) -> float:
         """Return a standby's load on one thread of capacity 1, in even spreads; 0 if standbys have no weight."""
@@ -105,11 +112,9 @@ class Loads:
         clients = {client.process_id: client for client in self.state.clients}
         carried = dict.fromkeys(clients, 0.0)
         heaviest = dict.fromkeys(clients, 0.0)
-        oversized_weight, even = self._apart[2], self.even_spread or 1.0
         for task in self.state.tasks:
             for process_id in placement.active[task.id]:
-                busy = max(oversized_weight, clients[process_id].capacity)
-                weight = busy if task.id in self.oversized else task.weight / even
+                weight = self.weigh_active(task, clients[process_id])
                 carried[process_id] += weight
                 heaviest[process_id] = max(heaviest[process_id], weight)
             if not self._standby_load:

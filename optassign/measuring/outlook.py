@@ -66,7 +66,7 @@ class Outlook:
 
 def find_restore_rates(pace: Pace | None) -> RestoreRates | None:
     """Return the spread of the restore rates in an answer's pace; None if no rate is known."""
-    rates = [] if pace is None else [row.offsets * 1000 // row.ms for row in pace.clients if row.offsets and row.ms]
+    rates = [] if pace is None else [max(1, row.offsets * 1000 // row.ms) for row in pace.clients if row.offsets and row.ms]
     return RestoreRates(min(rates), int(median(rates)), max(rates), len(rates)) if rates else None
 
 

@@ -4,17 +4,19 @@ Lags are offsets. An answer with a task that is active on two clients, or in two
 `validate` first.
 """
 
-import math
 import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from optassign.errors import ArgumentError
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 
 __all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
 
+_MOST_GROWTH = 1e6
+"""A greater share of a changelog is a typing error, not the growth of a rebalance."""
 _AGEING = 50
 """Each rebalance adds the changelog's length divided by this number, so state without a role falls behind."""
 
@@ -34,9 +36,9 @@ class Growth:
     """
 
     def __init__(self, state: ApplicationState, share: float, seed: int) -> None:
-        """Draw the growth of each changelog for the convergence from `state`. ValueError for a share below 0."""
-        if not 0 <= share < math.inf:
-            raise ValueError(f"growth: found {share}; allowed: 0 or more")
+        """Draw the growth of each changelog for the convergence from `state`. ArgumentError for another share than 0 to 1e6."""
+        if not 0 <= share <= _MOST_GROWTH:
+            raise ArgumentError("growth", f"{share}", f"0 to {_MOST_GROWTH:g}")
         full = state.full_lags
         most = int(share * (sum(full.values()) / max(1, len(full))))
         self._random = random.Random(seed)

@@ -336,11 +336,11 @@ def note_drains(state: ApplicationState, rows: tuple[DrainReport, ...]) -> tuple
     """Return notes on the drains, and on names in `options.drain` that fit no client or several."""
     notes = []
     for row in rows:
-        has = f"{row.active} active tasks and {row.standby} standbys"
+        has = f"{row.active} active and {row.standby} standby copies"
         if row.may_stop:
             notes.append(f"client {row.process_id} drains: it has nothing any more, and may stop")
         elif row.stays:
-            notes.append(f"client {row.process_id} drains: in the plan, too, it keeps {has}")
+            notes.append(f"client {row.process_id} drains: it has {has}, and keeps some in the plan, too")
         else:
             waits = "" if state.options.hold == "none" else ", and nothing moves now"
             notes.append(f"client {row.process_id} drains: it has {has}{waits}")

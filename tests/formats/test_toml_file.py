@@ -36,6 +36,7 @@ def read(content: bytes, folder: Path) -> str:
         (b"[weights]\n[weights]", 'line 2: found "[weights]"; allowed: each table once'),
         (b'preset = "\xff"', f"byte 10: found byte 0xff, which is not UTF-8; allowed: {ALLOWED}"),
         (b"x = " + b"[" * 10_000, f"found tables or lists nested too deeply; allowed: {ALLOWED}"),
+        (b"x = " + b"9" * 5_000, "found a whole number of more than 4,300 digits; allowed: numbers of 64 bits"),
         (b'preset = "best"', 'preset: found "best"; allowed: "lexicographic", "weighted"'),
         (b'[options]\npreset = "best"', 'options.preset: found "best"; allowed: "lexicographic", "weighted"'),
         (b"[options]\n[options.weights]\ninstance = -1.0", "options.weights.instance: found -1.0; allowed: "),

@@ -227,6 +227,16 @@ def test_an_active_that_breaks_r3_is_explained_by_the_clients_that_have_caught_u
     assert "no client has caught up" not in text
 
 
+def test_an_active_that_r10_keeps_breaks_no_rule() -> None:
+    """B had the task in the first pass, and lags behind a by no more than acceptable."""
+    clients = {"a": {"standby": "0_0", "lags": {"0_0": 11}}, "b": {"lags": {"0_0": 15}}}
+    remembered = make_answer({"a": "", "b": "0_0"})
+    state = make_snapshot({"0_0": 100}, clients, acceptable_recovery_lag=10, remembered=remembered)
+    text = join_lines(task_to_lines(explain_task(state, make_answer({"a": "", "b": "0_0"}), "0_0")))
+    assert "others have less to restore, but R10 keeps it here in the second pass" in text
+    assert "breaks" not in text
+
+
 def test_tasks_without_a_changelog_have_no_lags() -> None:
     e = explain_task(TWO_THREADS, make_answer({"a": "0_0 0_1 0_2 0_3", "b": "1_0 1_1"}), "1_0")
     assert e.kind == "stateless"

@@ -46,6 +46,17 @@ def test_it_counts_slots_and_minutes() -> None:
     assert estimate_outlook(state, given) == expected
 
 
+def test_a_rate_below_one_offset_a_second_counts_as_one() -> None:
+    state = make_snapshot({"0_0": 500}, {"a": {"active": "0_0", "lags": {"0_0": -2}}, "b": {}, "c": {}})
+    pace = Pace(taken_at="2026-01-01T00:00:00.000Z", clients=(ClientPace(process_id="c", offsets=200, ms=600_000),))
+    waiting = (Waiting(task="0_0", process_id="b", role="active", lag=500, slot=False),)
+    given = make_answer({"a": "0_0", "b": "", "c": "!"})
+    outlook = estimate_outlook(state, given.model_copy(update={"report": Report(waiting=waiting, pace=pace)}))
+    assert outlook is not None
+    assert outlook.rates is not None
+    assert outlook.rates.median == 1
+
+
 def test_there_is_no_outlook_without_a_follow_up() -> None:
     state = make_snapshot({"0_0": 5}, {"a": {"active": "0_0", "lags": {"0_0": -2}}})
     assert estimate_outlook(state, make_answer({"a": "0_0"})) is None

@@ -22,6 +22,13 @@ events = [{ at = 10, do = "join", clients = ["new1"] }]
 """
 
 
+def test_any_number_of_values_has_a_median() -> None:
+    found = estimate_median([float(number) for number in range(2_000)])
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 999.5 < found.high
+
+
 def test_intervals_contain_the_median_at_their_level() -> None:
     """At least 95% of the intervals of 2,000 samples of 15 skewed values contain the median; the exact level is 96.5%."""
     dice = random.Random(1)

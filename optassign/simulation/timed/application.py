@@ -149,9 +149,9 @@ class Application:
         return np.asarray(np.sum((self.mode == FOLLOWING) & self.up[None, :], axis=1), dtype=np.int64)
 
     def count_without_copy_in_sync(self) -> int:
-        """Return the number of logged tasks without a copy in sync, of any role, on a running client."""
+        """Return the number of present logged tasks without a copy in sync, of any role, on a running client."""
         in_sync = np.any((self.mode >= FOLLOWING) & self.up[None, :], axis=1)
-        return int(np.sum(self.logged & ~in_sync))
+        return int(np.sum(self.logged & self.present & ~in_sync))
 
     def measure_loads(self) -> FloatArray:
         """Return (C,) the input of a client's active tasks as a share of its processing rate; 0 for a client that cannot

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb
 
 from optassign.assignor import TaskAssignor
@@ -74,7 +75,7 @@ def _find_rank(number: int) -> int:
     below, rank = 0, 0
     for k in range(number):
         below += comb(number, k)
-        if below > (1 - CONFIDENCE) / 2 * 2**number:
+        if Fraction(below, 2**number) > (1 - Fraction(str(CONFIDENCE))) / 2:  # greater numbers than a float holds
             break
         rank = k + 1
     return rank

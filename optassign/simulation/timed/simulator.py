@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -91,6 +92,8 @@ class _Simulator:
         names = None if beginning is None else [task.id for task in beginning.tasks]
         self._application, self._agenda, self._felt = Application(scenario, names), Agenda(), RunMeasures()
         self._events: list[dict[str, Any]] = []
+        self._absences = Counter[int]()
+        """Client → number of its absences so far."""
         chosen = create(assignor, time_limit=ANSWER_S)
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._record_event)
 
@@ -227,7 +230,9 @@ class _Simulator:
             self._rebalancer.trigger("leave")
         else:
             self._application.unnoticed |= set(clients)
-            self._agenda.plan_in(self._scenario.group.session_timeout_s, partial(self._notice, clients))
+            self._absences.update(clients)
+            since = {c: self._absences[c] for c in clients}
+            self._agenda.plan_in(self._scenario.group.session_timeout_s, partial(self._notice, since))
         down = RESTART_S if event.down_s is None and event.do == "restart" else event.down_s
         if down is not None:
             self._agenda.plan_in(down, partial(self._come_back, clients))
@@ -249,15 +254,19 @@ class _Simulator:
         application, tag = self._application, self._scenario.zone_tag
         if event.zone is None:
             return [application.client_ids.index(name) for name in event.clients]
-        return [c for c, kind in enumerate(application.clients) if kind.tags.get(tag) == event.zone and application.up[c]]
+        inside = [c for c, kind in enumerate(application.clients) if kind.tags.get(tag) == event.zone]
+        return [c for c in inside if application.up[c] != (event.do == "join")]
 
     def _join(self, clients: list[int]) -> None:
         self._application.up[clients] = True
         self._rebalancer.trigger("join", clients)
 
-    def _notice(self, clients: list[int]) -> None:
-        """Trigger a rebalance for clients that are still gone at the session time-out."""
-        missing = self._application.unnoticed & set(clients)
+    def _notice(self, since: Mapping[int, int]) -> None:
+        """Trigger a rebalance for clients that are still gone at the session time-out.
+
+        since: client → number of its absence, as it may have returned and gone again.
+        """
+        missing = {c for c, number in since.items() if c in self._application.unnoticed and self._absences[c] == number}
         self._application.unnoticed -= missing
         if missing:
             self._rebalancer.trigger("session time-out")

@@ -158,5 +158,5 @@ def test_clients_that_drain_are_not_spared_and_the_answer_says_so() -> None:
     assert ask(state) == {"a": "0_0", "b": "0_1"}
     assert assign(state, "consumer-sticky").report.notes == (
         "clients that drain are dealt tasks like any other",
-        "client b drains: in the plan, too, it keeps 1 active tasks and 0 standbys",
+        "client b drains: it has 1 active and 0 standby copies, and keeps some in the plan, too",
     )

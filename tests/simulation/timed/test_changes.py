@@ -70,6 +70,27 @@ def test_a_later_subtopology_has_no_effect_before_its_start() -> None:
     assert {point.down for point in played.measures.curve if point.at < 100} == {0}
 
 
+def test_a_later_subtopology_lacks_no_copy_before_its_start() -> None:
+    new = {"partitions": 4, "joins": True}
+    event = {"at": 200, "do": "add-subtopologies", "subtopologies": [1]}
+    played = play([event], clients=[{"count": 2}], subtopologies=[{"partitions": 2}, new])
+    assert played.measures.without_copy_task_s < 4 * 10, "not 4 tasks for 200 s"
+
+
+def test_each_absence_has_its_own_session_time_out() -> None:
+    """c1 is back after 10 s of its restart; the time-out of that restart is over 15 s after its crash."""
+    events = [{"at": 0, "do": "restart", "clients": ["c1"]}, {"at": 30, "do": "crash", "clients": ["c1"]}]
+    played = play(events, clients=[{"count": 2}], subtopologies=[{"partitions": 4}])
+    (noticed,) = [each["at"] for each in list_rebalances(played) if each["reason"] == "session time-out"]
+    assert 75 <= noticed <= 77
+
+
+def test_clients_of_a_zone_join_together() -> None:
+    clients: Objects = [{"count": 1}, {"name": "d", "count": 2, "tags": {"zone": "b"}, "joins": True}]
+    played = play([{"at": 50, "do": "join", "zone": "b"}], clients=clients, subtopologies=[{"partitions": 6}])
+    assert count_actives(list_rebalances(played)[-1]) == {"c1": 2, "d1": 2, "d2": 2}
+
+
 def test_more_standbys_are_restored_once_they_are_configured() -> None:
     event = {"at": 100, "do": "configure", "configs": {"num_standby_replicas": 1}}
     tasks = [{"partitions": 4, "state": 10_000}]

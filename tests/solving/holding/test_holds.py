@@ -125,7 +125,7 @@ def test_a_client_whose_tasks_fit_nowhere_keeps_them_and_is_reported(assignor: s
     (row,) = answer.report.drains
     assert row.stays
     assert not row.may_stop
-    assert any("in the plan, too, it keeps" in note for note in answer.report.notes)
+    assert any("and keeps some in the plan, too" in note for note in answer.report.notes)
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
