@@ -51,8 +51,8 @@ LOOK_AGAIN = 0.7
 """The longest wait for a client without a trusted rate, as a share of the time that it has restored. A wrong rate loses less
 than half of the time then. At 1.0 a look falls just after a heartbeat, and a busy group's copies begin 3 s late. [share]"""
 OUTWAITED = 0.125
-"""The share of awaited copies that a wait may exceed the time under way of. One unsure client of 25 had a group of 1,000 tasks
-look every 7 s: 232 rebalances in a scale-out, 40 with this. Groups of 100 tasks keep theirs. [share]"""
+"""The share of the awaited copies whose own limits a wait may exceed. One unsure client of 25 had a group of 1,000 tasks look
+every 7 s: 232 rebalances in a scale-out, 40 with this. Groups of 100 tasks keep theirs. [share]"""
 IDLE_SHARE = 0.2
 """The share of the time that warm-up slots may stay empty, on average, until a follow-up. Each follow-up is a rebalance of the
 whole group. [share]"""
@@ -75,8 +75,8 @@ LEAST_AFTER_PASS_MS = 100
 """The least time until a follow-up of the service after a confirmed second pass (KIP-429). The pass has taken a rebalance's
 time already; another second was waited for nothing. [ms]"""
 ASKED_BY_ALL_MS = 30_000
-"""The longest delay of a follow-up that every client asks for; one client asks for a later one. Who does not ask joins at a
-heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later ones too early. [ms]"""
+"""The longest delay of a follow-up that every client asks for; one client asks for a later one. Other clients join at their
+next heartbeat, up to 3 s later: a tenth of this. A clock that is ahead brings later ones too early. [ms]"""
 
 # Which planned copies get the warm-up slots (docs/reference/rules.md, "Warm-ups").
 
@@ -197,7 +197,7 @@ CP_SAT_FIRST_WORK = 0.2
 """The deterministic time after which CP-SAT gives a small program to the relaxation, unless a solver is asked for. It proves
 nearly all in less. Otherwise only the goals of least weight are open, which duals prove at once. [work]"""
 CP_SAT_TIE_WORK = 0.05
-"""The deterministic time of CP-SAT for the last tie. The tie is about the order of ids: the best that is found will do.
+"""The deterministic time of CP-SAT for the last tie. The tie is about the order of ids, so an unproven order is good enough.
 [work]"""
 CP_SAT_WORK = 1.0
 """The deterministic time of CP-SAT for each call: about seconds. The limit does not depend on the machine (R9). [work]"""
@@ -245,13 +245,13 @@ COMPARED_PAIRS = 20_000_000
 EARLIER_TAG = 4
 """The worth of a value of a tag, in values of the tag after it. A swap wins or loses two values at most. [times]"""
 WEIGHED_TAGS = 16
-"""The number of tags with weights of their own; those before weigh the same. More would leave the range of 64 bits. [steps]"""
+"""The number of tags with weights of their own; those before weigh the same. More would leave the range of 64 bits.
+[entries]"""
 
 # Load: weights of tasks, spread evenly (docs/explanation/decisions/0015-load-is-balance.md).
 
 BOUND_STEPS = 30
-"""The number of levels that the search for a bound of the greatest load halves between. The levels differ by a billionth then.
-[steps]"""
+"""The bisection steps of the search for a bound of the greatest load. The levels differ by a billionth then. [steps]"""
 THRESHOLDS = 100_000
 """The number of pairs of a threshold and a kind of client that are examined for each level. With more of them, fewer thresholds
 are examined, and the bound is a bit lower. [pairs]"""
@@ -276,8 +276,8 @@ EVEN_STEPS = 3_000
 """The greatest number of moves and exchanges by which greedy evens loads out. It bounds the time by work (R9). A thousand evens
 10,000 tasks out over 1,000 clients; four times as many gain 0.01%. [steps]"""
 SPLITS = 12
-"""The least weight is taken for up to so many units, to find one that all weights are whole multiples of. Weights by hand are
-small numbers; measured ones have no unit. [times]"""
+"""The greatest divisor of the least weight that is tried as a common unit of all weights. Weights by hand are small numbers;
+measured ones have no unit. [times]"""
 CLASS_RATIO = 1.6
 """The ratio between the weights of two classes of tasks in a relaxation. With 1.3 and 1.06 CP-SAT proves less of 1,000 × 100 in
 its time. Room is rarely short, so coarse classes do. [times]"""

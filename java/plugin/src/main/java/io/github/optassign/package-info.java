@@ -5,11 +5,10 @@
  *
  * <ul>
  *   <li>{@code config}: the plug-in's own configuration
- *   <li>{@code model}: one rebalance and its answer, in arrays
  *   <li>{@code learn}: the memory from one rebalance to the next
  *   <li>{@code streams}: Kafka Streams' types, and their conversion to optassign's and back
- *   <li>{@code service}: requests to the service and its answers
- *   <li>{@code planner}: the planner, without a service or as its fallback
+ *   <li>{@code shadow}: the assignors of a group in shadow mode
+ *   <li>{@code progress}, {@code reports}: what the service is told between and after rebalances
  * </ul>
  */
 package io.github.optassign;

@@ -30,14 +30,15 @@ public final class InputRates {
             double measuredMs = measured < 1
                     ? -MeasuringPolicy.HALF_LIFE_MS * Math.log(1 - measured) / Math.log(2)
                     : MeasuringPolicy.COUNTS_AFTER_MS;
-            return Math.max(0, MeasuringPolicy.COUNTS_AFTER_MS - measuredMs);
+            double missingMs = MeasuringPolicy.COUNTS_AFTER_MS - measuredMs;
+            return missingMs > MeasuringPolicy.EARLY_MS ? missingMs : 0;
         }
     }
 
     /**
-     * Updates the rates with the current end offsets. A clock that goes back changes no rate, and a task whose offsets
-     * have fallen starts anew. A call within {@link MeasuringPolicy#LEAST_MEASURED_MS} of the last call is ignored.
-     * Tasks that are not in the snapshot are forgotten.
+     * Updates the rates with the current end offsets. A clock that goes back changes no rate, and neither do offsets
+     * that have fallen, of topics that were recreated. A call within {@link MeasuringPolicy#LEAST_MEASURED_MS} of the
+     * last call is ignored. Tasks that are not in the snapshot are forgotten.
      *
      * @param ends per task the end offsets of its source partitions, summed
      * @param nowMs milliseconds since 1970
@@ -59,9 +60,6 @@ public final class InputRates {
                 double old = measured * kept;
                 measured = old + 1 - kept;
                 rate = rate < 0 ? latest : rate + (latest - rate) * (1 - old / measured);
-            } else if (row != null && ends[t] < row.end) {
-                rate = -1;
-                measured = 0;
             }
             now.put(snapshot.taskName(t), new Row(ends[t], rate, measured));
         }

@@ -32,11 +32,11 @@ class InputRatesTest {
     }
 
     @Test
-    void topicThatWasMadeAnewBeginsAgain() {
+    void topicThatWasMadeAnewKeepsItsRate() {
         measure(0, 0, 0);
         measure(70_000, 7_000, 70_000);
         measure(80_000, 10, 80_000);
-        assertArrayEquals(new double[] {-1, 1_000}, rates.find(snapshot), 0.01);
+        assertArrayEquals(new double[] {100, 1_000}, rates.find(snapshot), 0.01);
     }
 
     @Test

@@ -192,7 +192,7 @@ public final class Snapshot {
         return traits.sizes()[c];
     }
 
-    /** Compares clients a and b by copies per size with one copy more; draining clients come last. */
+    /** Compares clients a and b by their copies per unit of size after one more; draining clients come last. */
     public int compareLoad(long loadOfA, int a, long loadOfB, int b) {
         if (traits.draining()[a] != traits.draining()[b]) {
             return traits.draining()[a] ? 1 : -1;

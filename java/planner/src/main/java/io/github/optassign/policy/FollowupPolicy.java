@@ -36,7 +36,7 @@ public final class FollowupPolicy {
     public static final long RATE_WINDOW_MS = 25_000;
     /** The longest wait for a client without a trusted rate, as a share of the time that it has restored. [share] */
     public static final double LOOK_AGAIN = 0.7;
-    /** The share of awaited copies that a wait may exceed the time under way of. [share] */
+    /** The share of the awaited copies whose own limits a wait may exceed. [share] */
     public static final double OUTWAITED = 0.125;
     /** The share of the time that warm-up slots may stay empty, on average, until a follow-up. [share] */
     public static final double IDLE_SHARE = 0.2;

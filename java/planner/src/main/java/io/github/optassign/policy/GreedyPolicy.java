@@ -7,7 +7,8 @@ public final class GreedyPolicy {
     /** The number of arcs and tree nodes that a minimum-cost flow of the JVM examines; bounds then give way. [pairs] */
     public static final long FLOW_WORK = 200_000_000;
     /**
-     * The least number of arcs among which a flow of the JVM chooses the next; otherwise their square root. [entries]
+     * The least block of arcs that the JVM's network simplex searches; in larger networks the square root of their
+     * number. [entries]
      */
     public static final int FLOW_BLOCK = 20;
     /** The distance from its bounds up to which each unit of a count has its own price in the JVM. [copies] */

@@ -71,11 +71,14 @@ class ProgressTest {
         listener.onBatchLoaded(COUNTS, "counts", TASK, 999, 900, 1_000);
         listener.onBatchLoaded(SUMS, "sums", TASK, 494, 485, 500);
         awaitMessage("\"lag\":5,");
-        int sent = service.bodies.size();
+        awaitEndOfThread();
+    }
+
+    private void awaitEndOfThread() {
         Awaiting.until(
                 () -> Thread.getAllStackTraces().keySet().stream()
                         .noneMatch(thread -> thread.getName().equals("optassign-progress")),
-                () -> "the thread still runs after " + sent + " messages");
+                () -> "the thread still runs after " + service.bodies.size() + " messages");
     }
 
     @Test
@@ -107,6 +110,7 @@ class ProgressTest {
         assertTrue(copies.areBehind(10, System.nanoTime()));
         assertFalse(copies.areBehind(10, System.nanoTime() + TimeUnit.SECONDS.toNanos(61)));
         copies.end(COUNTS);
+        awaitEndOfThread();
     }
 
     @Test

@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** The assessment on a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
+/** The assessment of a group at one look: its warm-ups, the copies that are caught up, its balance and its faults. */
 public final class GroupAssessment {
     /** The most faults of an assignment in a line, so that the line stays readable. */
     private static final int MOST_FAULTS = 3;
