@@ -75,7 +75,7 @@ class Reason(StrEnum):
     """A baseline answered; nothing is proven."""
 
 
-HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
+OWNERS_HELD = "tasks without owner and no memory: owners keep their tasks in this rebalance"
 """A note of a report. A later rebalance looks for it in the remembered answer, so its words are of the format."""
 
 

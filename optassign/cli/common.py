@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optassign.cli.output import UsageError
+from optassign.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -122,7 +123,10 @@ def load_rebalance(arguments: Namespace) -> "tuple[ApplicationState, Recording |
     with ProgressLine("reading"):
         state, recording = read_rebalance(find_snapshot(arguments))
         if arguments.options is not None:
-            state = state.model_copy(update={"options": read_options(Path(arguments.options))})
+            try:
+                state = state.with_options(**dict(read_options(Path(arguments.options))))
+            except ArgumentError as error:
+                raise UsageError(f"--options: {error}") from None
     return state, recording
 
 

@@ -37,7 +37,8 @@ GoalName = Literal[
 """The goals that options may order: those of `optassign.goals.plan`, a higher room."""
 
 
-def _no_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
+def check_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names. A validation error if one comes twice."""
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
@@ -57,7 +58,7 @@ class AssignmentConfigs(Frozen):
         default="none", description="not none: goal rack_traffic joins"
     )
     rack_aware_assignment_tags: Annotated[
-        tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)
+        tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(check_repeats)
     ] = Field(
         default=(),
         description="client tags in which copies of a task should differ, most important first: goal tag_spread",
@@ -102,7 +103,7 @@ class OffloadPrices(Frozen):
 LimitKind = Literal["most_active_moves", "most_copies", "most_state", "pin", "forbid"]
 _KINDS_WITH_NUMBER = frozenset({"most_active_moves", "most_copies", "most_state"})
 _KINDS_OF_PLACES = frozenset({"pin", "forbid"})
-_Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)]
+_Names = Annotated[tuple[NotEmpty, ...], Field(strict=False, fail_fast=True), AfterValidator(check_repeats)]
 
 
 class Limit(Frozen):
@@ -114,7 +115,7 @@ class Limit(Frozen):
         default=None,
         description="active moves per rebalance; or per client copies (active and standby), or state in offsets",
     )
-    tasks: Annotated[tuple[TaskIdText, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] = Field(
+    tasks: Annotated[tuple[TaskIdText, ...], Field(strict=False, fail_fast=True), AfterValidator(check_repeats)] = Field(
         default=(), description="for pin and forbid: these tasks"
     )
     subtopologies: _Names = Field(default=(), description="for pin and forbid: the tasks of these, as 0 or name__0")
@@ -151,7 +152,7 @@ class Options(Frozen):
     preset: Literal["lexicographic", "weighted"] = Field(
         default="lexicographic", description="lexicographic: within the shares, goal after goal; weighted: one weighted sum"
     )
-    goals: Annotated[tuple[GoalName, ...], Field(strict=False, fail_fast=True), AfterValidator(_no_repeats)] | None = Field(
+    goals: Annotated[tuple[GoalName, ...], Field(strict=False, fail_fast=True), AfterValidator(check_repeats)] | None = Field(
         default=None, description="order of the target's goals; null: the preset's own"
     )
     weights: Weights = Field(default=Weights(), description="for preset weighted only")
@@ -201,5 +202,5 @@ class Options(Frozen):
 
     @model_validator(mode="after")
     def _name_each_limit_once(self) -> Self:
-        _no_repeats(name_limits(self.limits))
+        check_repeats(name_limits(self.limits))
         return self

@@ -247,6 +247,17 @@ def _describe_report(fields: Fields) -> str:
     return f"The plug-in reports that {fields['assignor']} assigned {name}, and not this service{why}"
 
 
+def _describe_refused(fields: Fields) -> str:
+    of = f" of {fields['application']}" if fields["application"] else ""
+    then = "; the plug-in's planner answers" if fields["path"] == "/v1/assign" else ""
+    return f"A request{of} to {fields['path']} had no answer after {fields['seconds']} s: {fields['why']}{then}"
+
+
+def _describe_death(fields: Fields) -> str:
+    over = f" over a request of {fields['application']}" if fields["application"] else ""
+    return f"Worker {fields['pid']} died{over}: {fields['why']}; a new one starts"
+
+
 def _describe_request(fields: Fields) -> str:
     """Return the sentence of event `hold`: an operator's request, or its progress."""
     name, client, by = fields["application"], fields.get("client"), fields.get("by")
@@ -277,7 +288,7 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "connection_ended": "The service closed a connection that kept a slot without a request under way ({why})",
     "connection_refused": "A connection from {peer} was refused (limit: {limit}); raise --max-connections if it is legitimate",
     "demo": "{recordings} simulated rebalances of a day are in {folder}, which is deleted at the end",
-    "drain_not_saved": "The state of a drain of {application} could not be saved: {why}; the next rebalance tries again",
+    "drain_not_saved": "The state of a request for {application} could not be saved: {why}; the next rebalance tries again",
     "hold": _describe_request,
     "listening": "The service listens on {url}",
     "log_limited": "Lines of the log were dropped: too many came at once, or standard error did not take them",
@@ -294,14 +305,14 @@ TEXTS: dict[str, str | Callable[[Fields], str]] = {
     "recording_failed": "A rebalance could not be recorded: {why}; assigning goes on, check the disk",
     "recording_kept": "The recording {path} could not be deleted: {why}; delete it, or correct its permissions",
     "recording_stopped": "Nothing is recorded in {folder}: {why}; assigning goes on, and recording resumes by itself",
-    "refused": "A request of {application} to {path} had no answer after {seconds} s: {why}; the plug-in's planner answers",
+    "refused": _describe_refused,
     "report": _describe_report,
     "secret_readable": "Every user of this machine may read {path}; take that right away: chmod o-r",
     "settings_kept": "A changed file could not be used: {why}; the previous settings stay in force, correct the file",
     "stopped": "The service has stopped",
     "stopping": "The service stops on {signal}: requests under way are answered first",
     "tokens_read": "The token file has changed and was read again",
-    "worker_died": "Worker {pid} died over a request of {application}: {why}; a new one starts",
+    "worker_died": _describe_death,
     "worker_failed": "A worker did not start: {why}; next try in {next_try_seconds} s, check memory and assignor",
     "worker_ready": "Worker {pid} is ready",
 }

@@ -182,6 +182,8 @@ class OperatorRequests:
         self._idle_followup_ms = idle_followup_ms
         self._applications: dict[str, _Application] = {}
         self._history: dict[str, tuple[_Action, ...]] = {}
+        self._cancelled = Newest[tuple[str, str], None](_MOST_REQUESTS)
+        """Applications and clients whose drains were cancelled."""
         self._contacts = Newest[str, LastRebalance](_MOST_REQUESTS)
         self._changing = asyncio.Lock()
         self.clients = KnownClients()
@@ -334,6 +336,7 @@ class OperatorRequests:
         self.clients.check(application, client)
         async with self._changing:
             asked = self._applications.get(application, _Application())
+            self._cancelled.pop((application, client), None)
             if client not in asked.drains:
                 drains = {**asked.drains, client: _Drain(**self._sign(by).model_dump())}
                 await self._store(application, asked.model_copy(update={"drains": drains}), "drain", by, client=client)
@@ -346,12 +349,18 @@ class OperatorRequests:
                 return False
             drains = {name: drain for name, drain in asked.drains.items() if name != client}
             await self._store(application, asked.model_copy(update={"drains": drains}), "undrain", by, client=client)
+            self._cancelled[application, client] = None
             return True
 
     def may_stop(self, application: str, client: str) -> bool | None:
-        """Return True if the client may stop or has no drain, False if other clients have no room, None if it must wait."""
+        """Return True if the client may stop or has gone, and None if it must wait.
+
+        False if its drain was cancelled, or if other clients have no room.
+        """
         drain = self._applications.get(application, _Application()).drains.get(client)
-        if drain is None or drain.state == "may_stop":
+        if drain is None:
+            return (application, client) not in self._cancelled
+        if drain.state == "may_stop":
             return True
         return False if drain.state == "stays" else None
 

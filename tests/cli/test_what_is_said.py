@@ -134,6 +134,19 @@ def test_compare_has_odd_input_in_json_too(data: dict[str, Any], tmp_path: Path,
     assert any("77_7" in remark for remark in json.loads(out)["remarks"])
 
 
+def test_options_do_not_replace_options_that_have_changed_tasks(
+    data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The weights of the snapshot would stay, though the file has none."""
+    data["options"] = {"task_weights": {"0": 5.0}}
+    path, options = tmp_path / "snapshot.json", tmp_path / "options.toml"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    options.write_text('preset = "weighted"', encoding="utf-8")
+    code, _, err = run_here(capsys, "assign", str(path), "--options", str(options))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--options: task_weights: found a change of {'0': 5.0}" in err
+
+
 @pytest.mark.parametrize(("options", "noted"), [("[weights]\ninstance = 3.0", True), ("balance_factor = 2", False)])
 def test_weights_under_ordered_are_noted_in_the_table(
     options: str, noted: bool, data: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]

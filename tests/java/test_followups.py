@@ -19,7 +19,7 @@ from optassign.translating.snapshot import read_situation
 from optassign_models.flows import find_offload
 from optassign_models.problem import IntArray, Placement
 from optassign_models.rebalance import find_offload_options
-from optassign_models.results import HELD, Reason, Step, Warmups
+from optassign_models.results import OWNERS_HELD, Reason, Step, Warmups
 from optassign_models.shares import compute_shares
 from optassign_models.solving.followups import choose_delay, estimate_to_balance
 from optassign_models.solving.situation import Situation
@@ -90,7 +90,7 @@ def test_the_planners_follow_ups_are_those_of_the_service(cases: list[Case]) -> 
             continue
         step = to_step(situation, answer)
         # The planner's report does not say whether owners were held back: without memory they may have been.
-        steps = [step, replace(step, notes=(HELD,))] if situation.unconfirmed else [step]
+        steps = [step, replace(step, notes=(OWNERS_HELD,))] if situation.unconfirmed else [step]
         delays = [choose_delay(situation.problem, situation.pace, each) for each in steps]
         delay = min(delays, key=lambda each: abs(asked - each))
         assert abs(asked - delay) <= 1, f"{where}: the fallback asks after {asked} ms, the service after {delays}"

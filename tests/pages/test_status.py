@@ -48,6 +48,12 @@ def test_status_of_all_and_of_one(service: Running, run: Run) -> None:
     assert found["applications"][0]["requests"]["paused"] is None
 
 
+def test_status_of_an_unknown_application_says_so(service: Running, run: Run) -> None:
+    code, out, err = run("status", "nothing-like-that", "--url", str(service.client.base_url))
+    assert (code, out) == (4, "")
+    assert "the service knows no application 'nothing-like-that'" in err
+
+
 def test_a_follow_up_whose_time_is_over_is_due(service: Running, run: Run) -> None:
     """An overdue follow-up has not happened, so the text does not say `ago`."""
     found = json.loads(run("status", "orders", "--json", "--url", str(service.client.base_url))[1])

@@ -14,7 +14,7 @@ from optassign.formats.assignment import ClientPace, EvidenceName, TaskAssignmen
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.scenario import read_scenario
 from optassign.simulation.timed.simulator import simulate
-from optassign_models.results import HELD
+from optassign_models.results import OWNERS_HELD
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 END = 100_000
@@ -311,7 +311,7 @@ def test_owners_are_held_back_for_one_rebalance_while_targets_are_caught_up(assi
     options = made.options.model_copy(update={"followup": followup})
     first = made.model_copy(update={"taken_at": BEGIN.isoformat(), "options": options})
     held = assign(first, assignor)
-    assert HELD in held.report.notes
+    assert OWNERS_HELD in held.report.notes
     assert delay_of(held) == delay
     leader = next(client.process_id for client in held.clients if "0_5" in client.active)
     told = clients[leader]

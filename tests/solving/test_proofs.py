@@ -27,7 +27,7 @@ from optassign_models.goals import DEFAULT_ORDER
 from optassign_models.greedy.plan import find_greedy_plan
 from optassign_models.problem import make_placement, prepare
 from optassign_models.rebalance import rebalance, rebalance_values
-from optassign_models.results import HELD, Effort
+from optassign_models.results import OWNERS_HELD, Effort
 from optassign_models.shares import compute_shares
 from optassign_models.solving import solver_methods
 from optassign_models.solving.solver_methods import read_answer
@@ -129,7 +129,7 @@ def test_only_the_first_goal_has_a_bound_if_owners_are_held_back() -> None:
         "c": {},
     }
     held = assign(make_snapshot(dict.fromkeys([*owned, "0_5"], 1000), clients, num_standby_replicas=1))
-    assert HELD in held.report.notes
+    assert OWNERS_HELD in held.report.notes
     assert set(owned) <= set(held.by_process_id["a"].active)
     rows = {goal.name: goal for goal in held.report.goals if goal.stage == "rebalance"}
     first = rows.pop("copies_on_target")

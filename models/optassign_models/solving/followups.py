@@ -11,7 +11,7 @@ import numpy as np
 
 from optassign_models.policy import constants as policy
 from optassign_models.problem import FloatArray, IntArray, Placement, Problem, sort_unique
-from optassign_models.results import HELD, Reason, Step
+from optassign_models.results import OWNERS_HELD, Reason, Step
 from optassign_models.solving.inputs import Requests
 from optassign_models.solving.rates import ClientRates
 from optassign_models.solving.situation import Situation
@@ -57,7 +57,7 @@ def choose_delay(problem: Problem, pace: ClientRates, step: Step) -> int:
         return interval
     soon = min(interval, policy.REBALANCE_MS << min(pace.looks, policy.MOST_DOUBLINGS))
     away = np.flatnonzero(step.plan.active != step.answer.active)
-    if HELD in step.notes and np.any(problem.rank_of(away * problem.C + step.plan.active[away]) == 0):
+    if OWNERS_HELD in step.notes and np.any(problem.rank_of(away * problem.C + step.plan.active[away]) == 0):
         return soon  # owners held back from caught-up clients cost one rebalance, not the time that other copies take
     relevant = _find_relevant(problem, step.plan, step)
     if not len(relevant):

@@ -20,7 +20,7 @@ from optassign_models.limits import PlacementLimit, list_broken
 from optassign_models.policy.constants import PATIENCE, REBALANCE_MS
 from optassign_models.problem import IntArray, Placement, Problem, make_placement
 from optassign_models.rebalance import COPIES_ON_TARGET, OFFLOAD, find_offload_options, restrict_offload, swap_roles
-from optassign_models.results import HELD, Found, FoundBy, Reason, Step, Warmups, time_stage
+from optassign_models.results import OWNERS_HELD, Found, FoundBy, Reason, Step, Warmups, time_stage
 from optassign_models.shares import compute_shares, count_copies
 from optassign_models.solving.followups import estimate_to_balance
 from optassign_models.solving.method import Case, find_rebalance
@@ -82,7 +82,7 @@ def _is_still_held(situation: Situation, case: Case) -> bool:
     The follow-up comes after a second at the soonest. By then passes are over, and the group goes on.
     """
     progress, elapsed = situation.memory.progress, situation.pace.elapsed_ms
-    if HELD not in situation.memory.notes or not len(progress.keys) or (elapsed is not None and elapsed >= REBALANCE_MS):
+    if OWNERS_HELD not in situation.memory.notes or not len(progress.keys) or (elapsed is not None and elapsed >= REBALANCE_MS):
         return False
     return not np.any(case.problem.lag_of(progress.keys) < progress.lag)
 
@@ -200,7 +200,7 @@ def take_step(situation: Situation, case: Case, target: Found, seconds: dict[str
     step = Step(answer, target.placement, Reason.FEASIBLE, target.found_by, case.is_balanced(answer), limited=target.limited)
     proven = {"plan": target.bounds, "rebalance": rebalanced.bounds}
     proved_by = {"plan": target.proved_by, "rebalance": rebalanced.proved_by}
-    step = replace(step, bounds=proven, proved_by=proved_by, notes=(HELD,) if held else ())
+    step = replace(step, bounds=proven, proved_by=proved_by, notes=(OWNERS_HELD,) if held else ())
     bounds = case.bound_optimum(answer) if case.reaches_target(answer) else None
     if bounds is not None:
         # Balanced after all: probing stops, and this is the plan (KIP-441); the bounds were of another plan.

@@ -37,8 +37,6 @@ class Connections:
         """Socket → time of its acceptance, until a protocol has taken it."""
         self._by_peer: Counter[str] = Counter()
         self._protocols: set[_Protocol] = set()
-        self.refused: Counter[str] = Counter()
-        """Reason → number of connections refused or ended for it."""
 
     def __len__(self) -> int:
         return self._by_peer.total()
@@ -108,12 +106,10 @@ class Connections:
         return True
 
     def _end(self, why: str, end: Callable[[], None]) -> None:
-        self.refused[why] += 1
         log_event("connection_ended", why=why)
         end()
 
     def _refuse(self, why: str, peer: str) -> bool:
-        self.refused[why] += 1
         log_event("connection_refused", limit=why, peer=peer)
         return False
 

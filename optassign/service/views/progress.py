@@ -58,8 +58,8 @@ class CopyProgress(_ReportPart):
 class ProgressReport(_ReportPart):
     """The progress of the copies of one instance between two rebalances."""
 
-    application: NotEmpty
-    client: NotEmpty = Field(description="its process id, or the client id that snapshots have")
+    application: NotEmpty = Field(max_length=255)
+    client: NotEmpty = Field(max_length=255, description="its process id, or the client id that snapshots have")
     copies: Annotated[tuple[CopyProgress, ...], Field(strict=False, max_length=PROGRESS_COPIES)] = ()
 
 

@@ -11,13 +11,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from optassign.formats.base import Frozen, Int32, NotEmpty, SortedTaskIds, cross_check_error, quote
-from optassign.formats.configs import AssignmentConfigs, Options
+from optassign.formats.configs import AssignmentConfigs, Options, check_repeats
 from optassign.formats.durations import DURATION_ALLOWED, format_duration, parse_duration
 from optassign.formats.input_errors import InputError, from_validation
 from optassign.formats.toml_input import read_toml
+from optassign_models.policy.constants import LEAST_CAPACITY, MOST_CAPACITY
 
 __all__ = [
     "GREATEST_SEED",
@@ -180,7 +181,7 @@ class Clients(Frozen):
     )
     process_per_s: Rate = Field(default=10_000.0, description="records per second that a thread processes")
     tags: dict[str, str] = Field(default={})
-    capacity: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    capacity: Annotated[float, Field(ge=LEAST_CAPACITY, le=MOST_CAPACITY)] = 1.0
     joins: bool = Field(default=False, description="not there at the start: an event lets them join")
     disk: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0,
@@ -196,12 +197,15 @@ class Start(Frozen):
     standby: SortedTaskIds = ()
 
 
+_TagKeys = Annotated[tuple[NotEmpty, ...], Field(strict=False), AfterValidator(check_repeats)]
+
+
 class ChangedConfigs(Frozen):
     """Configs that an event changes; fields that are left out keep their values."""
 
     num_standby_replicas: Int32 | None = None
     max_warmup_replicas: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    rack_aware_assignment_tags: Annotated[tuple[NotEmpty, ...], Field(strict=False)] | None = None
+    rack_aware_assignment_tags: _TagKeys | None = None
 
 
 class ScenarioEvent(Frozen):

@@ -157,6 +157,19 @@ def test_a_request_waits_until_the_client_may_stop(held: ServiceHere) -> None:
         assert (refused.status_code, refused.json()["where"]) == (400, "wait")
 
 
+def test_a_cancelled_drain_lets_no_client_stop(held: ServiceHere) -> None:
+    state = make_state("cancelled-one")
+    held.assign(state)
+    page = f"/v1/applications/cancelled-one/drains/{name_first(state)}"
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(held.client.post, f"{page}?wait=600", headers=ASK, timeout=600)
+        wait_until(lambda: held.read_metric("optassign_in_flight") == 1)
+        held.client.delete(page, headers=ASK)
+        held.pass_seconds(1)
+        assert waiting.result().status_code == 202
+    assert held.client.post(f"{page}?wait=0", headers=ASK).json()["drains"][0]["state"] == "waiting", "a new drain"
+
+
 def test_a_service_that_stops_waits_for_no_drain(tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool, run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
         state = make_state("stopping")

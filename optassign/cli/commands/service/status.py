@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from optassign.cli.arguments import accept_durations, add_output
 from optassign.cli.commands.service.service_client import add_service, ask_service
 from optassign.cli.common import write_result
-from optassign.cli.output import DONE, UsageError
+from optassign.cli.output import DONE, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -89,5 +89,9 @@ def _ask(arguments: Namespace) -> dict[str, Any]:
 
         asked = ask_service(arguments, "GET", f"/v1/applications/{quote(arguments.application, safe='')}")
         requests[arguments.application] = asked
+        if arguments.application not in states and asked["last_rebalance"] is None:
+            raise RefusedError(
+                f"the service knows no application {arguments.application!r}; it appears with its first rebalance"
+            )
     applications = [{"application": name, "state": states.get(name), "requests": requests.get(name)} for name in names]
     return {"now": view["now"], "recording": view["recording"], "applications": applications}
