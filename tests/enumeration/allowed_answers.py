@@ -89,8 +89,11 @@ class Enumeration:
         """Return the placements without idle threads under load, or all if there are none."""
         if not self.about_load:
             return vectors
-        busy = [v for v in vectors if not self.goals.loads.lets_threads_idle(self.space.actives_on(v))]
-        return busy or vectors
+        return [vector for vector in vectors if self._is_even(vector)] or vectors
+
+    def _is_even(self, vector: Vector) -> bool:
+        """Return whether no thread is idle under load, and draining clients have nothing for which others have room."""
+        return not self.goals.loads.lets_threads_idle(self.space.actives_on(vector)) and not self.space.fills_draining(vector)
 
     def at_once(
         self, bounds: Sequence[Bounds], disk_slack: Fraction = Fraction(0), moves: str = "active_moves"
@@ -111,7 +114,7 @@ class Enumeration:
         if self.counts_are_bounded:
             found = [vector for vector in found if self._is_balanced(vector, bounds)]
         else:
-            found = [v for v in found if not self.goals.loads.lets_threads_idle(self.space.actives_on(v))]
+            found = [vector for vector in found if self._is_even(vector)]
         left = self.targets(bounds)
         for goal in self.goals_in_order if found else []:
             key = self.goals.key(goal)

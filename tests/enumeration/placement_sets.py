@@ -174,6 +174,12 @@ class Space:
         start = self.totals_at + 2 * len(self.group.clients)
         return vector[start : start + len(self.group.clients)]
 
+    def fills_draining(self, vector: Vector) -> bool:
+        """Return whether a draining client has a copy although the others have room for all copies of a task."""
+        staying = self.group.staying
+        draining = [c for c in range(len(self.group.clients)) if c not in staying]
+        return len(staying) > self.group.standbys and any(vector[self.totals_at + c] for c in draining)
+
     def imbalances(self, vector: Vector, bounds: Sequence[Bounds]) -> tuple[int, ...]:
         """Return the imbalance of each family."""
         return self._imbalances(vector[self.counts_at : self.totals_at], bounds)
