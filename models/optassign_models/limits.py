@@ -50,11 +50,10 @@ class PlacementLimit:
     @property
     def can_bind(self) -> bool:
         """Whether some placement breaks the limit."""
-        if self.kind is Kind.PIN:
-            return bool(self.tasks.any() and not self.clients.all())
-        if self.kind is Kind.FORBID:
-            return bool(self.tasks.any() and self.clients.any())
-        return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
+        if self.kind is Kind.MOST:
+            return bool(self.clients.any()) and sum(self.weight.tolist()) > self.most
+        barred = ~self.clients if self.kind is Kind.PIN else self.clients
+        return bool(self.tasks.any() and barred.any())
 
     def is_kept(self, placed: Placement) -> bool:
         """Return whether a placement of all tasks keeps the limit."""

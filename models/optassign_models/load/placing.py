@@ -236,10 +236,15 @@ class LoadTarget:
         share = active / max(active + loads.standbys * float(loads.standby.sum()), 1e-12)
         return max(self.most * share, bound_greatest_load(loads.actives_alone))
 
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """Goal → bound in the units of its measure, rounded down as the measure is rounded."""
-        return {LOAD_NAME: math.floor(self.least * 1e6) / 1e6}
+    def bound_measures(self, problem: Problem, placed: Placement) -> Mapping[str, float]:
+        """Return goal → bound in the units of its measure, rounded down as the measure is rounded.
+
+        Draining clients that limits leave copies on (in `placed`) carry load too, but their standbys weigh nothing.
+        """
+        least, size = self.least, problem.threads * self.loads.capacity
+        if not problem.staying[self.loads.locate(placed)].all():
+            least = bound_greatest_load(replace(self.loads.actives_alone, size=size))
+        return {LOAD_NAME: math.floor(least * 1e6) / 1e6}
 
     def holds(self, placed: Placement) -> bool:
         """Return whether the load is balanced."""

@@ -28,7 +28,10 @@ def make_greedy_method(order: RequestedOrder) -> Method:
     return Method(
         order,
         find_balanced_now=_find_greedy_answer_now,
-        place=_place_greedily,
+        place=lambda case: Found(
+            spread_zones(case.problem, case.target, find_greedy_plan(case.problem, case.target), now=False),
+            found_by=FoundBy.GREEDY,
+        ),
         find_unserved=partial(
             _find_unserved,
             known="greedy knows goals (b) to (f) in their default order",
@@ -47,11 +50,6 @@ def _find_greedy_answer_now(case: Case) -> Found:
     answer = find_greedy_answer_now(case.problem, case.target)
     spread = None if answer is None else spread_zones(case.problem, case.target, answer, now=True)
     return Found(spread, found_by=FoundBy.GREEDY)
-
-
-def _place_greedily(case: Case) -> Found:
-    plan = find_greedy_plan(case.problem, case.target)
-    return Found(spread_zones(case.problem, case.target, plan, now=False), found_by=FoundBy.GREEDY)
 
 
 def _search_greedy_plan(case: Case) -> Found:

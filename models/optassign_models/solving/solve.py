@@ -48,7 +48,7 @@ def solve(situation: Situation, method: Method) -> Step:
         notes=step.notes if why is None else (*step.notes, why),
         unserved=method.find_unserved(case, placed) if why is None else dict.fromkeys(method.order.asked_for, why),
         given_way=given_way,
-        measured_bounds={} if case.load is None else case.load.bounds,
+        measured_bounds={} if case.load is None else case.load.bound_measures(case.problem, placed),
         weighs=weighs,
         weighted_bound=weighted_bound,
     )

@@ -74,8 +74,7 @@ def _choose(answer: TargetAnswer, other: TargetAnswer) -> TargetAnswer:
     is_better = other.placement is not None and (answer.placement is None or other.values <= answer.values)
     best = other if is_better else answer
     bounds, proved_by = max((answer.bounds, answer.proved_by), (other.bounds, other.proved_by))
-    is_impossible = answer.is_impossible or other.is_impossible
-    return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=is_impossible)
+    return replace(best, bounds=bounds, proved_by=proved_by, is_impossible=answer.is_impossible or other.is_impossible)
 
 
 def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: bool = False) -> TargetAnswer:
@@ -92,8 +91,7 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
         if optimum is None:
             return replace(best, is_cut_short=True)
         if optimum.bounds > best.bounds or optimum.is_impossible:
-            is_impossible = best.is_impossible or optimum.is_impossible
-            bounds = max(best.bounds, optimum.bounds)
+            bounds, is_impossible = max(best.bounds, optimum.bounds), best.is_impossible or optimum.is_impossible
             best = replace(best, bounds=bounds, is_impossible=is_impossible, proved_by=optimum.proved_by)
         effort = replace(effort, is_first_try=False)
         if optimum.values is None:

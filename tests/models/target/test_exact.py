@@ -90,3 +90,13 @@ def test_a_pin_to_a_draining_client_under_load_needs_no_fallback(name: str) -> N
     assert validate(state, given) == []
     assert given.report.termination.reason != "fallback"
     assert all(row.kept or row.gave_way for row in given.report.limits)
+
+
+def test_a_bound_of_load_counts_a_draining_client_that_a_limit_keeps_in_use() -> None:
+    """Of 13 weights the other client can have the heaviest alone: 10 / 13 of an even spread, less than a whole one."""
+    state = read("load-limit-drain")
+    given = assign(state)
+    assert validate(state, given) == []
+    (row,) = [goal for goal in given.report.goals if goal.name == "load"]
+    assert row.bound is not None
+    assert row.bound <= 10 / 13
