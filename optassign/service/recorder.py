@@ -91,8 +91,8 @@ class Recorder:
         """Start the thread, which counts recordings, deletes old ones and then waits for rebalances."""
         self._thread.start()
 
-    def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, not_applied: bytes | None = None) -> None:
-        """Queue a rebalance for recording. Never waits: if the disk does not keep up, the rebalance is lost.
+    def put(self, head: RecordingHead, assignment: bytes, snapshot: bytes, not_applied: bytes | None = None) -> bool:
+        """Queue a rebalance without waiting, and return whether it had room: if the disk does not keep up, it is lost.
 
         Two rebalances with the same `head.rebalance` make one recording (`join_report`).
         """
@@ -101,6 +101,8 @@ class Recorder:
         except queue.Full:
             self._metrics.unrecorded.inc()
             self._note_failure("the disk does not keep up")
+            return False
+        return True
 
     def stop(self, seconds: float) -> None:
         """Write the queued rebalances, for at most `seconds`, and stop."""

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optassign import __version__
@@ -20,7 +20,6 @@ from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
 from optassign.service.operator_requests import make_last_rebalance
 from optassign.service.rebalances import FoundAnswer, NoAnswerError, Rebalances, Shared
-from optassign.service.requested_options import RequestsOutcome
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Applied, AssignJob, Details
 from optassign.service.workers.pool import Schedule, make_schedule
@@ -29,6 +28,17 @@ __all__ = ["Reports"]
 
 _REPORT_WAITS_S = 20.0  # seconds that a report waits for those before it: plug-ins send reports in order, within seconds
 _UNANSWERED_REBALANCES = 1_000  # remembered rebalances without an answer: plug-ins hold back fewer reports
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A report as a worker read it."""
+
+    found: FoundAnswer
+    details: Details
+    applied: Applied
+    in_time: bool
+    """Whether the service's answer was ready by the deadline that the report names."""
 
 
 class Reports:
@@ -74,6 +84,10 @@ class Reports:
         self._memory.check_date("Optassign-Applied-At", head.applied_at)
         async with self._turns.take(remembering, times.latest_start):  # the answer that came too late may still be under way
             answered = await self._rebalances.await_recording(head.rebalance)
+            # In active mode no page shows the service's own answer unless it is recorded. If the service was asked and missed
+            # the deadline, solving again would take time from other requests.
+            solves = not (answered or self._rebalances.was_asked(head.rebalance))
+            solves = solves and (self._recorder is not None or head.mode == "shadow")
             last = self._memory.get(remembering)
             observed = self._observed.get(application) if remembering is None else None
             since = head.remembered_at
@@ -89,83 +103,83 @@ class Reports:
                 observed=None if remembering is not None else b"" if observed is None else observed.answer,
                 options=self._requests.get_options(application, is_applied=head.runs_followups),
                 application=application,
-                # In active mode no page shows the service's own answer unless it is recorded. If the service was asked and
-                # missed the deadline, solving again would take time from other requests.
-                solve=not answered
-                and not self._rebalances.was_asked(head.rebalance)
-                and (self._recorder is not None or head.mode == "shadow"),
+                solve=solves and remembering is None,
             )
-            found = await self._find(job, times, head.rebalance)
-            in_time = asyncio.get_running_loop().time() <= times.deadline
-            details = await found.job.details
-            if details is None or details.applied is None:
-                raise make_unavailable("the worker process died", 1, "worker died")
+            read = await self._find(job, times, head.rebalance)
             before = last if remembering is not None else observed
             is_newest = before is None or before.rebalance == head.rebalance or before.at < head.applied_at
             if remembering is not None and is_newest:
-                remembered = Remembered(head.applied_at, details.applied.content, order, head.rebalance)
+                remembered = Remembered(head.applied_at, read.applied.content, order, head.rebalance)
                 self._memory.put(remembering, remembered)
+        if solves and remembering is not None:
+            # The next rebalance does not wait for this: it needs only the memory.
+            read = await self._find(replace(job, solve=True), times, head.rebalance)
+            newest = self._memory.get(remembering)
+            is_newest = is_newest and newest is not None and newest.rebalance == head.rebalance
         if remembering is None and application is not None and is_newest:
-            self._observed.put(application, Remembered(head.applied_at, details.applied.content, order, head.rebalance))
-        not_applied = _make_not_applied(found, details, in_time)
-        recorded = _make_head(application, head, applied_at, found, details.applied, not_applied)
+            self._observed.put(application, Remembered(head.applied_at, read.applied.content, order, head.rebalance))
+        not_applied = _make_not_applied(read)
+        recorded = _make_head(application, head, applied_at, read, not_applied)
         if application is not None:
             await self._requests.note_rebalance(application)
         if is_newest:  # after an outage reports come later than newer rebalances
             recorded = self._clocks.advance(recorded)
             self._metrics.show_applied(recorded)
         if remembering is not None and is_newest:
-            outcome = details.applied.requests_outcome
+            outcome = read.applied.requests_outcome
             self._requests.note_last_rebalance(remembering, make_last_rebalance(recorded))
             self._requests.clients.note(remembering, outcome.clients)
             await self._requests.note_outcome(remembering, outcome.drains, has_forgotten=False)
-        if self._recorder is not None and details.snapshot is not None:
-            self._recorder.put(recorded, details.applied.content, details.snapshot, found.answer.content or None)
-        self._count(head, found, not_applied, details.requests_outcome)
-        _log_report(application, head, details.applied, not_applied, answered)
-        return _encode_reply(self._recorder is not None, details.applied, not_applied)
+        is_recorded = False
+        if self._recorder is not None and read.details.snapshot is not None:
+            is_recorded = self._recorder.put(
+                recorded, read.applied.content, read.details.snapshot, read.found.answer.content or None
+            )
+        self._count(head, read, not_applied)
+        _log_report(application, head, read.applied, not_applied, answered)
+        return _encode_reply(is_recorded, read.applied, not_applied)
 
-    async def _find(self, job: AssignJob, times: Schedule, rebalance: str) -> FoundAnswer:
-        """Return the service's answer as `AnswerFinder.find` does, but do not solve again after a failure."""
+    async def _find(self, job: AssignJob, times: Schedule, rebalance: str) -> _Read:
+        """Return the report as a worker read it, with the service's answer if the job solves. Do not solve after a failure."""
         try:
-            return await self._finder.find(replace(job, solve=job.solve and rebalance not in self._unanswered), times)
+            found = await self._finder.find(replace(job, solve=job.solve and rebalance not in self._unanswered), times)
         except RequestRefusedError as error:
             if isinstance(error, NoAnswerError) or error.refusal.reason == "worker died":
                 self._unanswered.append(rebalance)
             raise
+        in_time = asyncio.get_running_loop().time() <= times.deadline
+        details = await found.job.details
+        if details is None or details.applied is None:
+            raise make_unavailable("the worker process died", 1, "worker died")
+        return _Read(found, details, details.applied, in_time)
 
-    def _count(
-        self, head: ReportHead, found: FoundAnswer, not_applied: NotApplied | None, requests_outcome: RequestsOutcome
-    ) -> None:
+    def _count(self, head: ReportHead, read: _Read, not_applied: NotApplied | None) -> None:
         self._metrics.reports.labels(head.mode).inc()
         if not_applied is not None and head.mode == "shadow":
             self._metrics.count_rebalance("shadow", not_applied.summary)
-            self._metrics.solve_seconds.observe(found.answer.solve_seconds)
-            self._metrics.show_last_answer(found.answer.application, not_applied.summary, requests_outcome)
+            answer = read.found.answer
+            self._metrics.solve_seconds.observe(answer.solve_seconds)
+            self._metrics.show_last_answer(answer.application, not_applied.summary, read.details.requests_outcome)
 
 
-def _make_not_applied(found: FoundAnswer, details: Details, in_time: bool) -> NotApplied | None:
+def _make_not_applied(read: _Read) -> NotApplied | None:
     """Return the service's answer for the recording, or None if nothing was solved."""
-    if details.summary is None:
+    if read.details.summary is None:
         return None
     return NotApplied(
-        assignor=found.answer.assignor,
-        time_limit=found.answer.time_limit,
-        in_time=in_time,
+        assignor=read.found.answer.assignor,
+        time_limit=read.found.answer.time_limit,
+        in_time=read.in_time,
         after_the_fact=True,
-        summary=details.summary,
+        summary=read.details.summary,
     )
 
 
 def _make_head(
-    application: str | None,
-    head: ReportHead,
-    applied_at: float,
-    found: FoundAnswer,
-    applied: Applied,
-    not_applied: NotApplied | None,
+    application: str | None, head: ReportHead, applied_at: float, read: _Read, not_applied: NotApplied | None
 ) -> RecordingHead:
     """Return the head of the recording. applied_at: milliseconds since 1970, by the service's clock."""
+    applied = read.applied
     return RecordingHead(
         format=1,
         application=application,
@@ -174,7 +188,7 @@ def _make_head(
         mode=head.mode,
         assignor=applied.assignor,
         time_limit=0.0,
-        memory=found.answer.memory,
+        memory=read.found.answer.memory,
         service=__version__,
         plugin=head.plugin,
         rebalance=head.rebalance,

@@ -100,6 +100,16 @@ def test_recordings_are_deleted_once_both_clocks_have_passed_their_days(tmp_path
     assert list_files(tmp_path) == [tmp_path / make_relative_path("app-1", NOW - timedelta(days=1), 0)]
 
 
+def test_a_rebalance_without_room_in_the_queue_is_not_called_recorded(tmp_path: Path) -> None:
+    metrics = Metrics("test", 10)
+    recorder = Recorder(tmp_path, 1000, 1 << 30, metrics)  # its thread is not started, as if the disk hung
+    item = make_item(NOW)
+    taken = [recorder.put(*item) for _ in range(100)]
+    assert taken == sorted(taken, reverse=True)
+    assert (taken[0], taken[-1]) == (True, False)
+    assert read_metric(metrics, "lost_total") == taken.count(False)
+
+
 def test_memory_does_not_grow_with_recordings(tmp_path: Path) -> None:
     """The recorder keeps a few numbers per day, however many recordings the day has."""
     folder = tmp_path / "orders" / f"{NOW:%Y-%m-%d}"

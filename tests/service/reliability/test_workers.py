@@ -30,6 +30,7 @@ from serving_here import ServiceHere, run_service_here
 from optassign import ApplicationState, TaskAssignment, assign, assignor
 from optassign.judging.validation import validate
 from optassign.recordings.recording import read_recording
+from optassign.service.clock import read_milliseconds
 from optassign.service.workers.pool import Schedule, make_schedule
 from optassign.service.workers.worker import Worker, WorkerDiedError, WorkerSpec
 
@@ -146,6 +147,31 @@ def test_an_assignor_that_fails_is_named_and_reports_are_recorded(tmp_path: Path
         assert statuses == [500, 200]
         (path,) = wait_until(lambda: list_files(tmp_path))
         assert read_recording(path).not_applied is None
+
+
+def test_a_rebalance_does_not_wait_until_a_report_is_solved(
+    tmp_path: Path, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next answer needs only the memory of what was applied, which the worker has once it has read the report."""
+    monkeypatch.setattr(assignor, "_entries", dict(assignor._entries))
+    monkeypatch.setenv("OPTASSIGN_TEST_FOLDER", str(tmp_path))
+    (tmp_path / "go").touch()
+    state, recordings = make_state("after-outage"), str(tmp_path / "recordings")
+    waits = ("--register", "waits=failing_assignors:Waits", "--assignor", "waits")
+    with run_service_here("--workers", "2", "--recordings", recordings, *waits) as service:
+        (tmp_path / "go").unlink()
+        known = len(list(tmp_path.glob("begun-*")))
+        applied = assign(state, "sticky")
+        report = threads.submit(service.report, make_report(state, applied), "r-1", read_milliseconds())
+        wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == known + 1)
+        answer = threads.submit(service.assign, state, optassign_rebalance="r-2")
+        try:
+            wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == known + 2)
+        finally:
+            (tmp_path / "go").touch()
+        assert report.result().json()["not_applied"] is not None
+        assert answer.result().status_code == 200
+        assert service.wait_for("rebalance", application="after-outage")["memory"] == "service"
 
 
 def test_a_worker_ends_itself_long_after_its_time() -> None:
