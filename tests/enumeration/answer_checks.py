@@ -253,7 +253,7 @@ class Check:
                 self._add(f"not the best {label}", f"{row}; best {float(least)}", is_weakness=True)
             else:
                 self._add(f"unproven {label}", f"{row}", is_weakness=True)
-        elif not is_best and goal != "load":
+        elif not is_best and goal != "load" and (goal != "disk" or exact(row["value"]) > least + DISK_UNIT):
             self._add(f"proven and not the best {label}", f"{row}; best {float(least)}")
         elif goal == "load" and exact(row["value"]) > (1 + self.goals.loads.tolerance) * least:
             self._add(f"proven beyond the tolerance: {label}", f"{row}; best {float(least)}")
@@ -310,6 +310,8 @@ class Check:
         return -on_target, off_target, -actives, vector[GOALS.index("active_moves")], families[0] + families[1] + families[3]
 
 
+DISK_UNIT = Fraction(1, 1000)
+"""The even spreads to within which a minimum of `disk` is proven."""
 DISK_SLACK = Fraction(2, 100)
 """The share by which `disk` may exceed its minimum without a new target."""
 
