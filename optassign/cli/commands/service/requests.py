@@ -167,6 +167,10 @@ def await_drain(
     while True:
         found = ask()
         state = next((row["state"] for row in found["drains"] if row["client"] == arguments.client), "over")
+        last = next((action for action in found["history"] if action["client"] == arguments.client), None)
+        if state == "over" and last is not None and last["what"] == "undrain":
+            tell(f"{last['by']} cancelled the drain: {arguments.client} may not stop")
+            return found, False
         if state in ("may_stop", "over", "stays"):
             return found, state != "stays"
         line = _describe(state, found)
