@@ -212,6 +212,12 @@ def test_a_bound_below_the_value_names_no_prover(monkeypatch: pytest.MonkeyPatch
     assert report.proved_by == "flow"
 
 
+def test_an_answer_without_a_proof_has_no_prover() -> None:
+    report = assign(generate("scale-out", 20, 5, 1, seed=3), "greedy").report
+    assert not any(goal.proven for goal in report.goals)
+    assert report.proved_by is None
+
+
 def test_greedy_proves_values_by_the_rules() -> None:
     state = generate("steady", 20, 5, 1, seed=3, tiny=1.0)
     given = assign(with_configs(state, num_standby_replicas=2), "greedy")
