@@ -9,8 +9,7 @@ impossible if any of these conditions fails, for a threshold θ and the clients 
 * no client has more of them than ⌊L × size ÷ θ⌋ (pigeonhole);
 * if all weights are whole multiples of one weight g, a client carries whole multiples of g only.
 
-All three conditions weaken as L grows, so the greatest impossible level is found by bisection. The first one with θ = 0 gives
-the mean.
+All three conditions weaken as L grows, so bisection finds the greatest impossible level. The first one with θ = 0 is the mean.
 """
 
 from __future__ import annotations

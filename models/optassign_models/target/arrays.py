@@ -73,9 +73,14 @@ class Matrix:
         return np.asarray(self.low < self.high)
 
     @property
-    def has_crossed_bounds(self) -> bool:
-        """Whether a lower bound exceeds its upper bound, which solvers refuse."""
-        return bool(np.any(self.low > self.high) or np.any(self.row_low > self.row_high))
+    def is_plainly_impossible(self) -> bool:
+        """Whether bounds are crossed, which solvers refuse, or a row cannot reach its own: a solver needs far longer."""
+        least, most = np.zeros((2, len(self.row_low)), dtype=np.int64)
+        ends = np.sort(self.coefficient * np.stack([self.low, self.high])[:, self.variable], axis=0)
+        np.add.at(least, self.row, ends[0])
+        np.add.at(most, self.row, ends[1])
+        is_missed = (least > self.row_high) | (most < self.row_low) | (self.row_low > self.row_high)
+        return bool(is_missed.any() or np.any(self.low > self.high))
 
     def bound_sum(self, cost: IntArray) -> int:
         """Return an upper bound of |cost (n,) · x| for all x within the variables' bounds, in exact arithmetic."""

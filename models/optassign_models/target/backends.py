@@ -113,10 +113,7 @@ def write_model(matrix: Matrix, cost: IntArray, hint: IntArray | None) -> cp_mod
 
 def relax(matrix: Matrix, cost: IntArray, deadline: Deadline) -> tuple[FloatArray, FloatArray] | None:
     """Return (n,) a fractional solution of least cost and (m,) the dual values of the rows, in the unit of `cost` (n,); None if
-    none was proven optimal in time.
-
-    Costs are scaled for the solver, since they may be large.
-    """
+    none was proven optimal in time."""
     dropped = matrix.drop_fixed()
     if dropped is None:
         return None

@@ -134,7 +134,7 @@ def minimise_in_order(
 
     There are no values if the program needs more steps (`Optimum.steps_needed`). `hint`: as for `backends.decide`.
     """
-    if program.matrix.has_crossed_bounds:
+    if program.matrix.is_plainly_impossible:
         return Optimum(None, is_impossible=True, proved_by=FoundBy.RULES)
     forms = [price(program, objective) for objective in objectives]
     if effort.solver == "cp-sat":
@@ -266,10 +266,7 @@ _Step = tuple[Matrix, FloatArray, tuple[int, ...]]
 
 
 def _relax_together(program: TargetProgram, matrix: Matrix, forms: Sequence[LinearForm], deadline: Deadline) -> _Step | None:
-    """Return the step of as many leading objectives as one weighted sum can hold; None if that is one, or a gap remains.
-
-    The weight of an objective exceeds all costs of later ones, so the least sum is the lexicographic optimum.
-    """
+    """Return the step of as many leading objectives as one weighted sum can hold; None if that is one, or a gap remains."""
     weights = _weigh_in_order(matrix, forms, _GREATEST_WEIGHT)
     if len(weights) < 2:
         return None
