@@ -144,15 +144,15 @@ def find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: I
 
 
 def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
-    """Return (k,) whether a place has pool and client on the source side of a minimum cut.
+    """Return (k,) whether a place has pool and client on the source side of a minimum cut, the narrowest or the widest one.
 
     These pools have more copies than these clients and the pools' other places take. The program knows the room of places, but
     not how much of it these pools can use. If no client is on the source side, all places of these pools are short.
     """
-    pools, near = len(merged.pool), np.zeros(len(merged.pool) + clients + 2, dtype=np.bool_)
-    near[flow.get_source_side_min_cut()] = True
-    is_short = near[merged.row] & near[pools + merged.cell % clients]
-    return is_short if is_short.any() else near[merged.row]
+    near = np.arange(len(merged.pool) + clients + 2)
+    cuts = np.isin(near, flow.get_source_side_min_cut()), ~np.isin(near, flow.get_sink_side_min_cut())
+    is_short = np.any([cut[merged.row] & cut[len(merged.pool) + merged.cell % clients] for cut in cuts], axis=0)
+    return is_short if is_short.any() else cuts[0][merged.row]
 
 
 def deal_pools(
