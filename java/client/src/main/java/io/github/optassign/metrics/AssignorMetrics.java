@@ -22,6 +22,9 @@ public final class AssignorMetrics {
     /** The most groups with metrics of their own. Names of groups come from members, so memory needs a bound. */
     private static final int MEASURED_GROUPS = 256;
 
+    /** How late a follow-up is at most while this JVM leads: the alert on overdue follow-ups waits as long. */
+    private static final long OVERDUE_MS = 900_000;
+
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
     private static final Map<String, AssignorMetrics> BY_APPLICATION = new ConcurrentHashMap<>();
 
@@ -73,11 +76,15 @@ public final class AssignorMetrics {
     }
 
     /** Adds a rebalance whose answer Kafka has accepted to the totals, and sets the metrics of the last rebalance. */
-    public synchronized void count(RebalanceFigures figures) {
+    public void count(RebalanceFigures figures) {
+        count(figures, System.currentTimeMillis());
+    }
+
+    synchronized void count(RebalanceFigures figures, long now) {
         Measures measures = figures.measures();
         RebalanceFigures.State state = figures.state();
-        long now = System.currentTimeMillis();
         boolean isFallback = figures.source() == RebalanceFigures.Source.FALLBACK;
+        boolean hasLed = hasLedUntil(now);
         noteAnswer(figures.source(), now);
         add("service-failure-total", figures.failed() ? 1 : 0);
         add("migration-total", measures.activeMoved());
@@ -97,13 +104,23 @@ public final class AssignorMetrics {
         values.put("load-least", state.loadLeast());
         values.put("followup-ms", figures.followupMs());
         values.put("time-to-target-ms", figures.targetMs());
-        boolean wasSettling = values.get("settling-since-timestamp-ms").longValue() >= 0;
+        boolean wasSettling =
+                hasLed && values.get("settling-since-timestamp-ms").longValue() >= 0;
         if (measures.warmups() == 0) {
             values.put("settling-since-timestamp-ms", -1L);
         } else if (!wasSettling) {
             values.put("settling-since-timestamp-ms", now);
         }
         publish();
+    }
+
+    /**
+     * Returns whether this JVM has led the group since its last answer: otherwise that answer's follow-up is long due.
+     */
+    private boolean hasLedUntil(long now) {
+        long asked = values.get("followup-ms").longValue();
+        long since = now - values.get("last-rebalance-timestamp-ms").longValue();
+        return asked < 0 || since <= asked + OVERDUE_MS;
     }
 
     /** Counts an answer of the last resort: the planner failed, or its answer was wrong. */
