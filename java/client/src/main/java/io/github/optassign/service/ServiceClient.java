@@ -67,8 +67,17 @@ public final class ServiceClient {
      * The service's response to a report.
      *
      * @param status the HTTP status; 200 if the service accepted the report
+     * @param isOfService false if something between answered, such as a proxy while the service is away
      */
-    public record ReportReply(int status, String body) {}
+    public record ReportReply(int status, String body, boolean isOfService) {
+        /** The status for an unknown page. */
+        private static final int NOT_FOUND = 404;
+
+        /** Returns whether the service has no such page. A proxy may find the page later. */
+        public boolean isUnknownPage() {
+            return status == NOT_FOUND && isOfService;
+        }
+    }
 
     /**
      * Posts a snapshot and waits for the answer. If the service asks for a later call, calls again while there is time.
@@ -159,7 +168,7 @@ public final class ServiceClient {
                 deadline);
         String body =
                 response.status() == 200 ? new String(response.body(), StandardCharsets.UTF_8) : decodeStart(response);
-        return new ReportReply(response.status(), body);
+        return new ReportReply(response.status(), body, isOfService(response));
     }
 
     /**
@@ -177,7 +186,11 @@ public final class ServiceClient {
                 List.of(progress),
                 TokenSource.SMALL_TEXT,
                 deadline);
-        return new ReportReply(response.status(), decodeStart(response));
+        return new ReportReply(response.status(), decodeStart(response), isOfService(response));
+    }
+
+    private static boolean isOfService(HttpCall.Response response) {
+        return response.header("Optassign-Protocol") != null;
     }
 
     private Password readToken(long deadline) throws ServiceFailure {

@@ -25,9 +25,6 @@ public final class ProgressSender {
     /** The time-out of one report on progress. The next report replaces a lost one. */
     private static final long PROGRESS_ATTEMPT_MS = 5_000;
 
-    /** The status of an older service, which has no such page. */
-    private static final int NOT_FOUND = 404;
-
     private static final Logger LOG = LoggerFactory.getLogger(ProgressSender.class);
 
     private final PluginConfig config;
@@ -103,7 +100,7 @@ public final class ProgressSender {
                 failing = false;
                 return readPauseMs(reply.body());
             }
-            unsupported = reply.status() == NOT_FOUND;
+            unsupported = reply.isUnknownPage();
             problem = "status " + reply.status() + " " + reply.body();
         } catch (ServiceFailure e) {
             problem = e.getMessage();

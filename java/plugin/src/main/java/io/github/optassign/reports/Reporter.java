@@ -5,7 +5,6 @@ import io.github.optassign.endpoint.Mode;
 import io.github.optassign.service.AppliedReport;
 import io.github.optassign.service.ServiceClient;
 import io.github.optassign.service.ServiceFailure;
-import java.net.URI;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Set;
@@ -16,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A queue of reports on applied answers, sent to a service one after the other, off the stream threads. A report is
- * repeated with growing pauses until the service accepts it, so reports survive an outage of the service.
+ * A queue of an application's reports on applied answers, sent to a service one after the other, off the stream
+ * threads. A report is repeated with growing pauses until the service accepts it, so reports survive an outage of the
+ * service.
  *
  * <p>Waiting reports are kept in memory, up to {@link #WAITING_REPORTS} and {@link #WAITING_BYTES}; then the oldest is
  * dropped. The daemon thread ends when no report waits, or {@link #REPORTS_REST_MS} after the last one, since the
@@ -39,11 +39,12 @@ public final class Reporter {
      */
     private static final long REPORT_MS = 90_000;
 
-    /** HTTP statuses of a report that the service will never accept. */
-    private static final Set<Integer> REFUSALS = Set.of(400, 404, 405, 413, 415);
+    /** HTTP statuses of a report that will never be accepted, like 404 of the service itself. */
+    private static final Set<Integer> REFUSALS = Set.of(400, 405, 413, 415);
 
     private static final Logger LOG = LoggerFactory.getLogger(Reporter.class);
-    private static final ConcurrentMap<URI, Reporter> BY_PAGE = new ConcurrentHashMap<>();
+    /** Page and application → its reports. Each application may have a token of its own, and may be refused alone. */
+    private static final ConcurrentMap<String, Reporter> BY_SENDER = new ConcurrentHashMap<>();
 
     private final long firstPauseMs;
     private final long restMs;
@@ -71,8 +72,10 @@ public final class Reporter {
 
     /** Queues a report for the service of this configuration. Neither blocks nor throws. */
     public static void send(AppliedReport report, PluginConfig config) {
-        BY_PAGE.computeIfAbsent(
-                        config.appliedUri(), page -> new Reporter(ServiceFailure.FIRST_PAUSE_MS, REPORTS_REST_MS))
+        BY_SENDER
+                .computeIfAbsent(
+                        config.appliedUri() + " " + report.application(),
+                        sender -> new Reporter(ServiceFailure.FIRST_PAUSE_MS, REPORTS_REST_MS))
                 .submit(report, config);
     }
 
@@ -174,7 +177,7 @@ public final class Reporter {
             return null;
         }
         String answer = ServiceFailure.toOneLine("status " + reply.status() + " " + reply.body());
-        if (REFUSALS.contains(reply.status())) {
+        if (reply.isUnknownPage() || REFUSALS.contains(reply.status())) {
             synchronized (this) {
                 drop(report, answer);
             }

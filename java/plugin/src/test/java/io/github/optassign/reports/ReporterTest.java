@@ -143,4 +143,33 @@ class ReporterTest {
         String line = log.warnings().get(0);
         assertTrue(line.contains("/v1/applied status " + status + " " + reason), line);
     }
+
+    /** A proxy answers 404 while the service is away. */
+    @Test
+    void aPageThatAProxyDoesNotFindGetsTheReportAgain() {
+        service.reporting = (exchange, body) -> {
+            if (service.reports.size() > 2) {
+                return "{}";
+            }
+            exchange.getResponseHeaders().remove("Optassign-Protocol");
+            return FakeService.reply(exchange, 404, "no backend");
+        };
+        new Reporter(1, Reporter.REPORTS_REST_MS).submit(report(0, 0), config("t"));
+        service.awaitReports(3);
+        assertEquals(
+                0,
+                log.warnings().stream().filter(line -> line.contains("dropped")).count());
+    }
+
+    @Test
+    void applicationsOfOneJvmDoNotWaitForEachOther() throws InterruptedException {
+        Reporter.send(report(0, 0), config("old"));
+        asked.await();
+        AppliedReport other = new AppliedReport(
+                own + "-other", Mode.ACTIVE, "r-other", 1, System.nanoTime(), -1, "why", "{}", new byte[] {'{', '}'});
+        Reporter.send(other, config("new"));
+        service.awaitReports(2);
+        assertEquals("Bearer old", service.reportHeaders.get(0).getFirst("Authorization"));
+        assertEquals("Bearer new", service.reportHeaders.get(1).getFirst("Authorization"));
+    }
 }
