@@ -131,10 +131,14 @@ final class Watcher {
         groups.keySet().stream().filter(name -> !names.contains(name)).forEach(metrics::forget);
         groups.keySet().retainAll(names);
         partitions.clear();
+        double failures = metrics.total("optassign_watch_failures_total");
         Set<Action> done = look(names, mayAct);
         metrics.count("optassign_watch_looks_total");
         metrics.set("optassign_watch_groups", groups.size());
-        metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
+        if (metrics.total("optassign_watch_failures_total") == failures) {
+            // An alert on an old time also tells of groups that cannot be read.
+            metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
+        }
         return done;
     }
 
