@@ -152,10 +152,11 @@ def test_an_estimate_that_was_far_too_short(tmp_path: Path) -> None:
 
 def test_standbys_that_are_missing_for_an_hour(tmp_path: Path) -> None:
     with run_service_here(*OPTIONS, str(tmp_path), day=DAY) as service:
-        service.assign(generate("cold", 24, 4, 1, seed=1).model_copy(update={"application": "orders"}))
-        await_written(service, 1)
         scrapes = Scrapes(service, DAY)
-        scrapes.pass_minutes(62)
+        for number in range(1, 4):
+            service.assign(generate("cold", 24, 4, 1, seed=1).model_copy(update={"application": "orders"}))
+            await_written(service, number)
+            scrapes.pass_minutes(21)
     scrapes.check(tmp_path, "OptassignStandbysMissing", silent=59, fires=62)
 
 
@@ -166,6 +167,13 @@ def test_a_follow_up_that_does_not_come(tmp_path: Path) -> None:
         scrapes = Scrapes(service, DAY)
         scrapes.pass_minutes(32)
     scrapes.check(tmp_path, "OptassignFollowupOverdue", silent=14, fires=32)
+
+
+def test_workers_that_do_not_start(tmp_path: Path) -> None:
+    with run_service_here("--workers", "1", day=DAY, held=(("solvers", "starting"),)) as service:
+        scrapes = Scrapes(service, DAY)
+        scrapes.pass_minutes(6)
+    scrapes.check(tmp_path, "OptassignNoWorker", silent=4, fires=6)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
