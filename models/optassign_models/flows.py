@@ -19,6 +19,7 @@ import numpy as np
 
 from optassign_models.goals.goal import GoalModel, PairCosts, price_active_moves
 from optassign_models.greedy.choosing import ArcTable
+from optassign_models.policy import constants as policy
 from optassign_models.problem import LOGGED, STATELESS, BoolArray, IntArray, Problem, exact_sum, rank_within
 from optassign_models.rebalance import OffloadOptions
 from optassign_models.shares import ShareBounds, ShareFamilies
@@ -195,6 +196,8 @@ def _add_soft_share(
 ) -> None:
     """Add parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
+    In a later goal than the first, the cost stops rising after `priced_steps` of the policy.
+
     Args:
         most: (n,) units that can reach each tail; no more arcs are needed.
         excess_cost: the cost in the first goal of each unit beyond the share.
@@ -207,8 +210,11 @@ def _add_soft_share(
     network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - share.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
-    rows = np.repeat(np.arange(len(tails)), beyond)
+    priced = np.minimum(beyond, policy.PRICED_STEPS) if place else beyond
+    rows = np.repeat(np.arange(len(tails)), priced)
     network.add_arcs(tails[rows], heads[rows], 1, cost={0: excess_cost, place: rank_within(rows) + 1})
+    some = np.flatnonzero(beyond > priced)
+    network.add_arcs(tails[some], heads[some], (beyond - priced)[some], cost={0: excess_cost, place: policy.PRICED_STEPS + 1})
 
 
 def find_cheapest_copies(

@@ -141,6 +141,15 @@ good. [steps]"""
 SEPARATION_ROUNDS = 8
 """The number of times that a program is solved again with separated places or pools written out as columns. Each takes a
 solution. Groups of unequal clients may need fifty: beyond all_pairs greedy then answers, which the report says. [rounds]"""
+FIRST_SEPARATED = 2_048
+"""The most merged places that the first round separates for each flow where fewer would do. The widest minimum cut often has
+all places, which take minutes with racks. The narrowest takes twice the rounds. [copies]"""
+MORE_SEPARATED = 8
+"""The factor on first_separated in each later round. The third round may separate all places, so that eight rounds suffice.
+[times]"""
+PRICED_STEPS = 8
+"""The copies beyond a share that cost more one after the other, where imbalance is a later goal of a flow. Temporary offload
+seldom exceeds shares by more, and further arcs would be as many as pairs of tasks and clients. [copies]"""
 ALL_PAIRS = 50_000
 """The number of pairs of task and client up to which each pair becomes a candidate if pools leave a gap. HiGHS takes 1.3 s for
 34,000 pairs, and nearly always proves the target. Rounds of pools may end far from it. [pairs]"""

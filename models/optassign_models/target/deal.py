@@ -21,14 +21,15 @@ from optassign_models.problem import LOGGED, BoolArray, IntArray, Placement, Pro
 from optassign_models.target.variables import MergedPlaces, TargetVariables
 
 
-def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None, IntArray, IntArray]:
+def deal_places(v: TargetVariables, values: IntArray, most_short: int = 0) -> tuple[Placement | None, IntArray, IntArray]:
     """Return the placement of whole values (variables,); None if merged places cannot take their copies.
 
-    The second value has (k,) merged places with too little room for the copies that the program counts there. The third has
-    (k,) tasks of pools that could not be dealt: the placement lacks these copies.
+    The second value has (k,) merged places with too little room for the copies that the program counts there: the fewest, or
+    more of them up to `most_short` per flow. The third has (k,) tasks of pools that could not be dealt: the placement lacks
+    these copies.
     """
     problem, C = v.scope.problem, v.scope.problem.C
-    counts, without_room = _split_merged_places(v, values)
+    counts, without_room = _split_merged_places(v, values, most_short)
     if counts is None:
         return None, without_room, without_room[:0]
     copies_at, actives_at = counts
@@ -49,7 +50,7 @@ def deal_places(v: TargetVariables, values: IntArray) -> tuple[Placement | None,
     return make_placement(active, standby, C), without_room, np.union1d(not_dealt, stuck_too)
 
 
-def _split_merged_places(v: TargetVariables, values: IntArray) -> tuple[IntArray | None, IntArray]:
+def _split_merged_places(v: TargetVariables, values: IntArray, most_short: int) -> tuple[IntArray | None, IntArray]:
     """Return (2, G, C) pooled copies of logged tasks and pooled actives, and (k,) the merged places with too little room.
 
     None in place of the numbers if merged places cannot take their copies.
@@ -69,7 +70,7 @@ def _split_merged_places(v: TargetVariables, values: IntArray) -> tuple[IntArray
         limit = np.minimum(room, lead) if is_logged else lead
         most = in_place if is_logged else np.full(cells, problem.T)
         wanted = values[merged.of_pool], values[merged.of_client]
-        more, short = _transport(merged, *wanted, limit[merged.cell], most[merged.cell])
+        more, short = _transport(merged, wanted, limit[merged.cell], most[merged.cell], most_short)
         if more is None:
             return None, short
         without_room.append(short)
@@ -80,7 +81,7 @@ def _split_merged_places(v: TargetVariables, values: IntArray) -> tuple[IntArray
             in_place[merged.cell] -= more
     m, ma = v.m, v.ma[0]
     standbys = values[m.of_pool] - values[ma.of_pool], values[m.of_client] - values[ma.of_client]
-    more, short = _transport(m, *standbys, room[m.cell], in_place[m.cell])
+    more, short = _transport(m, standbys, room[m.cell], in_place[m.cell], most_short)
     if more is None:
         return None, short
     copies[m.cell] += more
@@ -88,16 +89,15 @@ def _split_merged_places(v: TargetVariables, values: IntArray) -> tuple[IntArray
 
 
 def _transport(
-    merged: MergedPlaces, of_pool: IntArray, of_client: IntArray, room: IntArray, most: IntArray
+    merged: MergedPlaces, wanted: tuple[IntArray, IntArray], room: IntArray, most: IntArray, most_short: int
 ) -> tuple[IntArray | None, IntArray]:
-    """Return (k,) the copies on each merged place, with the sums `of_pool` and `of_client`, and the places short of room.
+    """Return (k,) the copies on each merged place, with the `wanted` sums of pools and clients, and the places short of room.
 
     Copies go beyond `room` (k,), up to `most` (k,), if they must; None if that does not suffice. A minimum cut then shows the
     places of pools and clients that are short of room.
     """
-    copies = np.zeros(len(merged.cell), dtype=np.int64)
-    wanted = int(of_pool.sum())
-    if not wanted:
+    copies, (of_pool, of_client) = np.zeros(len(merged.cell), dtype=np.int64), wanted
+    if not of_pool.any():
         return copies, merged.cell[:0]
     clients, row = len(of_client), merged.row
     first_client = len(merged.pool)
@@ -108,10 +108,10 @@ def _transport(
     flow.add_arcs_with_capacity(np.full(first_client, source), np.arange(first_client), of_pool)
     flow.add_arcs_with_capacity(first_client + np.arange(clients), np.full(clients, sink), of_client)
     flow.solve(source, sink)
-    if flow.optimal_flow() == wanted:
+    if flow.optimal_flow() == of_pool.sum():
         copies[open_] = flow.flows(arcs)
         return copies, merged.cell[:0]
-    short = merged.cell[_find_short(flow, merged, clients)]
+    short = merged.cell[_find_short(flow, merged, clients, most_short)]
     return _transport_beyond(merged, of_pool, of_client, np.maximum(room, 0), most), short
 
 
@@ -143,15 +143,17 @@ def find_least_cost_flow(tail: IntArray, head: IntArray, high: IntArray, cost: I
     return solver.flows(np.arange(len(tail)))
 
 
-def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int) -> BoolArray:
-    """Return (k,) whether a place has pool and client on the source side of a minimum cut, the narrowest or the widest one.
+def _find_short(flow: max_flow.SimpleMaxFlow, merged: MergedPlaces, clients: int, most: int) -> BoolArray:
+    """Return (k,) whether a place has pool and client on the source side of a minimum cut: the widest one if it has at most
+    `most` places, otherwise the narrowest.
 
     These pools have more copies than these clients and the pools' other places take. The program knows the room of places, but
     not how much of it these pools can use. If no client is on the source side, all places of these pools are short.
     """
     near = np.arange(len(merged.pool) + clients + 2)
     cuts = np.isin(near, flow.get_source_side_min_cut()), ~np.isin(near, flow.get_sink_side_min_cut())
-    is_short = np.any([cut[merged.row] & cut[len(merged.pool) + merged.cell % clients] for cut in cuts], axis=0)
+    narrow, wide = (cut[merged.row] & cut[len(merged.pool) + merged.cell % clients] for cut in cuts)
+    is_short = wide if not narrow.any() or wide.sum() <= most else narrow
     return is_short if is_short.any() else cuts[0][merged.row]
 
 

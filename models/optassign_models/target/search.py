@@ -84,7 +84,7 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
     if start is not None and question.allows(start):
         best = TargetAnswer(start, (), question.evaluate(start))
     may_have_all_pairs = question.problem.T * question.problem.C <= policy.ALL_PAIRS
-    for _ in range(policy.POOLED_ROUNDS if may_have_all_pairs else policy.SEPARATION_ROUNDS):
+    for number in range(policy.POOLED_ROUNDS if may_have_all_pairs else policy.SEPARATION_ROUNDS):
         if not _has_time(scope, scope.problem.T * scope.Z // 10, effort):  # far fewer variables than the program would have
             return replace(best, is_cut_short=True)
         scope, program, optimum = solve_with_enough_steps(scope, effort)
@@ -96,7 +96,8 @@ def _solve_in_rounds(question: Question, effort: Effort, *, has_most_values: boo
         effort = replace(effort, is_first_try=False)
         if optimum.values is None:
             break
-        placed, without_room, not_dealt = deal_places(program.v, optimum.values)
+        most_short = policy.FIRST_SEPARATED * policy.MORE_SEPARATED**number
+        placed, without_room, not_dealt = deal_places(program.v, optimum.values, most_short)
         if placed is not None and (len(not_dealt) or not question.allows(placed)):
             # Greedy completes and balances it, if no better placement is known.
             placed = None if question.is_now or best.placement is not None else _balance(question, placed)
