@@ -108,7 +108,7 @@ def mend(problem: Problem, shares: ShareFamilies, limits: Sequence[PlacementLimi
     if not list_broken(limits, placed):
         return placed
     work = _Mending(problem, shares, limits, placed)
-    for task in range(problem.T):
+    for task in sorted(work.limits_of):
         work.replace_misplaced(task)
     for number, limit in enumerate(work.most):
         for client in np.flatnonzero(limit.clients).tolist():
@@ -124,7 +124,11 @@ class _Mending:
         self._copies = [[client] for client in placed.active.tolist()]
         for task, client in zip(placed.standby_task.tolist(), placed.standby_client.tolist(), strict=True):
             self._copies[task].append(client)
-        self._placing = [limit for limit in limits if limit.kind is not Kind.MOST]
+        self.limits_of: dict[int, list[PlacementLimit]] = {}
+        """Task → the limits of PIN and FORBID that concern it."""
+        for limit in limits:
+            for task in np.flatnonzero(limit.tasks).tolist() if limit.kind is not Kind.MOST else ():
+                self.limits_of.setdefault(task, []).append(limit)
         self.most = [limit for limit in limits if limit.kind is Kind.MOST]
         self._load = [limit.weigh(placed).astype(object) for limit in self.most]
         self._actives = np.bincount(placed.active, minlength=problem.C)
@@ -189,10 +193,10 @@ class _Mending:
     def _list_allowed(self, task: int) -> tuple[BoolArray, BoolArray]:
         """Return (C,) clients that may have a copy of the task, and (C,) those on which it may be active."""
         may, leads = np.ones((2, self._problem.C), dtype=np.bool_)
-        for limit in self._placing:
-            if limit.tasks[task] and limit.kind is Kind.PIN:
+        for limit in self.limits_of.get(task, ()):
+            if limit.kind is Kind.PIN:
                 leads &= limit.clients
-            elif limit.tasks[task]:
+            else:
                 may &= ~limit.clients
         return may, leads & may
 

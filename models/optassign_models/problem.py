@@ -364,17 +364,17 @@ def _find_forced(problem: Problem) -> Forced:
     tie_rank = np.where(pool_tied, problem.pool_rank, 0)
     np.maximum.at(tie_rank, task[tied], problem.col_rank[tied])
     tie_not_caught_up = (choices > 0) & (tie_rank > 0)
+    tie_cost = np.where(tie_not_caught_up, tie_cost, 0)
     return Forced(
         choices=choices,
-        tie_cost=np.where(tie_not_caught_up, tie_cost, 0),
+        tie_cost=tie_cost,
         tie_not_caught_up=tie_not_caught_up,
         mandatory=mandatory,
         tied=tied,
         leading=~column_logged | (problem.col_rank_now == least[task]),
         pool_tied=pool_tied,
         pool_leading=has_pool & (~logged | (problem.pool_rank == least)),
-        forced_work=exact_sum(problem.col_cost[mandatory])
-        + exact_sum(np.where(tie_not_caught_up, tie_cost, 0), np.where(tie_not_caught_up, choices, 0)),
+        forced_work=exact_sum(problem.col_cost[mandatory]) + exact_sum(tie_cost, choices),
         forced_not_caught_up=int(np.sum(problem.col_rank[mandatory] > 0) + np.sum(choices[tie_not_caught_up])),
     )
 

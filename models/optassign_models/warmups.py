@@ -88,6 +88,8 @@ def queue_warmups(
     at_risk = (to_lose > 0).astype(np.int64) if is_risk_equal else to_lose
     order = np.lexsort((keys, lag, -overload, overload < 0, -at_risk, ~leaving, ~going, stuck, caught_up & ~going))
     served = min(len(keys), problem.max_warmups)
+    if served == len(keys) and room is None:  # each copy has a slot, so their order decides nothing
+        return keys[order], served
     is_equal = (~going & ~stuck & ~caught_up)[order]
     left = np.bincount(client, weights=seconds, minlength=C).astype(np.float64)
     share = seconds if is_timed else np.ones(len(keys))
@@ -125,7 +127,7 @@ def _spread(
         most: the number of copies to order; the others follow in the given order.
     """
     used = np.bincount(client[:with_slot], weights=share[:with_slot], minlength=len(left)).astype(np.float64)
-    ends = seconds[:with_slot].tolist()
+    last = float(seconds[:with_slot].max(initial=-1.0))  # the latest end so far; negative without one
     waits = np.arange(len(client)) >= with_slot
     left, most_left = left.copy(), left.sum() / max(1, most)
     taken: list[int] = []
@@ -134,16 +136,16 @@ def _spread(
         near = near[used[client[near]] == used[client[near]].min()]
         near = near[weight[near] == weight[near].max()]
         top = int(client[near[np.argmax(left[client[near]])]])
-        if not ends or left[top] >= most_left:
+        if last < 0 or left[top] >= most_left:
             near = near[client[near] == top]
-        if ends:  # a copy that ends nearly with the last is near enough, so that the client with most left goes first
-            away = np.abs(seconds[near] - max(ends))
-            near = near[away <= max(float(away.min()), TOGETHER * max(ends))]
+        if last >= 0:  # a copy that ends nearly with the last is near enough, so that the client with most left goes first
+            away = np.abs(seconds[near] - last)
+            near = near[away <= max(float(away.min()), TOGETHER * last)]
             near = near[[np.argmax(left[client[near]])]]
         k = int(near[0])
         waits[k] = False
         taken.append(k)
-        ends.append(float(seconds[k]))
+        last = max(last, float(seconds[k]))
         used[client[k]] += share[k]
         left[client[k]] -= seconds[k]
     return np.concatenate([np.array(taken, dtype=np.int64), np.flatnonzero(waits)])

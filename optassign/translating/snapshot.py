@@ -67,7 +67,7 @@ def read_inventory(state: ApplicationState) -> Inventory:
     kind = [LOGGED if of[0].logged else UNLOGGED if of[0].stateful else STATELESS for of in subtopologies]
     subtopology = np.repeat(np.arange(len(kind)), np.array([len(of) for of in subtopologies], dtype=np.int64))
     kinds = np.array(kind, dtype=np.int64)
-    logged = kinds[subtopology] == LOGGED if tasks else np.zeros(0, dtype=np.bool_)
+    logged = kinds[subtopology] == LOGGED
     task_at = {task: t for t, task in enumerate(tasks)}
     C = len(clients)
 
@@ -113,7 +113,7 @@ def _find_ends(state: ApplicationState, logged: BoolArray, lag_keys: IntArray, l
     np.maximum.at(most, lag_keys // C, lags)
     guess = np.where(most < INT64_MAX, most + 1, most)
     given = np.array([-1 if t.changelog_end_offset is None else t.changelog_end_offset for t in state.tasks], np.int64)
-    return np.where(logged, np.where(given >= 0, given, guess), 0) if T else np.zeros(0, dtype=np.int64)
+    return np.where(logged, np.where(given >= 0, given, guess), 0)
 
 
 def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> RememberedAnswer:
@@ -134,7 +134,7 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
         known=remembered is not None,
         active=active,
         active_client=np.where(active >= 0, active % C, -1),
-        standby=sort_unique(standby),
+        standby=standby,
         warmup=sort_unique(list_keys(inventory.task_at, here, C)),
         plan_keys=np.concatenate([plan_active[plan_active >= 0], plan_standby]),
         seen=seen,
@@ -152,7 +152,7 @@ def read_memory(remembered: TaskAssignment | None, inventory: Inventory) -> Reme
 
 
 def read_plan(answer: TaskAssignment, inventory: Inventory) -> Placement | None:
-    """Return the target of an answer; None if it has other tasks or clients, or lacks an active copy."""
+    """Return the target of an answer; None if it has other tasks or clients, or breaks R1, R2 or R4."""
     rows = answer.clients if answer.plan is None else answer.plan
     is_known = all(
         row.process_id in inventory.client_at and all(task in inventory.task_at for task in (*row.active, *row.standby))
@@ -161,8 +161,7 @@ def read_plan(answer: TaskAssignment, inventory: Inventory) -> Placement | None:
     if not is_known:
         return None
     active, standby = _read_copies(rows, inventory)
-    standby = standby[inventory.logged[standby // inventory.C]]
-    return make_placement(active % inventory.C, standby, inventory.C) if np.all(active >= 0) else None
+    return _make_complete_placement(active, standby[inventory.logged[standby // inventory.C]], inventory)
 
 
 def _read_copies(
@@ -173,7 +172,7 @@ def _read_copies(
     active = np.full(inventory.T, -1, dtype=np.int64)
     keys = list_keys(inventory.task_at, ((c, client.active) for c, client in here), inventory.C)[::-1]
     active[keys // inventory.C] = keys  # reversed, so that the least client wins in a broken answer, as in validation
-    return active, list_keys(inventory.task_at, ((c, client.standby) for c, client in here), inventory.C)
+    return active, sort_unique(list_keys(inventory.task_at, ((c, client.standby) for c, client in here), inventory.C))
 
 
 def _read_progress(report: Report, inventory: Inventory) -> Progress:

@@ -230,3 +230,34 @@ def test_after_the_last_step_probing_stops(assignor: str) -> None:
         state = make_restored_snapshot(state, given)
     assert measure(state, given).balanced
     assert warmups(given) == []
+
+
+@both
+def test_a_broken_memory_with_repeated_standbys_breaks_no_rule(assignor: str) -> None:
+    """With each standby listed twice, the numbers of copies in memory fit, though half of the copies are missing."""
+    tasks = {f"0_{number}": 1_000_000 for number in range(4)}
+    clients = {
+        name: {"active": f"0_{number}", "lags": {task: -2 if task == f"0_{number}" else 0 for task in tasks}}
+        for number, name in enumerate("abcd")
+    }
+    memory = make_answer(
+        {name: f"0_{number} | 0_{(number - 1) % 4} 0_{(number - 1) % 4}" for number, name in enumerate("abcd")}
+    )
+    state = make_snapshot(tasks, clients, remembered=memory, num_standby_replicas=2)
+    assert not validate(state, assign(state, assignor))
+
+
+@both
+def test_the_follow_up_after_an_endless_pause_fits_into_its_format(assignor: str) -> None:
+    options = {"hold": "paused", "hold_ends_ms": 2**63 - 1, "idle_followup_ms": 600_000}
+    answer = assign(settled(memory=UNCHANGED, options=options), assignor)
+    assert TaskAssignment.model_validate_json(answer.model_dump_json()) == answer
+
+
+@both
+def test_a_client_may_have_as_many_threads_as_its_format_allows(assignor: str) -> None:
+    """With loads, only the fastest threads count, at most one for each task."""
+    weights = {"task_weights": {"0_0": 2.0}}
+    clients = {"a": {"threads": 2**31 - 1}, "b": {"threads": 1}}
+    state = make_snapshot({"0_0": "stateless", "0_1": "stateless"}, clients, options=weights)
+    assert measure(state, assign(state, assignor)).balanced

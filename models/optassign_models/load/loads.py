@@ -196,9 +196,10 @@ def _set_oversized_apart(
 
     `copies`: (T,) the weight of all copies of each task.
     """
-    fast = np.sort(np.repeat(capacity, threads))[::-1]
+    by_capacity = np.argsort(-capacity, kind="stable")
+    used = np.diff(np.minimum(np.cumsum(threads[by_capacity]), len(weight)), prepend=0)
+    fast = np.repeat(capacity[by_capacity], used)  # of the fastest threads, at most one for each task
     order = np.argsort(-weight, kind="stable")[: len(fast)]
-    fast = fast[: len(order)]
     left = np.cumsum(np.append(copies.sum(), -copies[order]))  # before each task in this order, and after the last one
     size = np.cumsum(np.append((threads * capacity).sum(), -fast))
     is_too_heavy = weight[order] * size[:-1] > left[:-1] * fast * (1 + ROUNDING)

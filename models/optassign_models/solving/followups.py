@@ -43,7 +43,7 @@ def _wait_at_rest(requests: Requests, pace: ClientRates) -> int | None:
 
     It rebalances as soon as all its input rates count (R8), otherwise for possible requests of its operator.
     """
-    after_hold = 0 if requests.hold_ends_ms is None else policy.REBALANCE_MS + requests.hold_ends_ms
+    after_hold = 0 if requests.hold_ends_ms is None else min(_LATEST_MS, policy.REBALANCE_MS + requests.hold_ends_ms)
     has_no_end = requests.is_paused and requests.hold_ends_ms is None
     if requests.wait_for_rates_ms is not None and not has_no_end:
         return max(requests.wait_for_rates_ms, pace.interval_ms if pace.by_interval else 0, after_hold)

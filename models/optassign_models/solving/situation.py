@@ -77,9 +77,9 @@ def _make_problem(
     owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))
     holds, task = owns | lists, keys // C
     reported_lag, is_reported = _read_lags(inventory, keys)
-    unknown = is_reported & (reported_lag == UNKNOWN_LAG)
+    unknown = reported_lag == UNKNOWN_LAG
     lag = np.where(reported_lag == RUNNING, 0, np.where(unknown, np.where(holds, 0, end[task]), reported_lag))
-    has_state = holds | (is_reported & (((reported_lag >= 0) & (reported_lag < end[task])) | (reported_lag == RUNNING)))
+    has_state = holds | (~unknown & (reported_lag < end[task]))
     rank, cost = _rank_and_cost(reported_lag, holds, end[task], logged[task], acceptable)
     pool_rank, pool_cost = _rank_and_cost(end, np.zeros(T, dtype=np.bool_), end, logged, acceptable)
 
@@ -91,8 +91,7 @@ def _make_problem(
     last = np.flatnonzero(of_pool)[np.lexsort((cost[of_pool], rank[of_pool], task[of_pool]))]
     pool_rank[task[last]] = rank[last]  # the last of each task wins: the greatest rank
     pool_cost[task[last]] = cost[last]
-    has_stranger = np.bincount(task[of_pool], minlength=T) > 0
-    same = stranger & (rank == pool_rank[task]) & (cost == pool_cost[task]) & (~dense[task] | has_stranger[task])
+    same = stranger & (rank == pool_rank[task]) & (cost == pool_cost[task])
     at = np.flatnonzero(~same)
     was_standby = np.isin(keys, memory.standby) if memory.known else lists
     return Problem(
@@ -121,7 +120,7 @@ def _rank_and_cost(
 ) -> tuple[IntArray, IntArray]:
     """Return rank and restore cost of pairs with the given lags (docs/reference/rules.md, "Rank")."""
     unknown = lag == UNKNOWN_LAG
-    caught_up = (lag == RUNNING) | (~unknown & (lag <= acceptable)) | ~logged | (acceptable == np.iinfo(np.int64).max)
+    caught_up = (~unknown & (lag <= acceptable)) | ~logged | (acceptable == np.iinfo(np.int64).max)
     rank = np.where(caught_up, 0, np.where(unknown, np.where(holder, 1, 2), lag))
     cost = np.where(caught_up, 0, np.where(unknown, np.where(holder, 0, end), lag))
     return rank, cost

@@ -102,7 +102,6 @@ class Scope:
         number = np.bincount(problem.group[task] * self.Z + zone, minlength=problem.G * self.Z)
         counted = self.is_pooled[problem.col_task, self.zone_of[problem.col_client]]
         room = number[self.pool_of_cell] - np.bincount(self.column_cell[counted], minlength=problem.G * problem.C)
-        room = np.maximum(room, 0)
         return np.minimum(room, self.copies_bounds[1]) if self.question.shares_bind else room
 
     @cached_property
@@ -116,7 +115,7 @@ class Scope:
     def actives_bounds(self) -> tuple[IntArray, IntArray]:
         """Least and greatest number of actives of each subtopology on each client, (G × C,) each."""
         share = self.shares.group_active
-        return share.low.ravel(), np.maximum(share.low.ravel(), np.minimum(share.high.ravel(), self.problem.T))
+        return share.low.ravel(), np.minimum(share.high.ravel(), self.problem.T)
 
     @cached_property
     def is_separate(self) -> BoolArray:

@@ -102,6 +102,12 @@ def test_assign_starts_from_a_plan_and_finds_no_worse_one(
     assert read_assignment(start).plan == TaskAssignment.model_validate_json(out).plan
     code, _, err = run_here(capsys, "assign", scale_out, "--assignor", "greedy", "--start", str(start))
     assert (code, "--start: found" in err) == (2, True)
+    without = read_assignment(start)
+    bare = [each.model_copy(update={"standby": ()}) for each in without.plan or ()]
+    start.write_text(without.model_copy(update={"plan": tuple(bare)}).model_dump_json(), encoding="utf-8")
+    code, _, err = run_here(capsys, "assign", scale_out, "--start", str(start))
+    assert (code, "without some copies" in err) == (2, True), "a target without standbys would beat the proven bound"
+    run_here(capsys, "assign", scale_out, "--output", str(start))
     other = write_snapshot(tmp_path / "other.json", generate("scale-out", 12, 3, seed=5))
     code, _, err = run_here(capsys, "assign", str(other), "--start", str(start))
     assert (code, "other tasks or clients" in err) == (2, True)

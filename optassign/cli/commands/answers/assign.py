@@ -67,6 +67,6 @@ def _assign_from(state: "ApplicationState", arguments: Namespace) -> "TaskAssign
     start = read_assignment(arguments.start)
     if read_plan(start, read_inventory(state)) is None:
         raise UsageError(
-            f"--start: found {arguments.start}, whose plan is of other tasks or clients; allowed: all tasks of SNAPSHOT"
+            f"--start: found {arguments.start} with other tasks or clients, or without some copies; allowed: those of SNAPSHOT"
         )
     return assign(state, CpSatAssignor(arguments.time_limit, arguments.solver, start))
