@@ -57,6 +57,8 @@ class Assumptions:
     session_timeout_s: float
     restart_s: float
     """Seconds for which an instance is away in a rolling restart."""
+    is_static: bool = False
+    """Whether all members are static: one that is back within the session time-out keeps its tasks (KIP-345)."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,7 @@ def _play(
             "configs": state.configs,
             "group": {
                 "session_timeout_s": assumptions.session_timeout_s,
+                "static": assumptions.is_static,
                 **_GROUPS[assumptions.protocol, assignor == OPTASSIGN],
             },
             "subtopologies": [{"partitions": len(group), "kind": group[0].kind} for group in groups],

@@ -17,6 +17,7 @@ from optassign.measuring.placement import TaskPlacement
 from optassign.simulation.successors import (
     Growth,
     drop_idle_followup,
+    end_quiet_hours,
     find_revoked,
     make_restored_snapshot,
     make_second_pass_snapshot,
@@ -82,7 +83,7 @@ def play_until_stable(
     """Yield every pass of consecutive rebalances. Stop after a rebalance without a follow-up, after `limit` rebalances, or
     after an answer that breaks R1, R2 or the format."""
     moved: set[str] = set()
-    state = drop_idle_followup(state)
+    state = end_quiet_hours(drop_idle_followup(state))
     for _ in range(limit):
         before: TaskAssignment | None = None
         shown = state

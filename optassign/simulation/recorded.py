@@ -3,19 +3,19 @@ their times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.clients import KafkaStreamsState
+from optassign.formats.clients import KafkaStreamsState, find_clients
+from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
 from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo
 from optassign.measuring.outlook import list_rates
 from optassign.recordings.recording import Recording, read_recording
-from optassign.simulation.successors import drop_idle_followup
 from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
 from optassign.simulation.timed.snapshots import Inputs, RecordedStart
 
@@ -68,18 +68,19 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedSt
     median = sorted(rates.values())[len(rates) // 2] if rates else None
     groups = list(_group(ordered))
     at_first = states[0].all_tasks
-    events = [
-        event
-        for recording, before in zip(recordings[1:], states, strict=False)
-        for event in _compare(before, recording.snapshot, (_parse(recording) - begin).total_seconds(), groups)
-    ]
+    threads: dict[str, int] = {name: client.threads for name, client in clients.items()}
+    events: list[dict[str, Any]] = []
+    for recording, before in zip(recordings[1:], states, strict=False):
+        seconds = (_parse(recording) - begin).total_seconds()
+        events += _compare(before, recording.snapshot, threads, seconds, groups)
+        threads |= {client.process_id: client.threads for client in recording.snapshot.clients}
     scenario = Scenario.model_validate(
         {
             "name": recordings[0].application or "recorded",
             "about": f"{len(recordings)} recordings, the first of {recordings[0].recorded_at}",
             "duration_s": (_parse(recordings[-1]) - begin).total_seconds() + _AFTERWARDS_S,
             "configs": states[0].configs,
-            "options": drop_idle_followup(states[0]).options,
+            "options": _make_lasting_options(states[0], clients),
             "subtopologies": [
                 {"partitions": len(group), "kind": _kind(group[0]), "joins": group[0].id not in at_first} for group in groups
             ],
@@ -104,12 +105,38 @@ def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, durati
             "name": state.application or "snapshot",
             "duration_s": duration_s,
             "configs": state.configs,
-            "options": state.options,
+            "options": _name_processes(state, state.kafka_streams_states),
             "subtopologies": [{"partitions": len(group), "kind": _kind(group[0])} for group in groups],
             "clients": [_describe_client(client, there, restore_per_s) for client in state.clients],
         }
     )
     return scenario, RecordedStart(tuple(task for group in groups for task in group), (), state)
+
+
+def _make_lasting_options(state: ApplicationState, clients: Mapping[str, KafkaStreamsState]) -> Options:
+    """Return the options of a run without operators: no pause, quiet hours, request for a new target, or follow-up at rest.
+
+    `clients`: process id → every client of the run.
+    """
+    passing = {"hold": "none", "hold_ends_ms": None, "forget_plan": False, "idle_followup_ms": None}
+    return _name_processes(state, clients).model_copy(update=passing)
+
+
+def _name_processes(state: ApplicationState, clients: Mapping[str, KafkaStreamsState]) -> Options:
+    """Return the snapshot's options with process ids in drains and limits: clients of scenarios have no client id or host.
+
+    `clients`: process id → every client of the run. Limits also concern those that join later.
+    """
+
+    def find(name: str) -> list[str]:
+        return sorted(client.process_id for client in find_clients(clients.values(), name)) or [name]
+
+    limits = tuple(
+        limit.model_copy(update={"clients": tuple(dict.fromkeys(each for name in limit.clients for each in find(name)))})
+        for limit in state.options.limits
+    )
+    drain = tuple(client.process_id for client in state.clients if client.draining)
+    return state.options.model_copy(update={"drain": drain, "limits": limits})
 
 
 def _parse(recording: Recording) -> datetime:
@@ -179,17 +206,24 @@ def _measure_growth(since: Recording, until: Recording) -> dict[str, float]:
 
 
 def _compare(
-    before: ApplicationState, after: ApplicationState, seconds: float, groups: Sequence[Sequence[TaskInfo]]
+    before: ApplicationState,
+    after: ApplicationState,
+    threads: Mapping[str, int],
+    seconds: float,
+    groups: Sequence[Sequence[TaskInfo]],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the events between two recorded rebalances. `seconds`: from the first recording of all to `after`."""
+    """Yield the events between two recorded rebalances.
+
+    `threads`: process id → threads before, also of clients that come back. `seconds`: from the first recording to `after`.
+    """
     at = max(0.0, seconds - 1.0)
     had, has = before.kafka_streams_states, after.kafka_streams_states
     if gone := sorted(had.keys() - has.keys()):
         yield {"at": at, "do": "leave", "clients": gone}
     if come := sorted(has.keys() - had.keys()):
         yield {"at": at, "do": "join", "clients": come}
-    for name in sorted(has.keys() & had.keys()):
-        more = has[name].threads - had[name].threads
+    for name in sorted(has):
+        more = has[name].threads - threads[name]
         if more:
             yield {"at": at, "do": "add-threads" if more > 0 else "remove-threads", "clients": [name], "threads": abs(more)}
     new = [n for n, group in enumerate(groups) if group[0].id in after.all_tasks and group[0].id not in before.all_tasks]

@@ -13,7 +13,14 @@ from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.formats.base import INT64_MAX
 from optassign.formats.state import RUNNING, UNKNOWN_LAG, ApplicationState, KafkaStreamsState
 
-__all__ = ["Growth", "drop_idle_followup", "find_revoked", "make_restored_snapshot", "make_second_pass_snapshot"]
+__all__ = [
+    "Growth",
+    "drop_idle_followup",
+    "end_quiet_hours",
+    "find_revoked",
+    "make_restored_snapshot",
+    "make_second_pass_snapshot",
+]
 
 _MOST_GROWTH = 1e6
 """A greater share of a changelog is a typing error, not the growth of a rebalance."""
@@ -92,9 +99,17 @@ def make_restored_snapshot(
 
 def drop_idle_followup(state: ApplicationState) -> ApplicationState:
     """Return the snapshot without follow-ups of a stable group, because a convergence has no operator and must end."""
-    if state.options.idle_followup_ms is None:
-        return state
-    return state.model_copy(update={"options": state.options.model_copy(update={"idle_followup_ms": None})})
+    return _change_options(state, idle_followup_ms=None)
+
+
+def end_quiet_hours(state: ApplicationState) -> ApplicationState:
+    """Return the snapshot as after its quiet hours, because a convergence has no clock and must end. A pause lasts."""
+    return _change_options(state, hold="none", hold_ends_ms=None) if state.options.hold == "quiet_hours" else state
+
+
+def _change_options(state: ApplicationState, **changed: Any) -> ApplicationState:
+    options = state.options.model_copy(update=changed)
+    return state if options == state.options else state.model_copy(update={"options": options})
 
 
 def make_second_pass_snapshot(
@@ -182,6 +197,7 @@ def _make_snapshot(
     if any(task.logged and task.changelog_end_offset is None for task in state.tasks):
         # Without end offsets changelogs would seem to shrink with the lags, so the greatest lag becomes the end offset.
         state = _grow_changelogs(state, state.full_lags)
+    state = _change_options(state, forget_plan=False)  # the answer has served the request for a new target
     return state.model_copy(update={"clients": tuple(clients), "remembered": remembered})
 
 

@@ -10,6 +10,7 @@ from judging import make_answer, make_snapshot
 from optassign.formats.assignment import GoalReport, Report, TaskAssignment, Waiting
 from optassign.formats.configs import AssignmentConfigs
 from optassign.formats.state import RUNNING, ApplicationState, KafkaStreamsState
+from optassign.generating import generate
 from optassign.judging.convergences import PlayedRebalance
 from optassign.judging.metrics import measure
 from optassign.judging.validation import validate
@@ -415,3 +416,12 @@ def test_groups_settle_and_rest_while_changelogs_grow(spec: Spec, assignor: str,
     result = converge(spec.generate(), assignor, growth=0.02, seed=spec.seed, memory=memory)
     assert result.stable, f"{spec}\n{result}"
     assert result.violations == {}, f"{spec}\n{result}"
+
+
+def test_quiet_hours_end_and_a_new_target_is_made_once() -> None:
+    options = {"hold": "quiet_hours", "hold_ends_ms": 60_000, "forget_plan": True}
+    state = generate("scale-out", 24, 4, 1, seed=1)
+    result = converge(state.model_copy(update={"options": state.options.model_copy(update=options)}), "cp-sat")
+    assert result.stable, str(result)
+    assert result.history[-1].measures.balanced
+    assert not make_restored_snapshot(state, result.final).options.forget_plan

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from optassign.formats.configs import Limit
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import RUNNING
 from optassign.recordings.recording import Recording
@@ -108,3 +109,45 @@ def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json.gz").write_bytes(b"nothing")
     with pytest.raises(InputError, match="no recording"):
         read_recordings(tmp_path)
+
+
+def test_a_run_has_no_operators_and_names_drains_and_limits_by_process(found: dict[str, list[Recording]]) -> None:
+    first, *later = found["joining"]
+    client = first.snapshot.clients[0].model_copy(update={"client_id": "box-7"})
+    options = first.snapshot.options.model_copy(
+        update={
+            "hold": "quiet_hours",
+            "hold_ends_ms": 1_000,
+            "forget_plan": True,
+            "idle_followup_ms": 60_000,
+            "drain": ("box-7",),
+            "limits": (Limit(kind="most_copies", most=3, clients=("box-7", "nowhere")),),
+        }
+    )
+    begin = first.snapshot.model_copy(update={"clients": (client, *first.snapshot.clients[1:]), "options": options})
+    played = make_scenario([first.model_copy(update={"snapshot": begin}), *later])[0].options
+    assert (played.hold, played.hold_ends_ms, played.forget_plan, played.idle_followup_ms) == ("none", None, False, None)
+    assert played.drain == (client.process_id,)
+    assert played.limits[0].clients == (client.process_id, "nowhere")
+
+
+def test_a_client_that_comes_back_has_its_new_threads(found: dict[str, list[Recording]]) -> None:
+    first, _, last = found["joining"][0], *found["joining"][-2:]
+    names = {client.process_id for client in last.snapshot.clients} - {client.process_id for client in first.snapshot.clients}
+    more = tuple(
+        client.model_copy(update={"threads": 4}) if client.process_id in names else client for client in last.snapshot.clients
+    )
+    back = last.snapshot.model_copy(update={"clients": more})
+    times = [f"2026-11-21T1{hour}:00:00.000Z" for hour in range(3)]
+    states = [last.snapshot, first.snapshot, back]  # they are there, gone, and back
+    recordings = [
+        last.model_copy(update={"snapshot": state, "recorded_at": at}) for state, at in zip(states, times, strict=True)
+    ]
+    added = {
+        client: event.threads
+        for event in make_scenario(recordings)[0].events
+        if event.do == "add-threads"
+        for client in event.clients
+    }
+    before = last.snapshot.kafka_streams_states
+    assert added == {name: 4 - before[name].threads for name in names}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optassign.assignor import AssignorError, create, describe_failure, register
+from optassign.assignor import AssignorError, describe_failure, register
 from optassign.simulation.timed.scenario import Scenario, under_consecutive_seeds
 from optassign.simulation.timed.simulator import simulate, summarise
 from optassign_benchmarks.spark.runs import ProgressListener, report_progress
@@ -70,6 +70,6 @@ def _play(
         register(known, target, replace=True)
     changed: dict[str, Any] = {"seed": seed}
     try:
-        return name, seed, summarise(simulate(scenario.model_copy(update=changed), create(name))), ""
+        return name, seed, summarise(simulate(scenario.model_copy(update=changed), name)), ""
     except Exception as error:  # an assignor may raise anything
         return name, seed, None, describe_failure(error)

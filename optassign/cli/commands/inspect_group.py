@@ -32,6 +32,7 @@ LOOK_EVERY_S = 5.0
 DOWN_S = 30.0
 """Default time that an instance is away in a rolling restart: less than Kafka's session time-out of 45 s."""
 
+_INT32_MAX, _INT64_MAX = 2**31 - 1, 2**63 - 1  # Kafka's int and long; those of optassign.formats are slow to import
 
 ABOUT = "Inspect a running Kafka Streams group from outside, and estimate the cost of its next rebalances"
 EXAMPLE = "inspect --bootstrap-server localhost:9092 --group orders"
@@ -52,10 +53,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add = parser.add_argument_group("settings that brokers do not have").add_argument
     add("--topology", metavar="FILE", help="the text of Topology#describe(), if several subtopologies have changelogs")
-    add("--max-warmup-replicas", type=accept_integers(1), metavar="N", help="default: Kafka's, 2")
-    add("--num-standby-replicas", type=accept_integers(0), metavar="N", help="default: as the assignment has them")
-    add("--acceptable-recovery-lag", type=accept_integers(0), metavar="N", help="offsets (default: Kafka's, 10000)")
-    add("--probing-rebalance-interval-ms", type=accept_integers(60_000), metavar="MS", help="default: Kafka's, 600000")
+    add("--max-warmup-replicas", type=accept_integers(1, _INT32_MAX), metavar="N", help="default: Kafka's, 2")
+    add("--num-standby-replicas", type=accept_integers(0, _INT32_MAX), metavar="N", help="default: as the assignment has them")
+    add("--acceptable-recovery-lag", type=accept_integers(0, _INT64_MAX), metavar="N", help="offsets (default: Kafka's, 10000)")
+    add(
+        "--probing-rebalance-interval-ms",
+        type=accept_integers(60_000, _INT64_MAX),
+        metavar="MS",
+        help="default: Kafka's, 600000",
+    )
     add("--rack-aware-assignment-tags", metavar="TAG,…", help="default: none")
     add(
         "--restore-rate",
@@ -141,6 +147,8 @@ def _check(arguments: Namespace) -> None:
     files = [name for name in ("snapshot", "recording", "html", "output", "format") if getattr(arguments, name) is not None]
     if arguments.watch and files:
         raise UsageError(f"--{files[0]}: found it with --watch, which writes recordings; allowed: one of them")
+    if arguments.recording == "-":
+        raise UsageError("--recording: found -; allowed: a file, since a recording is compressed")
     if arguments.html is not None:
         from optassign.cli.show.inspection import check_libraries
 
@@ -160,13 +168,16 @@ def _read_settings(arguments: Namespace) -> "StatedSettings":
             raise InputError(
                 arguments.topology, "", f"that it cannot be read ({reason})", "what Topology#describe() prints"
             ) from None
-    tags = arguments.rack_aware_assignment_tags
+    stated = arguments.rack_aware_assignment_tags or ""
+    tags = tuple(tag.strip() for tag in stated.split(",") if tag.strip())
+    if len(set(tags)) < len(tags):
+        raise UsageError(f"--rack-aware-assignment-tags: found {stated}; allowed: each tag once")
     return StatedSettings(
         acceptable_recovery_lag=arguments.acceptable_recovery_lag,
         max_warmup_replicas=arguments.max_warmup_replicas,
         num_standby_replicas=arguments.num_standby_replicas,
         probing_rebalance_interval_ms=arguments.probing_rebalance_interval_ms,
-        rack_aware_assignment_tags=tuple(tag.strip() for tag in tags.split(",") if tag.strip()) if tags else (),
+        rack_aware_assignment_tags=tags,
         stores=stores,
     )
 
@@ -245,7 +256,13 @@ def _simulate_events(arguments: Namespace, inspected: "Inspected") -> "GroupOutl
     from optassign.inspecting.outlook import Assumptions, make_outlook
     from optassign.inspecting.report import find_simulated_assignor
 
-    assumptions = Assumptions(inspected.protocol, arguments.restore_rate, arguments.session_timeout, arguments.restart_time)
+    assumptions = Assumptions(
+        inspected.protocol,
+        arguments.restore_rate,
+        arguments.session_timeout,
+        arguments.restart_time,
+        inspected.static_members == sum(client.threads for client in inspected.snapshot.clients),
+    )
     with ProgressLine("simulating the next events") as progress:
 
         def show_run(what: str) -> None:

@@ -268,9 +268,17 @@ class Scenario(Frozen):
         if all(kind.joins for _, kind in self.list_clients()):
             raise cross_check_error("joins for all", "some client that is there at the start", ".clients")
         known = set(names)
+        starting, placed = set[str](), set[str]()
         for number, given in enumerate(self.start):
             if given.client not in known:
                 raise cross_check_error(quote(given.client), "the id of a client", f".start[{number}].client")
+            if given.client in starting:
+                raise cross_check_error(f"{quote(given.client)} a second time", "each client once", f".start[{number}].client")
+            again = next((task for task in given.active if task in placed), None)
+            if again is not None:
+                raise cross_check_error(f"task {again} a second time", "each task active once", f".start[{number}].active")
+            starting.add(given.client)
+            placed.update(given.active)
             strange = next((task for task in (*given.active, *given.standby) if task not in self.task_ids), None)
             if strange is not None:
                 raise cross_check_error(quote(strange), "a task of the scenario", f".start[{number}]")
@@ -320,10 +328,14 @@ class Scenario(Frozen):
 
 
 _APPLICATION_EVENTS = ("add-subtopologies", "configure")
+_ABSENCES = ("crash", "leave", "restart", "rolling-restart", "zone-fails")
 _USERS_OF_FIELD = {
     "threads": ("add-threads", "remove-threads"),
     "subtopologies": ("add-subtopologies",),
     "configs": ("configure",),
+    "down_s": _ABSENCES,
+    "keeps_disk": _ABSENCES,
+    "every_s": ("rolling-restart",),
 }
 """Optional field of an event → the events that use it."""
 
@@ -351,8 +363,12 @@ def check_events(scenario: Scenario) -> None:
             allowed = f"a client's value of tag {scenario.zone_tag!r} ({_list_some(sorted(zones)) or 'no client has one'})"
             raise cross_check_error(quote(event.zone), allowed, f"{place}.zone")
         for name, deeds in _USERS_OF_FIELD.items():
-            if getattr(event, name) and event.do not in deeds:
+            if getattr(event, name) != ScenarioEvent.model_fields[name].default and event.do not in deeds:
                 raise cross_check_error(f"{name} with {event.do}", f"{name} with {' or '.join(deeds)}", place)
+        if event.do == "leave" and scenario.group.protocol == "learner" and event.down_s is not None:
+            raise cross_check_error(
+                "down_s", "none: with protocol learner it drains, and does not come back", f"{place}.down_s"
+            )
         strange = next((number for number in event.subtopologies if number not in joining), None)
         if strange is not None:
             allowed = f"numbers of subtopologies that join ({', '.join(map(str, joining)) or 'none'})"

@@ -15,7 +15,7 @@ import numpy as np
 
 from optassign.assignor import TaskAssignor, assign, create, name_assignor
 from optassign.display import make_frame, make_html
-from optassign.formats.assignment import TaskAssignment
+from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.measuring.described import list_measures
 from optassign.simulation.convergence import ANSWER_S, limit_rebalances, play_until_stable
 from optassign.simulation.timed.application import Application, FloatArray
@@ -94,6 +94,7 @@ class _Simulator:
         self._events: list[dict[str, Any]] = []
         self._absences = Counter[int]()
         """Client → number of its absences so far."""
+        self._at_start: TaskAssignment | None = None
         chosen = create(assignor, time_limit=ANSWER_S)
         self._rebalancer = Rebalancer(self._application, chosen, self._agenda, self._felt, self._record_event)
 
@@ -135,11 +136,9 @@ class _Simulator:
         if self._beginning is not None:
             self._rebalancer.remembered = self._beginning.snapshot.remembered
             self._rebalancer.trigger("recorded")
-        elif scenario.start:
-            self._give_start()
-            application.sync_all()
-        elif scenario.warm_start:
-            apply_answer(application, self._find_start(), 0.0, cooperative=False)
+        elif scenario.start or scenario.warm_start:
+            self._at_start = self._find_start()
+            apply_answer(application, self._at_start, 0.0, cooperative=False)
             application.sync_all()
         else:
             self._rebalancer.trigger("start")
@@ -148,26 +147,28 @@ class _Simulator:
         self._record_point()
 
     def _find_start(self) -> TaskAssignment:
-        """Return the stable assignment at the start: balanced, all copies in sync.
+        """Return the stable assignment at the start, all copies in sync: that of the scenario, or a balanced one.
 
-        cp-sat computes it for every assignor. With `own_start` the playing assignor converges to it, and the rebalancer
-        remembers the last answer.
+        cp-sat computes the balanced one for every assignor. With `own_start` the playing assignor converges to it, and the
+        rebalancer remembers the last answer.
         """
+        if self._scenario.start:
+            names = {task.id: name for task, name in zip(self._application.tasks, self._application.names, strict=True)}
+            clients = (
+                KafkaStreamsAssignment(
+                    process_id=given.client,
+                    active=tuple(names[task] for task in given.active),
+                    standby=tuple(names[task] for task in given.standby),
+                )
+                for given in self._scenario.start
+            )
+            return TaskAssignment(assignor="scenario", clients=tuple(clients))
         state = make_snapshot(self._application, None)
         if not self._scenario.own_start:
             return assign(state, "cp-sat", ANSWER_S)
         *_, last = play_until_stable(self._rebalancer.assignor, state, limit=limit_rebalances(state))
         self._rebalancer.remembered = last.answer
         return last.answer
-
-    def _give_start(self) -> None:
-        number = {task.id: t for t, task in enumerate(self._application.tasks)}
-        for given in self._scenario.start:
-            client = self._application.client_ids.index(given.client)
-            for task in given.standby:
-                self._application.give_role(number[task], client, active=False)
-            for task in given.active:
-                self._application.give_role(number[task], client, active=True)
 
     def _change_inputs(self) -> None:
         """Set the inputs by their profiles, and plan the next change if any profile varies."""
@@ -277,10 +278,10 @@ class _Simulator:
         self._record_event("back", clients=self._name_clients(clients))
         missed = set(clients) - self._application.unnoticed
         self._application.unnoticed -= set(clients)
-        remembered = self._rebalancer.remembered
-        if self._scenario.group.static and not missed and not self._rebalancer.is_rebalancing and remembered is not None:
+        applied = self._rebalancer.remembered or self._at_start
+        if self._scenario.group.static and not missed and not self._rebalancer.is_rebalancing and applied is not None:
             self._application.up[clients] = True
-            apply_answer(self._application, remembered, self._agenda.now, cooperative=False)
+            apply_answer(self._application, applied, self._agenda.now, cooperative=False)
         else:
             self._join(clients)
 

@@ -143,9 +143,10 @@ def test_state_without_a_role_is_deleted_after_the_delay() -> None:
     assert simulate(forever, "cp-sat").measures.restored <= kept
 
 
-def test_a_static_member_that_returns_in_time_causes_no_rebalance() -> None:
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_static_member_that_returns_in_time_causes_no_rebalance(warm: bool) -> None:
     event = {"at": 100, "do": "restart", "clients": ["c1"], "down_s": 20}
-    scenario = make_scenario([{"count": 2}], [{**ONE, "partitions": 4}], [event], warm_start=False, group={"static": True})
+    scenario = make_scenario([{"count": 2}], [{**ONE, "partitions": 4}], [event], warm_start=warm, group={"static": True})
     played = simulate(scenario, "cp-sat")
     after = [each for each in played.events if each["event"] == "rebalance" and each["at"] > 100]
     assert after == []
