@@ -101,6 +101,13 @@ class AnswerInContext:
         return allowed_load(self.state, self.answer, self._loads)
 
     @cached_property
+    def is_target_balanced(self) -> bool:
+        """Whether the target is balanced: by load, or every count in its share."""
+        if self.balances_load:
+            return self._loads.is_balanced(self.plan, self.allowed_load)
+        return not any(measure_imbalance(self.state, self.counts[2], self.shares).values())
+
+    @cached_property
     def _loads(self) -> Loads:
         return Loads(self.state)
 

@@ -7,6 +7,7 @@ after a restart of the service.
 from datetime import timedelta
 
 from optassign.formats.base import parse_time, to_ms
+from optassign.measuring.outlook import AT_REST
 from optassign.recordings.recording import Clocks, RecordingHead
 
 STUCK_S = 600.0
@@ -16,7 +17,7 @@ STUCK_S = 600.0
 def is_settling(head: RecordingHead) -> bool:
     """Return whether the target is not reached: stalled, or with a follow-up for more than operators or quiet hours."""
     summary = head.summary
-    return summary.stalled or (summary.followup_ms is not None and summary.awaited not in ("operators", "quiet hours"))
+    return summary.stalled or (summary.followup_ms is not None and summary.awaited not in AT_REST)
 
 
 def advance_clocks(before: Clocks | None, head: RecordingHead) -> Clocks:
@@ -29,6 +30,8 @@ def advance_clocks(before: Clocks | None, head: RecordingHead) -> Clocks:
     summary, overview, at = head.summary, head.overview, head.recorded_at
     clocks = before or Clocks()
     settling, estimate, progress = clocks.settling_since, clocks.settling_estimate_ms, clocks.progress_at
+    # After the service's clock was ahead, times may lie in the future.
+    settling, progress = (None if time is None else min(time, at, key=to_ms) for time in (settling, progress))
     changed = overview is not None and bool(overview.joined or overview.left)
     if not is_settling(head):
         settling = estimate = None

@@ -193,20 +193,22 @@ class OperatorRequests:
     @property
     def lost(self) -> bool:
         """Return whether an unreadable file of requests, set aside at a start, still exists."""
-        return self._path is not None and self._path.with_name(UNREADABLE_NAME).exists()
+        return self._path is not None and os.path.exists(self._path.with_name(UNREADABLE_NAME))
 
     def load(self) -> None:
         """Read the requests from before a restart.
 
         An unreadable file is logged and renamed. The previous generation then replaces it, so that later starts read it, too.
         """
-        if self._path is None or not self._path.exists():
+        if self._path is None:
             return
         for path in (self._path, self._path.with_name(BEFORE_NAME)):
-            if not path.exists():
-                continue
             try:
                 contents = _Contents.model_validate_json(path.read_bytes())
+            except FileNotFoundError:
+                if path == self._path:
+                    return
+                continue
             except (OSError, ValidationError) as error:
                 kept = self._path.with_name(UNREADABLE_NAME if path == self._path else f"{BEFORE_NAME}.unreadable")
                 with suppress(OSError):
@@ -312,7 +314,11 @@ class OperatorRequests:
         """
         async with self._changing:
             end = _End(**self._sign(by).model_dump(), expected_at=format_utc(self._now() + after))
-            asked = self._applications.get(application, _Application()) if after else _Application()
+            asked = self._applications.get(application, _Application())
+            if not after:
+                for client in sorted(asked.drains):
+                    await self._cancel_drain(application, client, by)
+                asked = _Application()
             await self._store(application, asked.model_copy(update={"ended": end}), "ended", by)
 
     async def clear_end(self, application: str, by: str) -> None:
@@ -324,6 +330,9 @@ class OperatorRequests:
 
     async def note_rebalance(self, application: str) -> None:
         """Cancel the expected end of an application that rebalances more than `_RETURNS_S` seconds after it."""
+        known = self._applications.get(application)
+        if known is None or known.ended is None:
+            return  # without its turn: the request of another application may be waiting for a disk
         async with self._changing:
             asked = self._applications.get(application)
             if asked is None or asked.ended is None:
@@ -344,13 +353,16 @@ class OperatorRequests:
     async def remove_drain(self, application: str, client: str, by: str) -> bool:
         """Cancel the drain of a client, and return whether it was in force."""
         async with self._changing:
-            asked = self._applications.get(application, _Application())
-            if client not in asked.drains:
+            if client not in self._applications.get(application, _Application()).drains:
                 return False
-            drains = {name: drain for name, drain in asked.drains.items() if name != client}
-            await self._store(application, asked.model_copy(update={"drains": drains}), "undrain", by, client=client)
-            self._cancelled[application, client] = None
+            await self._cancel_drain(application, client, by)
             return True
+
+    async def _cancel_drain(self, application: str, client: str, by: str) -> None:
+        asked = self._applications[application]
+        drains = {name: drain for name, drain in asked.drains.items() if name != client}
+        await self._store(application, asked.model_copy(update={"drains": drains}), "undrain", by, client=client)
+        self._cancelled[application, client] = None
 
     def may_stop(self, application: str, client: str) -> bool | None:
         """Return True if the client may stop or has gone, and None if it must wait.
@@ -369,6 +381,8 @@ class OperatorRequests:
 
         A drain ends when its client is absent from the snapshot after the state `may_stop`.
         """
+        if application not in self._applications:
+            return  # without its turn, as in `note_rebalance`
         async with self._changing:
             asked = self._applications.get(application)
             if asked is None:

@@ -54,7 +54,7 @@ class AnswerFinder:
     def __init__(self, solvers: WorkerPool, metrics: Metrics) -> None:
         self._solvers, self._metrics = solvers, metrics
         self._fatal = Newest[int, float](_FATAL_REQUESTS)
-        """Hash of a body that ended a worker → time until which the body is refused, by the loop's clock."""
+        """Key of a job that ended a worker → time until which the same job is refused, by the loop's clock."""
 
     async def find(self, job: AssignJob, times: Schedule) -> FoundAnswer:
         """Return the answer to a rebalance.
@@ -63,7 +63,7 @@ class AnswerFinder:
         assignor fails (500) or misses the deadline (503).
         """
         loop = asyncio.get_running_loop()
-        if self._fatal and self._fatal.get(hash(job.body), -math.inf) > loop.time():
+        if self._fatal and self._fatal.get(_find_key(job), -math.inf) > loop.time():
             raise make_unavailable(
                 "the service does not retry the request, because it ended a worker before", _FATAL_REQUEST_S, "worker died"
             )
@@ -105,7 +105,12 @@ class AnswerFinder:
         return make_unavailable(f"no worker can take the request: {why}", _FATAL_REQUEST_S, "worker died")
 
     def _note_fatal(self, job: AssignJob) -> None:
-        self._fatal[hash(job.body)] = asyncio.get_running_loop().time() + _FATAL_REQUEST_S
+        self._fatal[_find_key(job)] = asyncio.get_running_loop().time() + _FATAL_REQUEST_S
+
+
+def _find_key(job: AssignJob) -> int:
+    """Return an equal number for equal jobs. A report that ended a worker may still be read without solving."""
+    return hash((job.body, job.report, job.solve))
 
 
 @dataclass(frozen=True)

@@ -63,3 +63,9 @@ def test_clocks_are_kept_of_the_applications_that_rebalanced_last() -> None:
     unapplied = make_head(9).model_copy(update={"application": "a", "mode": "shadow"})
     assert clocks.advance(unapplied).clocks == advance_clocks(None, heads[0]), "an answer that was not applied advances none"
     assert clocks.restore(heads[1]).clocks == advance_clocks(None, heads[1])
+
+
+def test_a_clock_that_was_ahead_silences_no_alert_for_longer() -> None:
+    ahead = Clocks(settling_since="2026-01-02T10:00:00.000Z", progress_at="2026-01-02T10:00:00.000Z")
+    later = advance_clocks(ahead, make_head(5, followup_ms=2_000, warmups=1, looks=1))
+    assert later.settling_since == later.progress_at == "2026-01-01T10:05:00.000Z"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from optassign.formats.base import parse_time
-from optassign.measuring.outlook import AWAITED, Awaited
+from optassign.measuring.outlook import AT_REST, AWAITED
 from optassign.recordings.clocks import is_stuck
 from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
@@ -29,7 +29,8 @@ IN_TIMELINE = 200
 
 _OVERDUE_FOLLOWUP_S = 120.0  # seconds for which a follow-up may be late before pages report it: a rebalance takes some of them
 _SILENCE_S = 86400.0
-"""Seconds of silence, without a due follow-up, until an application's status is unknown: a stable group rebalances daily."""
+"""Seconds of silence, without a due follow-up, until an application's status is unknown: deployments make most groups
+rebalance daily."""
 _STOPPED_S = 86400.0
 """Seconds after a missed rebalance until an unknown application counts as stopped: operators ignore an endless alert."""
 _STATUS_LOOKS_BACK = 50  # recordings that are searched for the start of a status: a page is made within a second
@@ -50,8 +51,6 @@ _ABOUT: dict[Status, str] = {
 }
 _MEASURING = "every copy is where it should be by numbers of tasks; the follow-up weighs them by what they read"
 _RESUMED = "it is resumed, and tasks move again from its next rebalance on"
-_AT_REST: tuple[Awaited | None, ...] = (None, "operators", "quiet hours")
-"""Reasons for a follow-up of a stable group."""
 
 
 def find_status(head: RecordingHead) -> Status:
@@ -67,7 +66,7 @@ def find_status(head: RecordingHead) -> Status:
         return "draining"
     if summary.warmups:
         return "warming up"
-    if summary.followup_ms is not None and summary.awaited not in _AT_REST[1:]:
+    if summary.followup_ms is not None and summary.awaited not in AT_REST:
         return "waiting"
     return "at rest" if summary.balanced else "not balanced"
 
@@ -98,7 +97,8 @@ def describe_status(head: RecordingHead, now: float, requests: Mapping[str, Any]
         return StatusView(word="stopped", about=f"as {ended['by']} said", since=ended["expected_at"], since_at_least=False)
     if silent_since is not None:
         since = format_utc(silent_since.timestamp())
-        word = "stopped" if now - silent_since.timestamp() > _STOPPED_S else "unknown"
+        asks = head.summary.followup_ms is not None and head.runs_followups
+        word = "stopped" if asks and now - silent_since.timestamp() > _STOPPED_S else "unknown"
         return StatusView(word=word, about=_ABOUT[word], since=since, since_at_least=False)
     if paused is not None and word not in ("fallback", "stuck"):
         about = f"by {paused['by']}: {_ABOUT['paused']}"

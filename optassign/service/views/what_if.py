@@ -366,7 +366,7 @@ def _ask(state: ApplicationState, assignor: str, seconds: float, rates: Mapping[
         ms=None if outlook is None else outlook.ms,
         restoring_s=_estimate_restoring(explanation, rates),
         assumed_rate=None if rates else ASSUMED_RATE,
-        balanced_in_the_end=not explanation.imbalance_on_target,
+        balanced_in_the_end=context.is_target_balanced,
         load_least=overview.load_least,
         load_most=overview.load_most,
         load_unit=overview.load_unit,

@@ -1,6 +1,7 @@
 """Tests of applications that end or return: ended by an operator or by rule; and of the list of allowed names."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from serving import make_state, wait_until
 from serving_here import ServiceHere, run_service_here
 
 from optassign.cli import main
+from optassign.generating import generate
 
 ASK = {"Optassign-Protocol": "1"}
 DUE = "optassign_application_followup_timestamp_seconds"
@@ -66,6 +68,32 @@ def test_a_day_of_silence_is_a_stop(tmp_path: Path) -> None:
         assert find_row(service, "gone")["word"] == "unknown"
         service.pass_seconds(25 * 3600)
         assert find_row(service, "gone")["word"] == "stopped"
+
+
+def test_silence_without_a_due_follow_up_is_no_stop(tmp_path: Path) -> None:
+    """A group in shadow mode, or without follow-ups at rest, need not rebalance for days."""
+    now = float(round(time.time()))
+    state = generate("steady", 24, 4, 1, seed=1).model_copy(update={"application": "resting"})
+    write_recording(tmp_path, state, datetime.fromtimestamp(now, UTC))
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path), day=now) as service:
+        service.pass_seconds(72 * 3600)
+        assert find_row(service, "resting")["word"] == "unknown"
+
+
+def test_a_drain_of_a_forgotten_application_lets_no_client_stop(tmp_path: Path) -> None:
+    state = make_state("orders")
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        service.assign(state)
+        page = f"/v1/applications/orders/drains/{next(c.process_id for c in state.clients if c.previous_active)}"
+        assert service.client.post(f"{page}?wait=0", headers=ASK).status_code == 202
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(service.client.post, f"{page}?wait=600", headers=ASK, timeout=600)
+            wait_until(lambda: service.read_metric("optassign_in_flight") == 1)
+            forget(service)
+            service.pass_seconds(1)
+            assert waiting.result().status_code == 202
+        history = service.client.get("/v1/applications/orders").json()["history"]
+        assert [action["what"] for action in history] == ["ended", "undrain", "drain"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "\n"])

@@ -58,7 +58,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=IDLE_FOLLOWUP_MS / 1000,
         metavar="TIME",
         help="have a group at rest rebalance so often that a drain or a resume takes effect; optassign.idle.followup.ms of an"
-        f" application goes before it (default: {IDLE_FOLLOWUP_MS / 1000:g}; 0: never)",
+        f" application goes before it (default: {IDLE_FOLLOWUP_MS / 1000:g}; 0: never; plug-ins"
+        " space out those below 60)",
     )
     add("--check", action="store_true", help="check and print the settings, and end; exit code 2 if they are wrong")
     add("--log-format", choices=("json", "text"), default="text", help="format of the log on standard error (default: text)")

@@ -119,8 +119,8 @@ final class ConfigKeys {
                             value -> (Long) value == 0 || (Long) value >= FollowupPolicy.REBALANCE_MS),
                     Importance.LOW,
                     "Milliseconds after which a group at rest rebalances, so that its operator's requests take effect and a "
-                            + "failed service is asked again; 0: never; default: the service's "
-                            + "--idle-followup, and " + WaitPolicy.IDLE_FOLLOWUP_MS
+                            + "failed service is asked again; below 60000 ever more rarely; 0: never; default: the "
+                            + "service's --idle-followup, and " + WaitPolicy.IDLE_FOLLOWUP_MS
                             + " after an answer of the fallback.")
             .define(
                     OFFLOAD,
