@@ -29,6 +29,7 @@ from optassign.generating.dealing import NotBalancedError
 from optassign.judging.metrics import measure as measure_answer
 from optassign.measuring.described import About, list_measures
 from optassign.measuring.facts import Facts
+from optassign.measuring.outlook import asks_to_go_on
 from optassign.simulation.convergence import converge
 from optassign.simulation.history import draw_history
 from optassign.simulation.history_playing import play_history
@@ -89,7 +90,7 @@ class Answered:
         int | None,
         About("offsets", "goal (b): to replay for copies not caught up of answer and plan; null: a follow-up, but no plan"),
     ]
-    followup: Annotated[bool, About("", "a follow-up rebalance is asked for")]
+    followup: Annotated[bool, About("", "a follow-up rebalance is asked for, not only at rest")]
     waiting: Annotated[int, About("copies", "planned copies that the follow-up waits for")]
     restore_bound: Annotated[int | None, About("offsets", "least possible `planned_work`, proven with this answer; null: none")]
     goals: Annotated[list[AnswerGoal], About("", "the report's goals: value, bound, gap (null: none known), whether proven")]
@@ -113,7 +114,7 @@ def to_columns(record: Any, prefix: str = "") -> dict[str, Any]:
 
 def describe_answer(state: ApplicationState, answer: TaskAssignment, seconds: float | None = None) -> dict[str, Any]:
     """Return the columns of one answer: all measures, and the contents of its report."""
-    followup = any(client.followup_rebalance_ms is not None for client in answer.clients)
+    followup = asks_to_go_on(state, answer)
     # If an answer asks for a follow-up and has no plan, the follow-up's result is unknown.
     known = answer.plan is not None or not followup
     answered = Answered(

@@ -13,6 +13,7 @@ from optassign.judging.explanation_text import remark_on_input
 from optassign.judging.metrics import Measures, measure, measure_weighted_cost
 from optassign.measuring.described import to_json
 from optassign.measuring.facts import Facts
+from optassign.measuring.outlook import asks_to_go_on
 from optassign.measuring.placement import previous_assignment
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _make_column(
         answer=answer,
         measures=measure(state, answer),
         planned_work=sum(Facts(state, answer).cold.values()),
-        followup=any(client.followup_rebalance_ms is not None for client in answer.clients),
+        followup=asks_to_go_on(state, answer),
         waiting=len(answer.report.waiting),
         seconds=seconds,
         played=played,

@@ -173,6 +173,10 @@ AWAITED: dict[Awaited, str] = {
 """Reason for a follow-up → its text."""
 
 
+AT_REST: frozenset[Awaited] = frozenset({"operators", "quiet hours"})
+"""Reasons for the follow-up of a group that does not move towards its target now."""
+
+
 def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | None:
     """Return the reason for the answer's first follow-up; None if it requests none."""
     delays = [client.followup_rebalance_ms for client in answer.clients if client.followup_rebalance_ms is not None]
@@ -190,3 +194,9 @@ def find_awaited(state: ApplicationState, answer: TaskAssignment) -> Awaited | N
     if options.hold_ends_ms is not None and min(delays) >= options.hold_ends_ms:
         return "quiet hours"
     return "operators" if options.idle_followup_ms else "unknown"
+
+
+def asks_to_go_on(state: ApplicationState, answer: TaskAssignment) -> bool:
+    """Return whether the answer requests a follow-up in order to reach its target: not that of a group at rest."""
+    awaited = find_awaited(state, answer)
+    return awaited is not None and awaited not in AT_REST

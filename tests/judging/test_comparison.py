@@ -28,3 +28,11 @@ def test_a_follow_up_of_one_client_is_a_follow_up_of_the_answer() -> None:
     for recorded, followup in ((asks, True), (rests, False)):
         columns = {column.name: column for column in compare(state, (), never_ask, recorded=recorded).columns}
         assert columns[RECORDED].followup is followup
+
+
+def test_a_follow_up_at_rest_is_no_follow_up_towards_a_target() -> None:
+    options = {"idle_followup_ms": 600_000}
+    state = make_snapshot({"0_0": 500, "0_1": 500}, {"a": {"active": "0_0"}, "b": {"active": "0_1"}}, options=options)
+    recorded = make_answer({"a": "0_0!", "b": "0_1"})
+    columns = {column.name: column for column in compare(state, (), never_ask, recorded=recorded).columns}
+    assert not columns[RECORDED].followup

@@ -211,7 +211,8 @@ def _describe_time(state: ApplicationState, result: Convergence) -> Iterator[str
     followups, interval = result.rebalances - 1, state.configs.probing_rebalance_interval_ms
     if followups:
         settings = f"max.warmup.replicas {state.configs.max_warmup_replicas}, probing.rebalance.interval.ms {interval}"
-        yield f"{pluralize(followups, 'follow-up')}, {format_minutes(followups * interval)}, with {settings}"
+        most = "at most " if state.options.followup == "estimate" else ""  # sooner, once copies have restored
+        yield f"{pluralize(followups, 'follow-up')}, {most}{format_minutes(followups * interval)}, with {settings}"
 
 
 def _describe_moves(result: Convergence) -> str:

@@ -61,3 +61,20 @@ def test_a_snapshot_without_tasks_can_be_asked(capsys: pytest.CaptureFixture[str
     code, out, err = run_here(capsys, "what-if", str(path), "--add", "1", "--json")
     assert code == 0, err
     assert json.loads(out)
+
+
+@pytest.mark.parametrize("option", ["--assignor=greedy", "--time-limit=3", "--options=some.toml", "--recordings=here"])
+def test_a_service_answers_by_its_own_settings(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    code, out, err = run_here(capsys, "what-if", "orders", "--add", "1", "--url", "http://localhost:1", option)
+    assert (code, out) == (2, "")
+    assert f"{option.partition('=')[0]}: found it for an application of a service" in err
+
+
+def test_a_group_balanced_by_load_is_balanced_in_the_end(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One task of weight 3 and three of weight 1 are balanced as 1 and 3 tasks."""
+    tasks = [{"id": f"0_{number}", "stateful": False, "logged": False} for number in range(4)]
+    clients = [{"process_id": name, "threads": 1, "previous_active": [], "previous_standby": []} for name in "ab"]
+    path = tmp_path / "load.json"
+    path.write_text(json.dumps({"format": 1, "configs": {}, "tasks": tasks, "clients": clients}), encoding="utf-8")
+    code, out, _ = run_here(capsys, "what-if", str(path), "--weights", "0_0:3", "--json")
+    assert (code, json.loads(out)["changed"]["balanced_in_the_end"]) == (0, True)

@@ -14,6 +14,7 @@ from optassign.cli.arguments import (
 )
 from optassign.cli.common import blame_assignor, check_assignor, describe_size, find_snapshot, load_rebalance, write_result
 from optassign.cli.output import DONE, UsageError
+from optassign_models.policy.constants import TIME_LIMIT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,6 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--lose", metavar="CLIENT", action="append", help="lose this client at once (repeatable)")
     add("--zone", metavar="KEY=VALUE", help="lose all clients with this tag")
     add_assignor(parser)
+    parser.set_defaults(assignor=None, time_limit=None)  # None: not stated, and a service answers by itself
     add_service(parser)
     add_output(parser)
 
@@ -94,6 +96,10 @@ def _ask_service(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
     from optassign.cli.show.progress import ProgressLine
     from optassign.service.views.what_if import WhatIfView
 
+    for name in ("assignor", "time_limit", "register", "options", "recordings"):
+        if getattr(arguments, name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option}: found it for an application of a service; allowed: with a snapshot or a recording")
     path = f"/v1/history/{quote(arguments.snapshot, safe='')}/what-if?{urlencode(given)}"
     with ProgressLine(f"asking the service about {arguments.snapshot}"):
         found: Any = ask_service(arguments, "GET", path)
@@ -105,10 +111,11 @@ def _compute(arguments: Namespace, given: dict[str, str]) -> "WhatIfView":
     from optassign.service.http.refusals import RequestRefusedError
     from optassign.service.views.what_if import compare_with_change, view_what_if
 
-    check_registered_are_chosen(register_listed_assignors(arguments), [arguments.assignor], "--assignor")
-    check_assignor(arguments.assignor)
+    name = arguments.assignor or "cp-sat"
+    seconds = TIME_LIMIT if arguments.time_limit is None else arguments.time_limit
+    check_registered_are_chosen(register_listed_assignors(arguments), [name], "--assignor")
+    check_assignor(name)
     state, recording = load_rebalance(arguments)
-    name, seconds = arguments.assignor, arguments.time_limit
     with ProgressLine(f"asking {name} twice: {describe_size(state)}"), blame_assignor(name):
         try:
             if recording is None:

@@ -54,8 +54,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     presets_help = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
     grid.add_argument("--preset", choices=PRESETS, help=presets_help)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/how-to/spark.md")
-    begin.add_argument("--seed", type=accept_integers(0), metavar="N", help="histories: seed of the first (default: 1)")
-    begin.add_argument("--count", type=accept_integers(1), metavar="K", help="histories: how many (default: 10,000)")
+    begin.add_argument(
+        "--seed", type=accept_integers(0, 2**63 - 1), metavar="N", help="histories: seed of the first (default: 1)"
+    )
+    begin.add_argument(
+        "--count", type=accept_integers(1, 10_000_000), metavar="K", help="histories: how many (default: 10,000)"
+    )
     begin.add_argument(
         "--output", metavar="FOLDER", required=True, help="write results to this folder, on any file system that Spark knows"
     )
