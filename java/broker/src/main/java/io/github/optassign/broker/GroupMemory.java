@@ -33,6 +33,7 @@ final class GroupMemory {
      * @param topology the topology to which the indices belong
      * @param keepUntilNanos the time until which tasks without known lags stay on their owners, as of System.nanoTime;
      *     see {@link Planning}
+     * @param hadOffsets whether members had sent offsets; a new coordinator has none of them
      * @param isNoOffsetsLogged whether it has been logged that no member sends offsets
      * @param application the group's name in requests to the service
      * @param opinion the request to the service on the last answer, or null if there is none
@@ -45,6 +46,7 @@ final class GroupMemory {
             Map<String, RestoringActives.Report> reports,
             String topology,
             long keepUntilNanos,
+            boolean hadOffsets,
             boolean isNoOffsetsLogged,
             String application,
             SecondOpinion opinion) {

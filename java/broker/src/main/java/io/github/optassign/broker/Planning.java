@@ -233,10 +233,17 @@ final class Planning {
     }
 
     private long keepUntilNanos() {
-        if (remembered != null) {
-            return remembered.keepUntilNanos();
+        if (remembered == null) {
+            return group.hasOwners() ? nowNanos + KEEP_NANOS : nowNanos;
         }
-        return group.hasOwners() ? nowNanos + KEEP_NANOS : nowNanos;
+        return remembered.hadOffsets() || isSilenceNatural() ? nowNanos + KEEP_NANOS : remembered.keepUntilNanos();
+    }
+
+    /** Returns whether no member had to send offsets: they send none of running tasks, and no copy was restored. */
+    private boolean isSilenceNatural() {
+        boolean isOld =
+                remembered.threads().values().stream().anyMatch(thread -> nowNanos - thread.sinceNanos() > KEEP_NANOS);
+        return isOld && remembered.standby().values().stream().allMatch(tasks -> tasks.length == 0);
     }
 
     /** Returns a result that applies the plan at once. */
@@ -273,6 +280,7 @@ final class Planning {
                 restoring.reports(),
                 topology,
                 keepUntilNanos(),
+                group.hasOffsets(),
                 isNoOffsetsLogged,
                 application,
                 opinion);

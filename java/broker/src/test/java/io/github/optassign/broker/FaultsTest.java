@@ -129,16 +129,17 @@ class FaultsTest {
         memory.remember(
                 read,
                 new GroupMemory.Remembered(
-                        applied, everything, everything, Map.of(), Map.of(), topology, 0, false, "", null));
-        group.assign(assignor);
-        memory.remember(
-                read,
-                new GroupMemory.Remembered(null, Map.of(), Map.of(), Map.of(), Map.of(), topology, 0, false, "", null));
+                        applied, everything, everything, Map.of(), Map.of(), topology, 0, false, false, "", null));
         group.assign(assignor);
         memory.remember(
                 read,
                 new GroupMemory.Remembered(
-                        applied, everything, everything, Map.of(), Map.of(), "another", 0, false, "", null));
+                        null, Map.of(), Map.of(), Map.of(), Map.of(), topology, 0, false, false, "", null));
+        group.assign(assignor);
+        memory.remember(
+                read,
+                new GroupMemory.Remembered(
+                        applied, everything, everything, Map.of(), Map.of(), "another", 0, false, false, "", null));
         group.assign(assignor);
     }
 

@@ -167,9 +167,11 @@ public final class BrokerGroup {
         }
         // A process that reports no lag has the whole changelog to replay. Members do not report the lengths of their
         // own actives' changelogs. If such a task were cheaper than one whose warm-up restores, the plan would change.
+        // An empty disk must not pass for caught up, so the guess is at least above the acceptable lag.
         long longest = Arrays.stream(ends).max().orElse(-1);
+        long guess = longest < 0 || acceptableLag == Long.MAX_VALUE ? longest : Math.max(longest, acceptableLag + 1);
         for (int t = 0; t < count; t++) {
-            ends[t] = ends[t] < 0 && logged[t] ? longest : ends[t];
+            ends[t] = ends[t] < 0 && logged[t] ? guess : ends[t];
             whole[t] = ends[t] < 0 ? Snapshot.NONE : ends[t];
         }
         GroupConfigs configs = new GroupConfigs(acceptableLag, maxWarmups, standbys, 600_000, false, true);
