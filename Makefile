@@ -157,5 +157,5 @@ soak: $(READY)  ## service, broker and application under faults for MINUTES (def
 	$(BIN)/python -m optassign_benchmarks.soak --minutes $(or $(MINUTES),60) --folder build/soak-$$(date +%Y%m%d-%H%M%S)
 
 clean:  ## remove what builds and tests leave; .venv stays
-	rm -rf build dist *.egg-info benchmarks/build benchmarks/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target
+	rm -rf build dist *.egg-info benchmarks/build benchmarks/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache java/target java/*/target deploy/examples/*/target
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -6,15 +6,26 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 /** An HTTP server for {@code GET /metrics}. */
 public final class MetricsServer implements AutoCloseable {
+    /** The most requests that are answered at a time: Prometheus, a probe, and two that are stuck. */
+    private static final int THREADS = 4;
+
     private final HttpServer server;
+    private final ExecutorService executor = Executors.newFixedThreadPool(THREADS, work -> {
+        Thread thread = new Thread(work, "optassign-metrics");
+        thread.setDaemon(true);
+        return thread;
+    });
     private final Metrics metrics;
 
     public MetricsServer(InetSocketAddress address, Metrics metrics) throws IOException {
         this.metrics = metrics;
         server = HttpServer.create(address, 0);
+        server.setExecutor(executor); // without one, a request that is half sent would hold up all others
         server.createContext("/", this::answer);
         server.start();
     }
@@ -38,5 +49,6 @@ public final class MetricsServer implements AutoCloseable {
     @Override
     public void close() {
         server.stop(0);
+        executor.shutdownNow();
     }
 }
