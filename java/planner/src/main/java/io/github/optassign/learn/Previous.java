@@ -88,7 +88,9 @@ public final class Previous {
         for (Answer.Client client : clients) {
             Integer c = snapshot.clientIndex(client.processId());
             if (c != null) {
-                listTasks(client.active()).forEach(t -> placement.active()[t] = c);
+                listTasks(client.active())
+                        .filter(t -> placement.active()[t] < 0 || c < placement.active()[t])
+                        .forEach(t -> placement.active()[t] = c);
                 listTasks(client.standby())
                         .filter(t -> snapshot.isLogged(t) && !placement.hasCopy(t, c))
                         .forEach(t -> placement.addStandby(t, c));

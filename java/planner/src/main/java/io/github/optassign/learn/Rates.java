@@ -57,7 +57,8 @@ public final class Rates {
         elapsedMs = takenAtMs - before.takenAtMs();
         updateRatesAndLooks(before.looks(), previous);
         long sinceMs = takenAtMs - before.countedAtMs();
-        countsAsIdle = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
+        boolean isDue = before.countedAtMs() < 0 || sinceMs < 0 || sinceMs >= FollowupPolicy.LEAST_INTERVAL_MS;
+        countsAsIdle = isDue && !previous.isAnyInTransit();
         countedAtMs = countsAsIdle ? takenAtMs : before.countedAtMs();
     }
 

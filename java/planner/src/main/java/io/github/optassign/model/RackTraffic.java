@@ -22,9 +22,6 @@ public record RackTraffic(Reads ofActives, Reads ofStandbys, int[] racks) {
         private static final Reads NOTHING = new Reads(new int[0][], new int[0]);
 
         private int crossings(int t, int rack) {
-            if (total.length == 0) {
-                return 0;
-            }
             return rack < 0 ? total[t] : total[t] - inRack[t][rack];
         }
     }

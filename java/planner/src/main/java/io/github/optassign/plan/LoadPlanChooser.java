@@ -57,10 +57,14 @@ final class LoadPlanChooser extends PlanningStep {
         boolean isKept = remembered != null
                 && isNoWorse(remembered, fresh)
                 && !hasAvoidableStandbyOnDraining(remembered)
-                && !(isNoWorse(fresh, remembered)
-                        && RestoreWork.of(snapshot, remembered)
-                                .isWorthReplacingBy(RestoreWork.of(snapshot, fresh), 0, ranks.meanChangelog()));
+                && !(isNoWorse(fresh, remembered) && isWorthReplacing(remembered, fresh));
         return isKept ? remembered : fresh;
+    }
+
+    private boolean isWorthReplacing(Placement remembered, Placement fresh) {
+        int migrations = Math.max(0, countMigrations(fresh) - countMigrations(remembered));
+        return RestoreWork.of(snapshot, remembered)
+                .isWorthReplacingBy(RestoreWork.of(snapshot, fresh), migrations, ranks.meanChangelog());
     }
 
     /** Returns whether no load exceeds {@code most}, and at most {@code idle} threads are idle without need. */

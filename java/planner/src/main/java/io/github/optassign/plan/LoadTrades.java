@@ -90,6 +90,9 @@ final class LoadTrades extends PlanningStep implements Trades.Objective {
     /** Returns each task's client after trades of {@code movable} tasks that lower the greatest load to a level. */
     static int[] search(LoadPlacer placer, int[] actives, boolean[] movable, double level) {
         LoadTrades trades = new LoadTrades(placer, actives, movable, level);
+        if (trades.tasks.stream().allMatch(List::isEmpty)) {
+            return actives;
+        }
         Trades.search(trades, LoadPolicy.TRADES);
         double greatest =
                 Arrays.stream(trades.byLoad).mapToDouble(trades::load).max().orElse(0);

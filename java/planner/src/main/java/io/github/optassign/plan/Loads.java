@@ -98,13 +98,11 @@ public final class Loads {
         return oversized[t] ? Math.max(weight[t], capacity[c]) : weight[t];
     }
 
-    /** Returns the weight of the tasks of each client, given the client of each task; -1 leaves a task out. */
+    /** Returns the weight of the tasks of each client, given the client of each task. */
     public double[] sumUp(int[] active) {
         double[] sums = new double[size.length];
         for (int t = 0; t < active.length; t++) {
-            if (active[t] >= 0) {
-                sums[active[t]] += weightOn(t, active[t]);
-            }
+            sums[active[t]] += weightOn(t, active[t]);
         }
         return sums;
     }

@@ -143,11 +143,16 @@ final class PairNetwork {
         return fromPool[g][c] < 0 ? 0 : (int) flow.flow(fromPool[g][c]);
     }
 
-    /** Returns whether a task may get a client through the pool: neither by an arc of its own nor as a fixed client. */
+    /**
+     * Returns whether a task may get a client through the pool: neither by an arc of its own, nor as a fixed client,
+     * nor one that it may not get at all.
+     */
     boolean isReachedByPool(int t, int c) {
+        boolean isColumn = Arrays.binarySearch(problem.columns()[t], c) >= 0;
         return usesPools(t)
                 && Arrays.binarySearch(problem.fixed()[t], c) < 0
-                && Arrays.binarySearch(directClients[t], c) < 0;
+                && Arrays.binarySearch(directClients[t], c) < 0
+                && !(isColumn && costs.of(t, c) >= PairProblem.NEVER);
     }
 
     /** Returns the cost of a pair; {@link PairProblem#NEVER} if the client is fixed or may not be chosen. */

@@ -156,12 +156,4 @@ public final class PlanChooser extends PlanningStep {
                 && !RestoreWork.of(snapshot, remembered)
                         .isWorthReplacingBy(RestoreWork.of(snapshot, fresh), migrations, ranks.meanChangelog());
     }
-
-    /** Returns the number of tasks that move to the planned client, or start there while it is not caught up. */
-    private int countMigrations(Placement plan) {
-        return (int) snapshot.tasks()
-                .filter(t -> snapshot.isMove(t, plan.active()[t])
-                        || (snapshot.owners(t).length == 0 && ranks.rank(t, plan.active()[t]) > 0))
-                .count();
-    }
 }

@@ -1,6 +1,7 @@
 package io.github.optassign.plan;
 
 import io.github.optassign.learn.Previous;
+import io.github.optassign.model.Placement;
 import io.github.optassign.model.Ranks;
 import io.github.optassign.model.Snapshot;
 import java.util.Comparator;
@@ -28,5 +29,13 @@ public abstract class PlanningStep {
     /** Returns tasks or clients sorted by an order; equal numbers keep their order. */
     protected static int[] sort(IntStream numbers, Comparator<Integer> order) {
         return numbers.boxed().sorted(order).mapToInt(number -> number).toArray();
+    }
+
+    /** Returns the number of tasks that move to the planned client, or start there while it is not caught up. */
+    protected final int countMigrations(Placement plan) {
+        return (int) snapshot.tasks()
+                .filter(t -> snapshot.isMove(t, plan.active()[t])
+                        || (snapshot.owners(t).length == 0 && ranks.rank(t, plan.active()[t]) > 0))
+                .count();
     }
 }

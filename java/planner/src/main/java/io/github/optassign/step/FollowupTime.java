@@ -188,15 +188,18 @@ public final class FollowupTime extends PlanningStep {
      * such time. A slot idles once its copy is restored: on average for at most {@code share} of the wait, or for
      * {@link FollowupPolicy#REBALANCE_MS} if that is more.
      *
-     * @param slots the restore times of the copies with a slot, ms
+     * @param slots the restore times of the copies with a slot, ms, ascending
+     * @param ends ascending
      */
     private double findLatestWait(double[] slots, double[] ends, double share) {
         double chosen = ends[0];
+        int free = 0;
+        double restoring = 0;
         for (double x : ends) {
-            double idle = 0;
-            for (double slot : slots) {
-                idle += Math.max(0, x - slot);
+            while (free < slots.length && slots[free] <= x) {
+                restoring += slots[free++];
             }
+            double idle = free * x - restoring;
             if (idle <= slots.length * Math.max(share * x, FollowupPolicy.REBALANCE_MS)) {
                 chosen = x;
             }

@@ -353,4 +353,18 @@ class RebalancePlannerTest {
                     List.of("0_0"), client(group, answer(group, applied), 1).warmup(), assignor);
         }
     }
+
+    /**
+     * Groups of more than 10,000 pairs deal tasks to clients in pools, which must leave out an owner of unknown lag.
+     */
+    @Test
+    void aLargeGroupGivesNoTaskToAnOwnerThatMayNotHaveIt() {
+        TestGroup group = TestGroup.of(2).tasks(0, 5_001, TestGroup.Kind.LOGGED, 100);
+        for (String id : group.tasks.keySet()) {
+            group.client(0).active.add(id);
+            group.client(0).lags.put(id, -3L);
+        }
+        RebalancePlanner.Result result = RebalancePlanner.answer(group.snapshot(), null);
+        assertEquals(List.of(), Rules.broken(group, RebalancePlanner.toAnswer(group.snapshot(), result)));
+    }
 }
