@@ -294,6 +294,7 @@ def test_the_timeline_of_a_change(service: Running) -> None:
     assert way["standbys_missing"][0] == 24
     assert way["standbys_missing"][-1] == 0
     assert way["settled_s"] > 0
+    assert (way["moves"], way["imbalance"][-1]) == (0, 0)
     drained = service.client.get("/v1/history/payments/what-if/timeline", params={"drain": "payments-1"}).json()
     assert drained["moves"] > 0
 

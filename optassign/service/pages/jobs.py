@@ -17,8 +17,9 @@ from optassign.service.views.applications import view_application, view_applicat
 from optassign.service.views.index import Entry, RecordingIndex
 from optassign.service.views.progress import InstanceReport
 from optassign.service.views.rebalances import compare_rebalance, dump_snapshot, view_rebalance
+from optassign.service.views.timeline import simulate_change
 from optassign.service.views.types import ApplicationsView, Status
-from optassign.service.views.what_if import CHANGES, simulate_change, view_what_if
+from optassign.service.views.what_if import CHANGES, view_what_if
 from optassign.service.workers.messages import Answer
 
 __all__ = ["PageJob", "PageName"]

@@ -156,6 +156,7 @@ def draw_heat_map(heat: HeatMap, which: str, about: str) -> Markup:
 
 
 def _shorten_number(value: float) -> str:
+    value = float(f"{value:.3g}") if value >= 1e4 else value  # so that 999,800 is 1M, not 1e+03k
     for unit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
         if value >= unit:
             return f"{value / (1e3 if letter == 'k' else unit):.3g}{letter}"

@@ -19,8 +19,9 @@ from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.rendering import render
 from optassign.service.settings import Settings
 from optassign.service.views.progress import ProgressReports
+from optassign.service.views.timeline import SimulatedChange
 from optassign.service.views.types import ApplicationsView, ApplicationView, RebalanceView
-from optassign.service.views.what_if import SimulatedChange, WhatIfView
+from optassign.service.views.what_if import WhatIfView
 from optassign.service.workers.side_process import SideProcess
 
 __all__ = ["add_pages", "make_error_page", "wants_html"]

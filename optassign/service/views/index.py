@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,15 +118,9 @@ class RecordingIndex:
         return _keep(self._heads, entry.path, read)
 
     def read_heads(self, entries: Iterator[Entry], most: int) -> list[tuple[Entry, RecordingHead]]:
-        """Return the heads of the first `most` readable recordings."""
-        found: list[tuple[Entry, RecordingHead]] = []
-        for entry in entries:
-            if len(found) == most:
-                break
-            head = self.read_head(entry)
-            if head is not None:
-                found.append((entry, head))
-        return found
+        """Take entries up to the `most`th readable recording, and return the heads of the readable ones."""
+        heads = ((entry, self.read_head(entry)) for entry in entries)
+        return list(islice(((entry, head) for entry, head in heads if head is not None), most))
 
     def read(self, entry: Entry) -> Recording:
         """Return a whole recording. InputError if it is unreadable."""

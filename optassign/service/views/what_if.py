@@ -1,44 +1,40 @@
 """Answers to what-if questions: the target of a changed snapshot, its cost and duration, and the simulated rebalances."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle, islice
 from statistics import median
-from typing import Literal, cast
 
 from optassign.analysis.limit_prices import price_limits, prices_to_lines
 from optassign.assignor import assign
 from optassign.formats.base import Frozen
-from optassign.formats.state import ApplicationState, KafkaStreamsState, TaskId
+from optassign.formats.state import ApplicationState, KafkaStreamsState
 from optassign.judging.explain import ExplainedAnswer, reason_to_text
 from optassign.judging.explanation import Explanation
 from optassign.judging.explanation_text import answer_to_lines, pluralize
 from optassign.measuring import ASSUMED_RATE
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.measuring.outlook import list_rates
-from optassign.measuring.placement import previous_assignment
+from optassign.measuring.placement import staying_clients
 from optassign.recordings.recording import LoadUnit, Recording, make_overview
 from optassign.service.http.refusals import make_refusal
 from optassign.service.views.heat_map import CountRow, HeatMap, make_heat_map, order_clients
 from optassign.service.views.types import MoveRow
 from optassign.simulation.successors import drop_idle_followup, make_restored_snapshot
-from optassign.simulation.timed.scenario import EVENT_BEGINS_S, Clients, Scenario, ScenarioEvent, Start, Subtopologies
-from optassign.simulation.timed.simulator import simulate
 from optassign_models.policy.constants import MOST_WEIGHT
 
 __all__ = [
     "CHANGES",
     "Changes",
     "Outcome",
-    "SimulatedChange",
     "WhatIfView",
     "apply_changes",
     "compare_with_change",
     "find_lost",
+    "make_base",
     "read_changes",
-    "simulate_change",
+    "read_rates",
     "view_what_if",
 ]
 
@@ -50,16 +46,8 @@ _MOST_THREADS = 10_000
 """The greatest number of threads of a client in a what-if question: more than any JVM runs."""
 _MOST_ADDED = 1_000
 """The greatest number of clients that a what-if question adds. An answer takes time in proportion to it."""
-_LEAST_WHAT_IF_S = 1800.0
-"""Least simulated seconds of a what-if question: enough for a few follow-ups."""
-_MOST_WHAT_IF_S = 86400.0
-"""Most simulated seconds of a what-if question, as a page waits for the result."""
 _WHAT_IF_MOVES = 100
 """The number of moves that a what-if answer lists. A page stays small."""
-_MOST_POINTS = 400
-"""The number of points of a curve. A chart has no more pixels than that."""
-
-
 CHANGES = ("standbys", "warmups", "threads", "weights", "add", "drain", "lose", "zone")
 """The fields of a query, each for one change."""
 _WEIGHT = re.compile(r"([^:\s]+):(\d+(?:\.\d+)?)")
@@ -167,7 +155,8 @@ def apply_changes(changes: Changes, state: ApplicationState) -> ApplicationState
 def _make_clients(number: int, state: ApplicationState) -> list[KafkaStreamsState]:
     """Return new clients that repeat the kinds of the present ones (threads, capacity, tags, rack) in turn."""
     kinds = {
-        (client.threads, client.capacity, tuple(sorted(client.tags.items())), client.rack): client for client in state.clients
+        (client.threads, client.capacity, tuple(sorted(client.tags.items())), client.rack): client
+        for client in staying_clients(state)
     }
     patterns = islice(cycle(kinds.values()), number)
     taken, digits = state.kafka_streams_states, len(str(number))
@@ -265,32 +254,12 @@ class WhatIfView(Frozen):
     counts: tuple[CountRow, ...]
 
 
-class SimulatedChange(Frozen):
-    """The simulated rebalances after a change, up to the target: each list has one value for each point in time."""
-
-    assignor: str
-    at_s: tuple[float, ...]
-    """Seconds since the change."""
-    down: tuple[int, ...]
-    """Number of tasks that are not processed."""
-    standbys_missing: tuple[int, ...]
-    restoring: tuple[int, ...]
-    imbalance: tuple[int, ...]
-    """The imbalance of the shares of active tasks; 0 if balanced."""
-    settled_s: float
-    """Seconds from the change until the last rebalance or restoration ended."""
-    rebalances: int
-    moves: int
-    longest_down_s: float
-    assumptions: tuple[str, ...]
-
-
 def view_what_if(recording: Recording, given: Mapping[str, str], assignor: str, seconds: float) -> WhatIfView:
     """Return the comparison for a form's changes. RequestRefusedError with status 400 for invalid changes.
 
     Both sides start from the group after its last answer, with all copies restored. `seconds` of solving for each.
     """
-    return compare_with_change(_make_base(recording), _read_rates(recording), given, assignor, seconds)
+    return compare_with_change(make_base(recording), read_rates(recording), given, assignor, seconds)
 
 
 def compare_with_change(
@@ -323,31 +292,8 @@ def compare_with_change(
     )
 
 
-def simulate_change(recording: Recording, given: Mapping[str, str], assignor: str) -> SimulatedChange:
-    """Return the simulated rebalances after a form's changes. RequestRefusedError with status 400 for invalid changes."""
-    base = _make_base(recording)
-    changes = read_changes(given, base)
-    scenario, assumptions = _make_scenario(base, changes, _read_rates(recording))
-    played = simulate(scenario, assignor)
-    curve = [point for point in played.measures.curve if point.at >= EVENT_BEGINS_S]
-    step = max(1, math.ceil(len(curve) / _MOST_POINTS))
-    kept = [*curve[:-1][::step], *curve[-1:]]
-    return SimulatedChange(
-        assignor=assignor,
-        at_s=tuple(round(point.at - EVENT_BEGINS_S, 1) for point in kept),
-        down=tuple(point.down for point in kept),
-        standbys_missing=tuple(point.standbys_missing for point in kept),
-        restoring=tuple(point.restoring for point in kept),
-        imbalance=tuple(point.active_imbalance for point in kept),
-        settled_s=round(max(0.0, played.measures.last_change_at - EVENT_BEGINS_S), 1),
-        rebalances=played.measures.rebalances,
-        moves=played.measures.moves,
-        longest_down_s=round(played.measures.longest_down_s, 1),
-        assumptions=tuple(assumptions),
-    )
-
-
-def _make_base(recording: Recording) -> ApplicationState:
+def make_base(recording: Recording) -> ApplicationState:
+    """Return the group after its last answer, with all copies restored, for both sides of a comparison."""
     return drop_idle_followup(make_restored_snapshot(recording.snapshot, recording.assignment))
 
 
@@ -383,86 +329,6 @@ def _estimate_restoring(explanation: Explanation, rates: Mapping[str, float]) ->
     return round(max(seconds.values(), default=0.0), 1)
 
 
-def _read_rates(recording: Recording) -> dict[str, float]:
+def read_rates(recording: Recording) -> dict[str, float]:
     """Return client → offsets per second, for clients with a known rate."""
     return list_rates(recording.assignment.report.pace)
-
-
-def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str, float]) -> tuple[Scenario, list[str]]:
-    """Return a scenario in which the change happens at `EVENT_BEGINS_S`, and its assumptions in words."""
-    state = apply_changes(changes, base)
-    after, lost = state.kafka_streams_states, find_lost(changes, base)
-    all_clients = {**base.kafka_streams_states, **after}  # with their threads and tags after the change
-    ids = {name: f"c{number:05d}-1" for number, name in enumerate(sorted(all_clients))}
-    usual = median(rates.values()) if rates else float(ASSUMED_RATE)
-    assumptions = [
-        f"{pluralize(len(rates), 'client')} restored at known rates, the others at {usual:,.0f} offsets per second"
-        if rates
-        else f"no rates are known: every client restores {usual:,.0f} offsets per second",
-        "changelogs of a subtopology are of one size, and no records are written",
-    ]
-    groups: dict[tuple[str, int], list[str]] = {}
-    for task in state.tasks:
-        groups.setdefault(TaskId.parse(task.id).subtopology_key, []).append(task.id)
-    renamed = {task: f"{n}_{p}" for n, tasks in enumerate(groups.values()) for p, task in enumerate(tasks)}
-    subtopologies = [
-        Subtopologies(
-            partitions=len(tasks),
-            kind=cast('Literal["logged", "unlogged", "stateless"]', state.all_tasks[tasks[0]].kind),
-            state=round(sum(state.full_lags.get(task, 0) for task in tasks) / len(tasks)),
-        )
-        for tasks in groups.values()
-    ]
-    work = sum(group.state * group.partitions for group in subtopologies) / usual / max(1, state.configs.max_warmup_replicas)
-    scenario = Scenario(
-        name="what if",
-        duration_s=min(_MOST_WHAT_IF_S, max(_LEAST_WHAT_IF_S, EVENT_BEGINS_S + 2 * work)),
-        configs=state.configs,
-        options=state.options,
-        subtopologies=tuple(subtopologies),
-        clients=tuple(
-            Clients(
-                name=ids[name][:-1],
-                threads=client.threads,
-                capacity=client.capacity,
-                tags=dict(client.tags),
-                restore_per_s=rates.get(name, usual),
-                joins=name not in base.kafka_streams_states,
-            )
-            for name, client in sorted(all_clients.items())
-        ),
-        start=_make_start(base, ids, renamed),
-        events=tuple(_make_events(base, changes, lost, ids, [name for name in after if name not in base.kafka_streams_states])),
-    )
-    return scenario, assumptions
-
-
-def _make_start(base: ApplicationState, ids: Mapping[str, str], renamed: Mapping[str, str]) -> tuple[Start, ...]:
-    previous = previous_assignment(base)
-    active: dict[str, list[str]] = {}
-    standby: dict[str, list[str]] = {}
-    for task, client in previous.active.items():
-        active.setdefault(client, []).append(renamed[task])
-    for task, clients in (previous.standby or {}).items():
-        for client in clients:
-            standby.setdefault(client, []).append(renamed[task])
-    return tuple(
-        Start(client=ids[name], active=tuple(active.get(name, ())), standby=tuple(standby.get(name, ())))
-        for name in sorted(base.kafka_streams_states)
-    )
-
-
-def _make_events(
-    base: ApplicationState, changes: Changes, lost: frozenset[str], ids: Mapping[str, str], new: list[str]
-) -> list[ScenarioEvent]:
-    stays = next((name for name in base.kafka_streams_states if name not in lost), None)
-    events = []
-    if new:
-        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="join", clients=tuple(ids[name] for name in new)))
-    if lost:
-        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="crash", clients=tuple(ids[name] for name in sorted(lost))))
-    if changes.drained:
-        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="drain", clients=tuple(ids[name] for name in changes.drained)))
-    if not events and stays is not None:  # changed settings take effect at the next rebalance
-        events.append(ScenarioEvent(at=EVENT_BEGINS_S, do="join", clients=(ids[stays],)))
-    return events

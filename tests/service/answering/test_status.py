@@ -130,3 +130,15 @@ def test_metrics_show_silence_without_another_rebalance() -> None:
     assert find_shown() == ['optassign_application_status{application="quiet",status="at rest"} 1.0']
     now[0] += 3_600
     assert find_shown() == ['optassign_application_status{application="quiet",status="unknown"} 1.0']
+
+
+@pytest.mark.parametrize("at_rest", [(False, True, True), (True, False, True), (True, True, True)])
+def test_a_status_begins_with_the_first_recording_that_has_it(tmp_path: Path, at_rest: tuple[bool, ...]) -> None:
+    uneven = make_snapshot({"0_0": 50_000, "0_1": 50_000}, _UNEVEN, options={"hold": "paused"}, num_standby_replicas=1)
+    for number, rests in enumerate(at_rest):
+        state = (rest() if rests else uneven).model_copy(update={"application": "orders"})
+        write_recording(tmp_path, state, _AT + timedelta(minutes=10 * number))
+    row = make_application_row(RecordingIndex(tmp_path), "orders", _AT.timestamp() + 1_800, {})
+    assert row is not None
+    first = 1 + max((number for number, rests in enumerate(at_rest) if not rests), default=-1)
+    assert datetime.fromisoformat(row.status.since or "") == _AT + timedelta(minutes=10 * first)
