@@ -48,8 +48,9 @@ class ComparedAnswer:
     name: str
     answer: TaskAssignment
     measures: Measures
-    planned_work: int
-    """Goal (b): offsets of the copies not caught up in the answer or on target, each copy once."""
+    planned_work: int | None
+    """Goal (b): offsets of the copies not caught up in the answer or on target, each copy once. None if the answer requests a
+    follow-up without a target."""
     followup: bool
     waiting: int
     seconds: float | None
@@ -245,12 +246,13 @@ def _make_column(
     played: Convergence | None,
     baseline: bool,
 ) -> ComparedAnswer:
+    followup = asks_to_go_on(state, answer)
     return ComparedAnswer(
         name=name,
         answer=answer,
         measures=measure(state, answer),
-        planned_work=sum(Facts(state, answer).cold.values()),
-        followup=asks_to_go_on(state, answer),
+        planned_work=None if followup and answer.plan is None else sum(Facts(state, answer).cold.values()),
+        followup=followup,
         waiting=len(answer.report.waiting),
         seconds=seconds,
         played=played,

@@ -36,3 +36,10 @@ def test_a_follow_up_at_rest_is_no_follow_up_towards_a_target() -> None:
     recorded = make_answer({"a": "0_0!", "b": "0_1"})
     columns = {column.name: column for column in compare(state, (), never_ask, recorded=recorded).columns}
     assert not columns[RECORDED].followup
+
+
+def test_without_a_target_the_work_until_it_is_unknown() -> None:
+    state = make_snapshot({"0_0": 500, "0_1": 500}, {"a": {"active": "0_0 0_1"}, "b": {}})
+    recorded = make_answer({"a": "0_0 0_1", "b": "||0_1!"})
+    columns = {column.name: column for column in compare(state, (), never_ask, recorded=recorded).columns}
+    assert columns[RECORDED].planned_work is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -331,7 +332,7 @@ def _read_own(data: dict[str, Any], path: Path) -> None:
     if not paths and not data.get("sizes"):
         found = show_value(data["sizes"]) if "sizes" in data else "nothing"
         raise InputError(str(path), "sizes", found, f"{_ALLOWED['sizes']}; or snapshots")
-    stems = [Path(each).name.partition(".")[0] for each in paths]
+    stems = [re.sub(r"\.json(\.gz)?$", "", Path(each).name) for each in paths]
     if len(set(stems)) < len(stems):
         raise InputError(str(path), "snapshots", "a name twice", "files of different names")
     if paths:

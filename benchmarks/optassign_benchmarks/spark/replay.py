@@ -81,7 +81,7 @@ def run_replay(spark: SparkSession, storage: Storage, run: Run, listener: Progre
     known = not seen.isEmpty()
     new = files.join(F.broadcast(seen), "path", "left_anti") if known else files
     recordings = _answer_files(spark, storage, run, new, REPLAYED, listener)
-    _note_unread_files(spark, storage, run)
+    _note_unread_files(spark, storage, run, files)
     convergences = 0
     if run.converge:
         begins = read_episodes(spark, storage, run.id).where("begins").select("path")
@@ -131,10 +131,14 @@ def _answer_files(
     return int(finished.value)
 
 
-def _note_unread_files(spark: SparkSession, storage: Storage, run: Run) -> None:
-    """Add rows of `errors` for the files that are in no table, since Spark skips unreadable files."""
+def _note_unread_files(spark: SparkSession, storage: Storage, run: Run, listed: DataFrame) -> None:
+    """Add rows of `errors` for `listed` files that are in no table, since Spark skips unreadable files.
+
+    Files that came or went while they were answered are for the next replay.
+    """
     seen = _known_paths(spark, storage, REPLAYED, run).union(_known_paths(spark, storage, FAILED, run))
-    missed = _read_files(spark, storage, run).select("path").join(seen, "path", "left_anti").collect()
+    there = _read_files(spark, storage, run).select("path")
+    missed = listed.select("path").join(there, "path", "left_semi").join(seen, "path", "left_anti").collect()
     if missed:
         rows = [{"path": row.path, "status": "failed", "error": "the file cannot be read"} for row in missed]
         append_rows(storage, spark.createDataFrame(rows, spark_schema(TABLES[FAILED][0])), FAILED, run.id)

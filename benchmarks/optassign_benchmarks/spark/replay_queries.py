@@ -21,7 +21,7 @@ FROM {{replays}} AS r JOIN {{replays}} AS t ON r.path = t.path AND t.assignor = 
 WHERE r.status = 'ok' AND t.status = 'ok'"""
 
 
-def _savings_sql(*group: str, limit: str = "") -> str:
+def _savings_sql(*group: str) -> str:
     columns = ", ".join(f"`{name}`" for name in group)
     return f"""
 SELECT {columns}, count(*) AS rebalances,
@@ -30,7 +30,7 @@ SELECT {columns}, count(*) AS rebalances,
   sum(moves_then) AS `moves then`, sum(moves) AS `moves now`, sum(moves_then) - sum(moves) AS `saved moves`,
   count_if(balanced) AS balanced
 FROM ({_THEN}) WHERE assignor <> '{RECORDED}'
-GROUP BY {columns} ORDER BY {columns}{limit}"""
+GROUP BY {columns} ORDER BY {columns}"""
 
 
 _WON = f"""
@@ -167,8 +167,9 @@ REPLAY = (
     Query(
         "Savings in single rebalances, by day",
         "The table shows the first 300 rows.",
-        _savings_sql("application", "day", "assignor", limit=" LIMIT 300"),
+        _savings_sql("application", "day", "assignor"),
         "days",
+        most_rows=300,
     ),
     Query("Seconds of one answer", "The time of the call alone, on one core, with the solver loaded before.", _ANSWERED),
     Query("Failed answers", "The table shows the first 100 rows.", _FAILED_REPLAYS, optional=True),

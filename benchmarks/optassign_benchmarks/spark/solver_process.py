@@ -221,6 +221,9 @@ class SolverProcess:
         self.close()
         if at.assignor:
             outcome.rows[at.assignor].update(status=status, error=f"{at.what}: {error}")
+        elif outcome.rows:  # the snapshot was made before, so only the assignors of this process fail
+            for name in job.assignors:
+                outcome.rows.setdefault(name, {}).update(status=status, error=f"making the snapshot: {error}")
         else:
             outcome.unreadable = Unreadable(f"making the snapshot: {error}", status)
         return False

@@ -151,7 +151,8 @@ SELECT mine.shape, mine.assignor, count(*) AS instances,
   count_if(both AND mine.converged_restored_offsets > theirs.converged_restored_offsets) AS more,
   count_if(NOT both) AS `not comparable`
 FROM {results} AS mine JOIN {results} AS theirs
-  ON mine.instance = theirs.instance AND theirs.assignor = 'cp-sat' AND mine.assignor <> 'cp-sat'
+  ON mine.instance = theirs.instance AND mine.assignor <> theirs.assignor
+    AND theirs.assignor = concat('cp-sat', coalesce(concat(' [', theirs.options, ']'), ''))
 CROSS JOIN LATERAL (
   SELECT coalesce(mine.converged_stable AND mine.converged_balanced
     AND theirs.converged_stable AND theirs.converged_balanced, false) AS both

@@ -149,9 +149,11 @@ def _list_target_rows(columns: Sequence[ComparedAnswer], bound: int | None) -> I
     def make_row(name: str, cell: Callable[[ComparedAnswer], str]) -> _Row:
         return name, [(cell(column), False) for column in columns]
 
-    yield make_row("restored until the target, offsets", lambda c: "" if _lacks_plan(c) else f"{c.planned_work:,}")
+    yield make_row("restored until the target, offsets", lambda c: "" if c.planned_work is None else f"{c.planned_work:,}")
     if bound is not None:
-        yield make_row("  ÷ proven minimum", lambda c: "" if _lacks_plan(c) else _format_ratio(c, c.planned_work, bound))
+        yield make_row(
+            "  ÷ proven minimum", lambda c: "" if c.planned_work is None else _format_ratio(c, c.planned_work, bound)
+        )
     yield make_row("weighted cost of the target", lambda c: "" if c.weighted is None else _format_cost(c.weighted.value))
     yield make_row("  its bound", lambda c: "" if c.weighted is None else _format_cost(c.weighted.bound))
 
@@ -178,11 +180,6 @@ def _format_value(value: object, unit: str = "", *, is_wrong: bool = False) -> _
     if isinstance(value, float):
         return f"{value:.3f}" if unit == "s" else f"{value:.3g}", is_wrong
     return "" if value is None else f"{value:,}", is_wrong
-
-
-def _lacks_plan(column: ComparedAnswer) -> bool:
-    """Return whether the answer requests a follow-up without a target, so that its total restore work is unknown."""
-    return column.followup and column.answer.plan is None
 
 
 def _format_ratio(column: ComparedAnswer, work: int, bound: int) -> str:

@@ -116,15 +116,29 @@ def _draw_episodes(rows: Rows) -> str:
     return _draw_bars([row for row in rows if row["episodes"]], "rebalances then", "rebalances now", "rebalances")
 
 
+def _keep_whole(rows: Rows, then: str, *by: str) -> Rows:
+    """Return the rows whose recorded value `then` is the most of their group: the assignors that answered all its recordings.
+
+    The sums of other assignors are of fewer recordings, so they cannot be compared.
+    """
+    most: dict[tuple[Any, ...], Any] = {}
+    for row in rows:
+        key = tuple(row[name] for name in by)
+        most[key] = max(most.get(key, row[then]), row[then])
+    return [row for row in rows if row[then] == most[tuple(row[name] for name in by)]]
+
+
 def _draw_days(rows: Rows) -> str:
     days = sorted({row["day"] for row in rows})
     if len(days) < 2:
         return ""
+    rows = _keep_whole(rows, "restored then", "application", "day")
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         names = _assignor_names(rows)
-        then = [sum(r["restored then"] for r in rows if r["day"] == d and r["assignor"] == names[0]) for d in days]
+        recorded = {(r["application"], r["day"]): r["restored then"] for r in rows}
+        then = [sum(value for (_, day), value in recorded.items() if day == d) for d in days]
         axes.plot(days, then, color=_TEXT, lw=2, marker="o", ms=3, label="recorded")
         for i, name in enumerate(names):
             now = [sum(r["restored now"] for r in rows if r["day"] == d and r["assignor"] == name) for d in days]
@@ -181,9 +195,10 @@ def _draw_dots(rows: Rows, value: str, upto: str, label: str, least: float) -> s
 
 def _draw_bars(rows: Rows, then: str, now: str, label: str) -> str:
     """Return a bar chart with the recorded value and each assignor's value, for each of the first 12 applications."""
-    applications, names = sorted({row["application"] for row in rows}), _assignor_names(rows)
     if not rows:
         return ""
+    rows = _keep_whole(rows, then, "application")
+    applications, names = sorted({row["application"] for row in rows}), _assignor_names(rows)
     shown = applications[:12]
 
     def draw(figure: Any) -> None:

@@ -47,6 +47,8 @@ class Query:
     """Whether the report leaves out the table if it has no rows."""
     headline: Headline | None = None
     """The sentence about the table at the top of the report."""
+    most_rows: int | None = None
+    """The most rows of the table, if the picture needs more; None for all."""
 
 
 def list_tables(sql: str) -> list[str]:
@@ -106,5 +108,5 @@ def format_value(value: Any) -> str:
             return str(value)
         if value == int(value) and abs(value) < 1e15:
             return f"{value:,.0f}"
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}".rstrip(".")
+        return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:#.3g}".rstrip(".")
     return str(value)

@@ -117,9 +117,10 @@ def make_report(spark: SparkSession, storage: Storage, run: Run) -> RunReport:
         answer = spark.sql(name_tables(query.sql))
         head, rows = tuple(answer.columns), tuple(tuple(row) for row in answer.collect())
         if rows or not query.optional:
-            sections.append(
-                ReportSection(query, to_pasteable(query.sql, selected), head, rows, _draw_picture(query, head, rows))
-            )
+            picture, sql = _draw_picture(query, head, rows), query.sql
+            if query.most_rows is not None:
+                rows, sql = rows[: query.most_rows], f"{sql} LIMIT {query.most_rows}"
+            sections.append(ReportSection(query, to_pasteable(sql, selected), head, rows, picture))
     for name, table in tables.items():
         table.unpersist()
         spark.catalog.dropTempView(name)

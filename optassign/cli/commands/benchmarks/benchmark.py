@@ -54,9 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     presets_help = "smoke: a minute; paper: five minutes on two cores; wide: for a cluster; histories: random ones, graded"
     grid.add_argument("--preset", choices=PRESETS, help=presets_help)
     grid.add_argument("--grid", metavar="FILE", help="a grid of your own as TOML, see docs/how-to/spark.md")
-    begin.add_argument(
-        "--seed", type=accept_integers(0, 2**63 - 1), metavar="N", help="histories: seed of the first (default: 1)"
-    )
+    begin.add_argument("--seed", type=accept_integers(0, 2**31), metavar="N", help="histories: seed of the first (default: 1)")
     begin.add_argument(
         "--count", type=accept_integers(1, 10_000_000), metavar="K", help="histories: how many (default: 10,000)"
     )
@@ -175,7 +173,10 @@ def _load_sweep(arguments: Namespace) -> "Sweep | HistorySweep":
 
     asked = {name: value for name in ("seed", "count") if (value := getattr(arguments, name)) is not None}
     if arguments.preset == "histories":
-        return HISTORIES.model_copy(update=asked)
+        sweep = HISTORIES.model_copy(update=asked)
+        if sweep.seed + sweep.count - 1 > 2**31:
+            raise UsageError(f"--seed: found {sweep.seed} for {sweep.count} histories; allowed: seeds up to {2**31}")
+        return sweep
     if asked:
         raise UsageError(f"--{min(asked)}: found it without --preset histories; allowed: with that preset only")
     return SWEEPS[arguments.preset] if arguments.grid is None else read_sweep(Path(arguments.grid))
