@@ -196,7 +196,7 @@ def _add_soft_share(
 ) -> None:
     """Add parallel arcs of rising cost in goal `place`: −low, …, −1 up to the share, 0 inside, 1, 2, … beyond it.
 
-    In a later goal than the first, the cost stops rising after `priced_steps` of the policy.
+    In a later goal than the first, the cost stops rising after `priced_steps`.
 
     Args:
         most: (n,) units that can reach each tail; no more arcs are needed.
@@ -206,8 +206,7 @@ def _add_soft_share(
     inside = np.minimum(share.high, most) - below
     beyond = most - below - inside
     rows = np.repeat(np.arange(len(tails)), below)
-    step = rank_within(rows)  # the number of the row's units before each
-    network.add_arcs(tails[rows], heads[rows], 1, cost={place: step - share.low[rows]})
+    network.add_arcs(tails[rows], heads[rows], 1, cost={place: rank_within(rows) - share.low[rows]})
     some = np.flatnonzero(inside)
     network.add_arcs(tails[some], heads[some], inside[some])
     priced = np.minimum(beyond, policy.PRICED_STEPS) if place else beyond

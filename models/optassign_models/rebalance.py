@@ -197,10 +197,8 @@ def find_offload_options(
         excess_cost: the cost of an active task beyond its client's share, seconds.
         prices: the prices of an extra move of a stateless and of a logged task, seconds.
     """
-    T, C = problem.T, problem.C
-    task = np.arange(T)
-    standby_keys = answer.standby_keys(C)
-    here, planned = task * C + answer.active, task * C + plan.active
+    C, standby_keys = problem.C, answer.standby_keys(problem.C)
+    here, planned = (np.arange(problem.T) * C + active for active in (answer.active, plan.active))
     problem = prepare(problem.with_columns(np.concatenate([here, planned, standby_keys])))
     stateless = ~problem.stateful
     stays = problem.col_keys == here[problem.col_task]
@@ -245,13 +243,9 @@ def restrict_offload(options: OffloadOptions, limits: Sequence[PlacementLimit]) 
     columns, pools = options.columns.copy(), options.pools.copy()
     stays = problem.col_client == options.start[problem.col_task]
     for limit in limits:
-        if limit.kind is Kind.PIN:
-            barred = limit.tasks[problem.col_task] & ~limit.clients[problem.col_client]
-            tasks = limit.tasks
-        else:
-            tasks = limit.tasks if limit.kind is Kind.FORBID else limit.weight > 0
-            barred = tasks[problem.col_task] & options.pools[problem.col_task]
-        columns &= ~barred | stays
+        tasks = limit.weight > 0 if limit.kind is Kind.MOST else limit.tasks
+        barred = ~limit.clients[problem.col_client] if limit.kind is Kind.PIN else options.pools[problem.col_task]
+        columns &= ~(tasks[problem.col_task] & barred) | stays
         pools &= ~tasks
     return replace(options, columns=columns, pools=pools)
 

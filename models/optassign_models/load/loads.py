@@ -204,8 +204,7 @@ def _set_oversized_apart(
     size = np.cumsum(np.append((threads * capacity).sum(), -fast))
     is_too_heavy = weight[order] * size[:-1] > left[:-1] * fast * (1 + ROUNDING)
     number = int(np.argmin(np.append(is_too_heavy, False)))
-    oversized = np.zeros(len(weight), dtype=np.bool_)
-    oversized[order[:number]] = True
+    oversized = np.isin(np.arange(len(weight)), order[:number])
     even = 1.0 if oversized.all() else float(copies[~oversized].sum()) / max(float(size[number]), 1e-12)
     return oversized, even, float(fast[number - 1]) if number else 0.0
 

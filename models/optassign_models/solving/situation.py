@@ -58,12 +58,11 @@ def make_situation(inventory: Inventory, requests: Requests, memory: RememberedA
     )
 
 
-def _read_lags(inventory: Inventory, keys: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return (n,) the reported lag of each candidate `keys` (n,), or the whole changelog, and (n,) whether it is reported."""
-    lag, is_reported = inventory.end[keys // inventory.C], np.zeros(len(keys), dtype=np.bool_)
-    at = np.searchsorted(keys, inventory.lag_keys)
-    lag[at], is_reported[at] = inventory.lags, True
-    return lag, is_reported
+def _read_lags(inventory: Inventory, keys: IntArray) -> IntArray:
+    """Return (n,) the reported lag of each candidate `keys` (n,), or the whole changelog."""
+    lag = inventory.end[keys // inventory.C]
+    lag[np.searchsorted(keys, inventory.lag_keys)] = inventory.lags
+    return lag
 
 
 def _make_problem(
@@ -76,7 +75,7 @@ def _make_problem(
     T, C, end, logged, acceptable = inventory.T, inventory.C, inventory.end, inventory.logged, inventory.acceptable_lag
     owns, lists = (np.isin(keys, some, assume_unique=True) for some in (inventory.owned, inventory.had_standby))
     holds, task = owns | lists, keys // C
-    reported_lag, is_reported = _read_lags(inventory, keys)
+    reported_lag = _read_lags(inventory, keys)
     unknown = reported_lag == UNKNOWN_LAG
     lag = np.where(reported_lag == RUNNING, 0, np.where(unknown, np.where(holds, 0, end[task]), reported_lag))
     has_state = holds | (~unknown & (reported_lag < end[task]))
@@ -86,7 +85,7 @@ def _make_problem(
     # Strangers are clients without state of a task and without a remembered copy. In a dense snapshot every client reports a
     # lag, clients without state the whole changelog; the pool is then the least caught-up class of strangers.
     stranger = ~has_state & is_new & logged[task]
-    dense = logged & (np.bincount(task[is_reported], minlength=T) == C)
+    dense = logged & (np.bincount(inventory.lag_keys // C, minlength=T) == C)
     of_pool = stranger & dense[task]
     last = np.flatnonzero(of_pool)[np.lexsort((cost[of_pool], rank[of_pool], task[of_pool]))]
     pool_rank[task[last]] = rank[last]  # the last of each task wins: the greatest rank
@@ -157,8 +156,7 @@ def _looks_like_second_pass(problem: Problem) -> bool:
     a first pass gives tasks to caught-up clients (R3)."""
     caught_up = np.bincount(problem.col_task[problem.col_rank == 0], minlength=problem.T) > 0
     ready = caught_up | (problem.pool_rank == 0) | ~problem.logged
-    has_no_owner = ~problem.has_owner
-    return bool(has_no_owner.any() and (~has_no_owner).any() and ready[has_no_owner].all())
+    return bool(problem.has_owner.any() and (~problem.has_owner).any() and ready[~problem.has_owner].all())
 
 
 def _find_known(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) -> Placement:
@@ -167,7 +165,7 @@ def _find_known(inventory: Inventory, memory: RememberedAnswer, keys: IntArray) 
     The active is the listed owner, or the remembered active in transit. Standbys are the remembered ones or, without memory,
     the listed ones of least lag, then of least id, dropped copies included.
     """
-    C, (lag, _) = inventory.C, _read_lags(inventory, keys)
+    C, lag = inventory.C, _read_lags(inventory, keys)
     at = np.flatnonzero(np.isin(keys, inventory.owned))
     task = keys[at] // C
     remembered = memory.active[task] == keys[at]

@@ -24,9 +24,8 @@ from optassign_models.target.variables import MergedPlaces, TargetVariables
 def deal_places(v: TargetVariables, values: IntArray, most_short: int = 0) -> tuple[Placement | None, IntArray, IntArray]:
     """Return the placement of whole values (variables,); None if merged places cannot take their copies.
 
-    The second value has (k,) merged places with too little room for the copies that the program counts there: the fewest, or
-    more of them up to `most_short` per flow. The third has (k,) tasks of pools that could not be dealt: the placement lacks
-    these copies.
+    The second value has (k,) merged places with too little room for the copies that the program counts there: the fewest, or up
+    to `most_short` per flow. The third has (k,) tasks of pools that could not be dealt: the placement lacks these copies.
     """
     problem, C = v.scope.problem, v.scope.problem.C
     counts, without_room = _split_merged_places(v, values, most_short)
@@ -99,8 +98,7 @@ def _transport(
     copies, (of_pool, of_client) = np.zeros(len(merged.cell), dtype=np.int64), wanted
     if not of_pool.any():
         return copies, merged.cell[:0]
-    clients, row = len(of_client), merged.row
-    first_client = len(merged.pool)
+    clients, first_client, row = len(of_client), len(merged.pool), merged.row
     source, sink = first_client + clients, first_client + clients + 1
     flow = max_flow.SimpleMaxFlow()
     open_ = np.flatnonzero((room > 0) & (of_pool[row] > 0))
