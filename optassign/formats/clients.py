@@ -144,6 +144,13 @@ def find_clients(clients: Iterable[KafkaStreamsState], name: str) -> list[KafkaS
     return exact or [client for client in clients if name in (client.client_id, client.host)]
 
 
+def list_process_ids(clients: Iterable[KafkaStreamsState], names: Iterable[str]) -> tuple[str, ...]:
+    """Return the process ids of the clients that go by these names, each once; a name of no client stays as it is."""
+    clients = list(clients)
+    found = (sorted(client.process_id for client in find_clients(clients, name)) or [name] for name in names)
+    return tuple(dict.fromkeys(process_id for each in found for process_id in each))
+
+
 def mark_drains(clients: tuple[KafkaStreamsState, ...], names: Iterable[str]) -> tuple[KafkaStreamsState, ...]:
     """Return the clients; each drains if it says so, or if one of the names fits it alone."""
     requested = {found[0].process_id for name in names if len(found := find_clients(clients, name)) == 1}

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from optassign.formats.clients import KafkaStreamsState, find_clients
+from optassign.formats.clients import KafkaStreamsState, list_process_ids
 from optassign.formats.configs import Options
 from optassign.formats.input_errors import InputError
 from optassign.formats.state import ApplicationState
@@ -127,12 +127,8 @@ def _name_processes(state: ApplicationState, clients: Mapping[str, KafkaStreamsS
 
     `clients`: process id → every client of the run. Limits also concern those that join later.
     """
-
-    def find(name: str) -> list[str]:
-        return sorted(client.process_id for client in find_clients(clients.values(), name)) or [name]
-
     limits = tuple(
-        limit.model_copy(update={"clients": tuple(dict.fromkeys(each for name in limit.clients for each in find(name)))})
+        limit.model_copy(update={"clients": list_process_ids(clients.values(), limit.clients)})
         for limit in state.options.limits
     )
     drain = tuple(client.process_id for client in state.clients if client.draining)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from optassign.formats.base import parse_time
-from optassign.measuring.outlook import AT_REST, AWAITED
-from optassign.recordings.clocks import is_stuck
+from optassign.measuring.outlook import AWAITED
+from optassign.recordings.clocks import is_settling, is_stuck
 from optassign.recordings.recording import TRIGGERS, RecordingHead
 from optassign.service.clock import format_utc
 from optassign.service.views.index import Entry, RecordingIndex
@@ -66,7 +66,7 @@ def find_status(head: RecordingHead) -> Status:
         return "draining"
     if summary.warmups:
         return "warming up"
-    if summary.followup_ms is not None and summary.awaited not in AT_REST:
+    if is_settling(head):
         return "waiting"
     return "at rest" if summary.balanced else "not balanced"
 

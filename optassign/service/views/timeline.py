@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal, cast
 
 from optassign.formats.base import Frozen
-from optassign.formats.clients import find_clients
+from optassign.formats.clients import list_process_ids
 from optassign.formats.configs import Options
 from optassign.formats.state import ApplicationState, TaskId
 from optassign.judging.explanation_text import pluralize
@@ -108,7 +108,7 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
         name="what if",
         duration_s=min(_MOST_WHAT_IF_S, max(_LEAST_WHAT_IF_S, EVENT_BEGINS_S + 2 * work)),
         configs=state.configs,
-        options=_rename_options(state, ids, renamed),
+        options=_rename_options(base, state, ids, renamed),
         subtopologies=tuple(subtopologies),
         clients=tuple(
             Clients(
@@ -127,19 +127,21 @@ def _make_scenario(base: ApplicationState, changes: Changes, rates: Mapping[str,
     return scenario, assumptions
 
 
-def _rename_options(state: ApplicationState, ids: Mapping[str, str], renamed: Mapping[str, str]) -> Options:
-    """Return the options with the names of the scenario's clients and tasks, and as after quiet hours."""
+def _rename_options(
+    base: ApplicationState, state: ApplicationState, ids: Mapping[str, str], renamed: Mapping[str, str]
+) -> Options:
+    """Return the options with the names of the scenario's clients and tasks, and as after quiet hours.
 
-    def find(name: str) -> list[str]:
-        return sorted(ids[client.process_id] for client in find_clients(state.clients, name)) or [name]
-
+    `state`: the group after the change. The clients that drain are those of `base`, as a change is an event.
+    """
+    clients = {**base.kafka_streams_states, **state.kafka_streams_states}.values()
     limits = []
     for limit in state.options.limits:
         has_tasks = bool(limit.tasks or limit.subtopologies)
         tasks = tuple(renamed[task] for task in select_tasks(state, limit)) if has_tasks else ()
         if tasks or not has_tasks:  # a limit of absent tasks must not become one of all tasks
-            clients = tuple(dict.fromkeys(each for name in limit.clients for each in find(name)))
-            limits.append(limit.model_copy(update={"clients": clients, "tasks": tasks, "subtopologies": ()}))
+            places = tuple(ids.get(name, name) for name in list_process_ids(clients, limit.clients))
+            limits.append(limit.model_copy(update={"clients": places, "tasks": tasks, "subtopologies": ()}))
     given = state.options.task_weights
     weights = {
         renamed[task.id]: given[name]
@@ -147,7 +149,7 @@ def _rename_options(state: ApplicationState, ids: Mapping[str, str], renamed: Ma
         for name in (task.id.rpartition("_")[0], task.id)  # the task's own weight goes before its subtopology's
         if name in given
     }
-    drain = tuple(ids[client.process_id] for client in state.clients if client.draining)
+    drain = tuple(ids[client.process_id] for client in base.clients if client.draining)
     options = end_quiet_hours(state).options
     return options.model_copy(update={"limits": tuple(limits), "drain": drain, "task_weights": weights})
 

@@ -8,10 +8,6 @@ from pathlib import Path
 import pytest
 from command_line import run_here
 
-from optassign.formats.configs import Limit
-from optassign.generating import generate
-from optassign.service.views.timeline import _rename_options
-
 RECORDED = Path(__file__).parents[2] / "data" / "recordings" / "third-instance-joins.json.gz"
 
 
@@ -82,21 +78,3 @@ def test_a_group_balanced_by_load_is_balanced_in_the_end(capsys: pytest.CaptureF
     path.write_text(json.dumps({"format": 1, "configs": {}, "tasks": tasks, "clients": clients}), encoding="utf-8")
     code, out, _ = run_here(capsys, "what-if", str(path), "--weights", "0_0:3", "--json")
     assert (code, json.loads(out)["changed"]["balanced_in_the_end"]) == (0, True)
-
-
-def test_the_way_there_has_the_drains_and_limits_of_the_group() -> None:
-    """The simulated clients and tasks have other names."""
-    state = generate("steady", 12, 3, seed=1)
-    names = [client.process_id for client in state.clients]
-    pin = Limit(kind="pin", tasks=(state.tasks[0].id, "9_9"), clients=(names[1],))
-    gone = Limit(kind="pin", tasks=("9_9",), clients=(names[1],))
-    options = state.options.model_copy(
-        update={"drain": (names[2],), "limits": (pin, gone), "task_weights": {"0": 2.0}, "hold": "quiet_hours"}
-    )
-    ids = {name: f"c{number}" for number, name in enumerate(names)}
-    renamed = {task.id: f"7_{number}" for number, task in enumerate(state.tasks)}
-    found = _rename_options(state.model_copy(update={"options": options}), ids, renamed)
-    assert found.drain == ("c2",)
-    assert [(limit.tasks, limit.clients) for limit in found.limits] == [(("7_0",), ("c1",))]
-    assert found.task_weights == {renamed[task.id]: 2.0 for task in state.tasks if task.id.startswith("0_")}
-    assert found.hold == "none"
