@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 
 import pytest
 from seeds import take_few
@@ -70,6 +71,15 @@ def test_every_goal_is_proven_at_sizes_that_cp_sat_does_not_decide() -> None:
         goal.name: 0 for goal in DEFAULT_ORDER
     }
     assert (given.report.found_by, given.report.proved_by) == ("highs", "highs")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cp_sat_decides_every_target_of_100_tasks(shape: Shape) -> None:
+    for seed, standbys in product(range(1, 4), range(3)):
+        report = assign(generate(shape, 100, 10, standbys, seed=seed), "cp-sat").report
+        if any(goal.stage == "plan" for goal in report.goals):
+            assert report.proved_by == "cp-sat", (seed, standbys)
+            assert all(goal.proven for goal in report.goals if goal.stage == "plan"), (seed, standbys)
 
 
 @pytest.mark.parametrize(("asked", "by"), [("auto", "cp-sat"), ("cp-sat", "cp-sat"), ("highs", "highs")])
