@@ -4,9 +4,11 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from pages import write_recording
 from serving import make_state
 
+from optassign.service.views import applications
 from optassign.service.views.index import RecordingIndex
 
 
@@ -68,3 +70,18 @@ def test_later_recordings_are_listed(tmp_path: Path) -> None:
     new.parent.mkdir()
     new.write_bytes(b"")
     assert next(index.list_entries("many")).id == "many/2026-03-05/000000.000-0"
+
+
+def test_the_application_of_that_name_is_listed_before_newer_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = datetime(2026, 3, 1, tzinfo=UTC)
+    for days, name in enumerate(("many", "many-1", "many-2", "other")):
+        write_recording(tmp_path, make_state(name), begin + timedelta(days=days))
+    monkeypatch.setattr(applications, "_LISTED_APPLICATIONS", 2)
+    now = (begin + timedelta(days=9)).timestamp()
+
+    def find(text: str) -> tuple[set[str | None], int]:
+        view = applications.view_applications(RecordingIndex(tmp_path), now, None, {}, find=text)
+        return {row.application for row in view.applications}, view.more
+
+    assert find("") == ({"other", "many-2"}, 2)
+    assert find("many") == ({"many", "many-2"}, 2)

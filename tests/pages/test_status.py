@@ -4,6 +4,7 @@ They test `optassign.cli.commands.service.service_client`, `optassign.cli.comman
 
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,6 +47,19 @@ def test_status_of_all_and_of_one(service: Running, run: Run) -> None:
     assert [each["application"] for each in found["applications"]] == ["orders"]
     assert found["applications"][0]["state"]["status"]["word"] == "warming up"
     assert found["applications"][0]["requests"]["paused"] is None
+    assert found["applications"][0]["copies"] == service.client.get("/v1/history/orders").json()["copies"]
+    shown = [re.split(" {2,}", line)[:2] for line in out.partition("The follow-up waits for:")[2].splitlines()]
+    assert all([copy["task"], copy["client"]] in shown for copy in found["applications"][0]["copies"])
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_status_says_how_many_applications_it_does_not_list(service: Running, run: Run) -> None:
+    found = json.loads(run("status", "--json", "--url", str(service.client.base_url))[1])
+    assert found["more"] == 0
+    console = Console(width=80, file=io.StringIO(), highlight=False)
+    for part in render_status({**found, "more": 3}, 80):
+        console.print(part)
+    assert "3 more applications are not listed" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_status_of_an_unknown_application_says_so(service: Running, run: Run) -> None:

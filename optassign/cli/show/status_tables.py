@@ -33,6 +33,10 @@ def render_status(found: Mapping[str, Any], width: int) -> Iterator[RenderableTy
         shadows = [_name(row["application"]) for row in rows if row["last"]["mode"] == "shadow"]
         if shadows:
             yield Text(f"In shadow mode, so that Kafka's assignor decides: {', '.join(shadows)}")
+        if found["more"]:
+            yield Text(f"{found['more']:,} more applications are not listed; name one to see it.")
+        for each in found["applications"]:
+            yield from _render_copies(each.get("copies", ()), each.get("more_copies", 0), now, width)
     elif found["recording"]:
         yield Text("No rebalance has been recorded yet.")
     else:
@@ -78,7 +82,7 @@ def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: i
     """Return a table of applications with their status, follow-up, load and standbys; `width`: columns of the terminal."""
     wide = width >= NARROW
     table = make_table("application")
-    for name in ("status", "since", "follow-up", "waits for", *(("done",) if wide else ()), "load", "standbys"):
+    for name in ("status", "since", "follow-up", "waiting", *(("done",) if wide else ()), "load", "standbys"):
         table.add_column(name, no_wrap=True, justify="left" if name in ("status", "since", "follow-up") else "right")
     for row in rows:
         word, load, wanted = row["status"]["word"], row["load_least"], row["standbys_wanted"]
@@ -94,6 +98,31 @@ def _make_state_table(rows: Sequence[Mapping[str, Any]], now: datetime, width: i
         cells.append("–" if wanted is None else f"{row['standbys_caught_up']:,}/{wanted:,}")
         table.add_row(_name(row["application"]), *cells)
     return table
+
+
+def _render_copies(copies: Sequence[Mapping[str, Any]], more: int, now: datetime, width: int) -> Iterator[RenderableType]:
+    """Render the copies that an application's follow-up waits for; wide terminals show why."""
+    if not copies:
+        return
+    table = make_table("task", "client")
+    for name in ("role", "restored", "done", "since", *(("why",) if width >= NARROW else ())):
+        table.add_column(name, justify="right" if name == "restored" else "left")
+    for row in copies:
+        share = row["progress"] if row["progress_now"] is None else row["progress_now"]
+        cells = (
+            escape_unprintable(row["task"]),
+            _name(row["client"]),
+            row["role"],
+            "–" if share is None else f"{share:.0%}",
+            _format_ago(row["expected_end"], now),
+            _format_ago(row["since"], now),
+            escape_unprintable(row["why"]),
+        )
+        table.add_row(*cells[: len(table.columns)])
+    yield Text("\nThe follow-up waits for:")
+    yield table
+    if more:
+        yield Text(f"{more:,} more copies are not listed.")
 
 
 def _name(name: str | None) -> str:

@@ -202,7 +202,8 @@ def view_applications(
         known = {name_folder(name) for name in allowed}
         folders = [folder for folder in folders if folder in known]
     if len(folders) > _LISTED_APPLICATIONS:
-        folders.sort(key=lambda folder: (find.casefold() not in folder.casefold(), -index.find_last_day(folder), folder))
+        exact, part = name_folder(find), find.casefold()
+        folders.sort(key=lambda folder: (folder != exact, part not in folder.casefold(), -index.find_last_day(folder), folder))
     known_rows = (make_application_row(index, folder, now, operator_requests) for folder in folders[:_LISTED_APPLICATIONS])
     rows = sort_applications([row for row in known_rows if row is not None])
     numbers = Counter(row.status.word for row in rows)

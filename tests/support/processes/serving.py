@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -103,17 +104,15 @@ class Service(Running):
         **environment: str,
     ) -> None:
         def limit_file_size() -> None:
-            import resource
-
-            if limit_files is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files, limit_files))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_files or 0, limit_files or 0))
 
         super().__init__(options, verify)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "optassign.cli", "serve", "--port", "0", "--log-format", "json", *AT_REST, *options],
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=limit_file_size,
+            # Threads of this process may hold locks that Python would need between fork and exec.
+            preexec_fn=None if limit_files is None else limit_file_size,
             env={**{k: v for k, v in os.environ.items() if k != "OPTASSIGN_TOKEN"}, **environment},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -3,7 +3,7 @@
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from optassign.cli.arguments import accept_durations, add_output
@@ -76,22 +76,30 @@ def _watch(arguments: Namespace) -> int:
 
 
 def _ask(arguments: Namespace) -> dict[str, Any]:
-    """Return the time, whether the service records, and of each application `state` (from recordings) and `requests`.
+    """Return the time, whether the service records, the number of applications that it does not list, and the applications.
 
-    RefusedError for an application unknown to the service.
+    Each has `state` (from recordings) and `requests`; the one that is asked for also has `copies`, the copies that its
+    follow-up waits for. RefusedError for an application unknown to the service.
     """
-    view = ask_service(arguments, "GET", "/v1/history")
+    from urllib.parse import quote
+
+    asked = arguments.application
+    name = quote(asked or "", safe="")
+    view = ask_service(arguments, "GET", f"/v1/history?find={name}")
     states = {row["application"] or "": row for row in view["applications"]}
     requests = {each["application"]: each for each in ask_service(arguments, "GET", "/v1/applications")["applications"]}
-    names = sorted({*states, *requests}) if arguments.application is None else [arguments.application]
-    if arguments.application is not None and arguments.application not in requests:
-        from urllib.parse import quote
+    if asked is None:
+        applications = [_join(each, states, requests) for each in sorted({*states, *requests})]
+        return {"now": view["now"], "recording": view["recording"], "applications": applications, "more": view["more"]}
+    if asked not in requests:
+        requests[asked] = ask_service(arguments, "GET", f"/v1/applications/{name}")
+        if asked not in states and requests[asked]["last_rebalance"] is None:
+            raise RefusedError(f"the service knows no application {asked!r}; it appears with its first rebalance")
+    page = ask_service(arguments, "GET", f"/v1/history/{name}") if asked and asked in states else {}
+    copies = {"copies": page.get("copies", []), "more_copies": page.get("more_copies", 0)}
+    applications = [{**_join(asked, states, requests), **copies}]
+    return {"now": view["now"], "recording": view["recording"], "applications": applications, "more": 0}
 
-        asked = ask_service(arguments, "GET", f"/v1/applications/{quote(arguments.application, safe='')}")
-        requests[arguments.application] = asked
-        if arguments.application not in states and asked["last_rebalance"] is None:
-            raise RefusedError(
-                f"the service knows no application {arguments.application!r}; it appears with its first rebalance"
-            )
-    applications = [{"application": name, "state": states.get(name), "requests": requests.get(name)} for name in names]
-    return {"now": view["now"], "recording": view["recording"], "applications": applications}
+
+def _join(name: str, states: Mapping[str, Any], requests: Mapping[str, Any]) -> dict[str, Any]:
+    return {"application": name, "state": states.get(name), "requests": requests.get(name)}
