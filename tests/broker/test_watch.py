@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from alerting import Samples
 
 from optassign_benchmarks.kafka.applications import WatchProcess
 from optassign_benchmarks.kafka.broker import Broker
@@ -44,7 +46,7 @@ def await_looks(watcher: WatchProcess, count: int) -> None:
     await_condition("looks", lambda: watcher.read()[_LOOKS] >= before + count, logs=lambda: [watcher.process.log])
 
 
-def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, folder: Path) -> None:
+def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, folder: Path, tmp_path: Path) -> None:
     group = new_group("watched", standbys=1, watched=False)
     group.members.configure(streams_rack_aware_assignment_tags="cell")
     with WatchProcess(broker.address, "watched", folder) as watcher:
@@ -64,7 +66,11 @@ def test_a_join_ends_in_balance_and_rest(new_group: NewGroup, broker: Broker, fo
         assert metrics['optassign_watch_done{group="watched"}'] == 1
         assert metrics['optassign_watch_config_changed{group="watched"}'] == 0
         assert metrics['optassign_watch_triggers_total{group="watched",reason="caught_up"}'] > 0
+        samples = Samples(time.time())
+        samples.add("".join(f"{name} {value}\n" for name, value in metrics.items()))
     assert watcher.process.exit_code == 0
+    samples.minute = 6  # six minutes after its end
+    samples.check(tmp_path, "OptassignWatcherDown", silent=3, fires=6)
 
 
 @pytest.mark.long

@@ -25,8 +25,10 @@ def await_written(service: ServiceHere, number: int) -> None:
     wait_until(lambda: (service.read_metric("optassign_recordings_written_total") or 0) >= number)
 
 
-def test_each_alert_is_tried_here() -> None:
-    tried = re.findall(r'check\(tmp_path, "(\w+)"', Path(__file__).read_text(encoding="utf-8"))
+def test_each_alert_is_tried() -> None:
+    """The alert of the watcher is tried where a broker is."""
+    files = (Path(__file__), ROOT / "tests" / "broker" / "test_watch.py")
+    tried = [name for file in files for name in re.findall(r'check\(tmp_path, "(\w+)"', file.read_text(encoding="utf-8"))]
     assert sorted(set(tried)) == sorted(list_alerts())
 
 

@@ -15,11 +15,12 @@ from optassign.service.metrics import Metrics
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "monitoring"
 SERVER = (ROOT / "optassign/service/server.py").read_text(encoding="utf-8")
+WATCHER = (ROOT / "docs/reference/generated/watch-metrics.md").read_text(encoding="utf-8")
 METRICS = (ROOT / "java/client/src/main/java/io/github/optassign/metrics/AssignorMetrics.java").read_text(encoding="utf-8")
 
 
 def list_metrics(tmp_path: Path) -> set[str]:
-    """Return the metrics that a service with one application exports; names of its own gauges are read from its code."""
+    """Return the metrics of the watcher, and of a service with one application; its own gauges are read from its code."""
     metrics = Metrics("test", 2)
     recording = read_recording(write_recording(tmp_path, make_state("measured"), datetime.now(UTC)))
     metrics.show_applied(recording)
@@ -31,6 +32,7 @@ def list_metrics(tmp_path: Path) -> set[str]:
         "optassign_refused_total",
         "optassign_certificate_expires_timestamp_seconds",
         *(f"optassign_{name}" for name in re.findall(r'\badd\(\s*"(\w+)"', SERVER)),
+        *re.findall(r"`(optassign_watch_\w+)`", WATCHER),
     }
 
 

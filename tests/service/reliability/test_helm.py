@@ -20,7 +20,7 @@ CHART = ROOT / "deploy" / "helm"
 MANIFESTS = ROOT / "deploy" / "kubernetes"
 VERSIONS = ("1.27.0", "1.37.0")
 """The first version that the chart allows, and the last with known schemas."""
-OF_THE_OPERATOR = ("ServiceMonitor", "PrometheusRule")
+OF_THE_OPERATOR = ("ServiceMonitor", "PodMonitor", "PrometheusRule")
 """Kinds that Kubernetes itself does not define."""
 DIGEST = f"sha256:{'0a' * 32}"
 EVERYTHING: dict[str, Any] = {
@@ -129,11 +129,11 @@ def test_service_and_watcher_take_the_options(everything: list[dict[str, Any]], 
     told: list[str] = [file if each == "/etc/optassign/admin.properties" else each for each in watcher["args"]]
     done = subprocess.run(["java", "-jar", str(jar), *told], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f"found that {file} cannot be read" in done.stderr, "it takes all options, and then misses its file"
+    assert f"found the unreadable file {file}" in done.stderr, "it takes all options, and then misses its file"
 
 
 def test_the_operator_scrapes_and_alerts_as_documented(everything: list[dict[str, Any]]) -> None:
-    monitor, rule = (next(one for one in everything if one["kind"] == kind) for kind in OF_THE_OPERATOR)
+    monitor, of_watcher, rule = (next(one for one in everything if one["kind"] == kind) for kind in OF_THE_OPERATOR)
     (service,) = (one for one in everything if one["kind"] == "Service")
     assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     (endpoint,) = monitor["spec"]["endpoints"]
@@ -143,10 +143,16 @@ def test_the_operator_scrapes_and_alerts_as_documented(everything: list[dict[str
         "ca": {"configMap": {"name": "optassign-ca", "key": "ca.crt"}},
     }
     assert service["metadata"]["labels"][monitor["spec"]["jobLabel"]] == "optassign", "the job of OptassignDown"
+    (watcher,) = (one for one in everything if one["kind"] == "Deployment")
+    labels = watcher["spec"]["template"]["metadata"]["labels"]
+    assert of_watcher["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert labels[of_watcher["spec"]["jobLabel"]] != "optassign"
+    (endpoint,) = of_watcher["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] in [port["name"] for port in find_container(everything, "Deployment")["ports"]]
     text = (ROOT / "docs" / "monitoring" / "alerts.yml").read_text(encoding="utf-8")
     told = yaml.safe_load(text.replace("docs/how-to/runbook.md", "https://docs.example/how-to/runbook/"))
     assert rule["spec"] == told
-    assert all(one["metadata"]["labels"]["release"] == "prometheus" for one in (monitor, rule))
+    assert all(one["metadata"]["labels"]["release"] == "prometheus" for one in (monitor, of_watcher, rule))
 
 
 @pytest.mark.parametrize(("workers", "usual", "most"), [(1, "512Mi", "2Gi"), (2, "1Gi", "3Gi"), (5, "2560Mi", "6Gi")])

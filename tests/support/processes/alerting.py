@@ -1,4 +1,4 @@
-"""Scrapes of a service, and checks by promtool of the alerts that fire on them."""
+"""Scrapes of metrics, and checks by promtool of the alerts that fire on them."""
 
 import re
 import shutil
@@ -30,38 +30,20 @@ def run_promtool(*arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-class Scrapes:
+class Samples:
     """Samples of the metrics that alerts use, one per minute. day: the first minute in seconds since 1970, which is 0 for
     promtool."""
 
-    def __init__(self, service: ServiceHere, day: float) -> None:
-        self._service, self._day = service, day
+    def __init__(self, day: float) -> None:
+        self._day = day
         self._series: dict[str, dict[int, str]] = {}
         self.minute = 0
-        self.scrape()
 
-    def scrape(self) -> None:
-        """Scrape the service, which may be down."""
-        try:
-            text = self._service.client.get("/metrics").text
-        except (httpx.TransportError, RuntimeError):  # the service has ended, and the client is closed
-            text = ""
-        self._add('up{job="optassign"}', "1" if text else "0")
+    def add(self, text: str) -> None:
+        """Add the samples of this minute; text: those of all metrics, in Prometheus's format."""
         for series, name, value in _SAMPLE.findall(text):
             if name in _USED:
                 self._add(series, self._shift(name, float(value)))
-
-    def pass_minutes(self, minutes: int) -> None:
-        """Advance the clocks, and scrape each minute."""
-        for _ in range(minutes):
-            self._service.pass_seconds(60)
-            self.minute += 1
-            self.scrape()
-
-    def pass_unseen(self, minutes: int) -> None:
-        """Advance the clocks without a scrape."""
-        self._service.pass_seconds(60 * minutes)
-        self.minute += minutes
 
     def check(self, folder: Path, alert: str, *, silent: int, fires: int) -> None:
         """Assert by promtool that an alert does not fire at one minute, and fires once at another."""
@@ -88,3 +70,33 @@ class Scrapes:
 
     def _shift(self, name: str, value: float) -> str:
         return f"{value - self._day:.3f}" if name.endswith("_timestamp_seconds") else f"{value:.6f}"
+
+
+class Scrapes(Samples):
+    """Samples of a service."""
+
+    def __init__(self, service: ServiceHere, day: float) -> None:
+        super().__init__(day)
+        self._service = service
+        self.scrape()
+
+    def scrape(self) -> None:
+        """Scrape the service, which may be down."""
+        try:
+            text = self._service.client.get("/metrics").text
+        except (httpx.TransportError, RuntimeError):  # the service has ended, and the client is closed
+            text = ""
+        self._add('up{job="optassign"}', "1" if text else "0")
+        self.add(text)
+
+    def pass_minutes(self, minutes: int) -> None:
+        """Advance the clocks, and scrape each minute."""
+        for _ in range(minutes):
+            self._service.pass_seconds(60)
+            self.minute += 1
+            self.scrape()
+
+    def pass_unseen(self, minutes: int) -> None:
+        """Advance the clocks without a scrape."""
+        self._service.pass_seconds(60 * minutes)
+        self.minute += minutes
