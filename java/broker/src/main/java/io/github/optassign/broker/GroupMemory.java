@@ -35,7 +35,7 @@ final class GroupMemory {
      *     see {@link Planning}
      * @param hadOffsets whether members had sent offsets; a new coordinator has none of them
      * @param isNoOffsetsLogged whether it has been logged that no member sends offsets
-     * @param application the group's name in requests to the service
+     * @param name the group's name in log lines, metrics and requests to the service
      * @param opinion the request to the service on the last answer, or null if there is none
      */
     record Remembered(
@@ -48,7 +48,7 @@ final class GroupMemory {
             long keepUntilNanos,
             boolean hadOffsets,
             boolean isNoOffsetsLogged,
-            String application,
+            String name,
             SecondOpinion opinion) {
         int entries() {
             return active.size()

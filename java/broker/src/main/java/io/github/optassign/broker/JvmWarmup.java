@@ -58,6 +58,7 @@ final class JvmWarmup implements GroupSpec, TopologyDescriber, AssignmentConfigs
             BrokerGroup group = new BrokerGroup(warmup, warmup);
             Planning.Decision decision = new Planning(
                             group,
+                            "warmup",
                             BrokerConfig.DEFAULT,
                             Planning.Planner.DEFAULT,
                             memory.find(group),

@@ -123,30 +123,32 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
 
     private GroupAssignment assign(BrokerGroup group, long start) {
         noteWarmups(group);
+        GroupMemory.Remembered remembered = memory.find(group);
+        String name = group.findName(remembered == null ? null : remembered.name());
         String fault;
         try {
-            GroupMemory.Remembered remembered = memory.find(group);
-            Planning.Decision decision =
-                    new Planning(group, config, planner, remembered, warmedUpByBroker, nanoTime.getAsLong()).decide();
+            Planning.Decision decision = new Planning(
+                            group, name, config, planner, remembered, warmedUpByBroker, nanoTime.getAsLong())
+                    .decide();
             fault = MemberAnswerCheck.findFault(group, decision.answer());
             if (fault == null) {
                 decision.remarks().stream()
-                        .filter(remark -> isNew(group.name() + " " + remark))
-                        .forEach(remark -> LOG.warn("optassign: group={} {}", group.name(), remark));
+                        .filter(remark -> isNew(name + " " + remark))
+                        .forEach(remark -> LOG.warn("optassign: group={} {}", name, remark));
                 memory.remember(group, decision.toRemember());
-                logDecision(group, decision, remembered != null && remembered.isNoOffsetsLogged(), start);
+                logDecision(group, name, decision, remembered != null && remembered.isNoOffsetsLogged(), start);
                 GroupAssignment answer = decision.answer().toKafka(group);
-                count(group, metrics -> metrics.count(decision.figures()));
+                count(name, metrics -> metrics.count(decision.figures()));
                 submit(decision.toRemember().opinion());
                 return answer;
             }
-            LOG.warn("optassign: group={} the planner's answer is wrong, which is a bug: {}", group.name(), fault);
+            LOG.warn("optassign: group={} the planner's answer is wrong, which is a bug: {}", name, fault);
         } catch (Throwable e) {
-            LOG.warn("optassign: group={} the planner failed, which is a bug", group.name(), e);
+            LOG.warn("optassign: group={} the planner failed, which is a bug", name, e);
         }
         memory.forget(group);
-        LOG.warn("optassign: group={} the last resort answers: the previous assignment is kept", group.name());
-        count(group, AssignorMetrics::countLastResort);
+        LOG.warn("optassign: group={} the last resort answers: the previous assignment is kept", name);
+        count(name, AssignorMetrics::countLastResort);
         return BrokerLastResort.answer(group).toKafka(group);
     }
 
@@ -162,11 +164,11 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     }
 
     /** Updates the JMX metrics. A failure is logged and does not affect the answer. */
-    private static void count(BrokerGroup group, Consumer<AssignorMetrics> update) {
+    private static void count(String name, Consumer<AssignorMetrics> update) {
         try {
-            update.accept(AssignorMetrics.of(group.name()));
+            update.accept(AssignorMetrics.of(name));
         } catch (Throwable e) {
-            LOG.warn("optassign: group={} an answer is not counted", group.name(), e);
+            LOG.warn("optassign: group={} an answer is not counted", name, e);
         }
     }
 
@@ -178,17 +180,17 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
     }
 
     private static void logDecision(
-            BrokerGroup group, Planning.Decision decision, boolean isNoOffsetsLogged, long start) {
+            BrokerGroup group, String name, Planning.Decision decision, boolean isNoOffsetsLogged, long start) {
         if (decision.mode() == Planning.Mode.NO_OFFSETS && !isNoOffsetsLogged) {
             LOG.info(
                     "optassign: group={} has sent no offsets so far (Kafka Streams before 4.4 never does), so its tasks move "
                             + "without warm-ups",
-                    group.name());
+                    name);
         }
         LOG.info(
                 "optassign: group={} members={} processes={} tasks={} active_moved={} warmups={} plan_reached={} "
                         + "plan_by={} total_ms={}",
-                group.name(),
+                name,
                 group.members().size(),
                 group.processes().size(),
                 group.tasks().size(),

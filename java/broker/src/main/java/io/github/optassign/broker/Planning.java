@@ -89,6 +89,7 @@ final class Planning {
             List<String> remarks) {}
 
     private final BrokerGroup group;
+    private final String name;
     private final BrokerConfig config;
     private final Planner planner;
     private final boolean isWarmedUpByBroker;
@@ -101,17 +102,20 @@ final class Planning {
     /**
      * Prepares one call.
      *
+     * @param name the group's name for the service and the next call
      * @param remembered the memory of the group, or null if unknown
      * @param isWarmedUpByBroker whether the broker has warm-ups of its own
      */
     Planning(
             BrokerGroup group,
+            String name,
             BrokerConfig config,
             Planner planner,
             GroupMemory.Remembered remembered,
             boolean isWarmedUpByBroker,
             long nowNanos) {
         this.group = group;
+        this.name = name;
         this.config = config;
         this.planner = planner;
         this.isWarmedUpByBroker = isWarmedUpByBroker;
@@ -160,7 +164,6 @@ final class Planning {
             named = RebalancePlanner.toAnswer(snapshot, result, basis.answer().assignor());
         }
         AppliedAnswer applied = AppliedAnswer.of("", System.currentTimeMillis(), named, snapshot);
-        String application = group.findApplication(remembered == null ? null : remembered.application());
         // The request has no weights, so the service would plan by numbers of tasks.
         boolean isAsked = config.service() != null
                 && group.hasOffsets()
@@ -170,17 +173,12 @@ final class Planning {
         SecondOpinion opinion = !isAsked
                 ? null
                 : new SecondOpinion(
-                        application,
-                        GroupFingerprint.after(group, answer),
-                        snapshot,
-                        group.toDetails(snapshot),
-                        plan,
-                        before);
+                        name, GroupFingerprint.after(group, answer), snapshot, group.toDetails(snapshot), plan, before);
         RebalanceFigures.Source source =
                 isServicesPlan ? RebalanceFigures.Source.SERVICE : RebalanceFigures.Source.PLANNER;
         return new Decision(
                 answer,
-                toRemember(answer, applied, mode, application, opinion),
+                toRemember(answer, applied, mode, opinion),
                 mode,
                 RebalanceFigures.of(snapshot, result.placement(), source, false, -1, -1),
                 isReached,
@@ -257,7 +255,7 @@ final class Planning {
     }
 
     private GroupMemory.Remembered toRemember(
-            MemberAnswer answer, AppliedAnswer applied, Mode mode, String application, SecondOpinion opinion) {
+            MemberAnswer answer, AppliedAnswer applied, Mode mode, SecondOpinion opinion) {
         Map<String, int[]> active = new HashMap<>();
         Map<String, int[]> standby = new HashMap<>();
         for (int m = 0; m < answer.size(); m++) {
@@ -282,7 +280,7 @@ final class Planning {
                 keepUntilNanos(),
                 group.hasOffsets(),
                 isNoOffsetsLogged,
-                application,
+                name,
                 opinion);
     }
 

@@ -4,23 +4,35 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
+import java.util.Map;
+import java.util.Set;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 
 /** The MBeans of a broker count the assignments of its groups. */
 class BrokerMetricsTest {
-    /** The name of a group without a tag contains the least of its process ids. */
-    private static final String GROUP = "optassign:type=assignor-metrics,application-id=of-process-measured";
+    private static ObjectName name(String group) throws Exception {
+        return new ObjectName("optassign:type=assignor-metrics,application-id=" + group);
+    }
+
+    private static double read(ObjectName bean, String attribute) throws Exception {
+        Object value = ManagementFactory.getPlatformMBeanServer().getAttribute(bean, attribute);
+        return ((Number) value).doubleValue();
+    }
 
     private static double read(String attribute) throws Exception {
-        Object value = ManagementFactory.getPlatformMBeanServer().getAttribute(new ObjectName(GROUP), attribute);
-        return ((Number) value).doubleValue();
+        return read(name("measured"), attribute);
+    }
+
+    private static Set<ObjectName> listUnnamed() throws Exception {
+        return ManagementFactory.getPlatformMBeanServer().queryNames(name("unnamed-*"), null);
     }
 
     @Test
     void assignmentsAndTheirLastResortAreCounted() throws Exception {
         BrokerTestGroup group =
-                new BrokerTestGroup(0).logged("0", 12).stateless("1", 6).process("measured", 1);
+                new BrokerTestGroup(0).logged("0", 12).stateless("1", 6).process("first", 1);
+        group.member("first0").tags = Map.of("optassign", "measured");
         var assignor = BrokerTestGroup.newAssignor();
         group.assign(assignor);
         group.process("second", 1).process("third", 1);
@@ -43,5 +55,22 @@ class BrokerMetricsTest {
         assertEquals(3, read("rebalance-total"));
         assertEquals(1, read("answered-by-fallback-total"));
         assertEquals(1, read("fallback"));
+    }
+
+    @Test
+    void aGroupWithoutATagKeepsItsNameWhileProcessesComeAndGo() throws Exception {
+        Set<ObjectName> before = listUnnamed();
+        BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("b", 1);
+        var assignor = BrokerTestGroup.newAssignor();
+        group.assign(assignor);
+        group.process("a", 1);
+        group.assign(assignor);
+        group.remove("b");
+        group.stateless("1", 6);
+        group.assign(assignor);
+        Set<ObjectName> added = listUnnamed();
+        added.removeAll(before);
+        assertEquals(1, added.size());
+        assertEquals(3, read(added.iterator().next(), "rebalance-total"));
     }
 }

@@ -1,6 +1,7 @@
 package io.github.optassign.metrics;
 
 import io.github.optassign.model.Measures;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -19,20 +20,23 @@ import org.slf4j.LoggerFactory;
  * has answered, so the sum over all JVMs is that of the group.
  */
 public final class AssignorMetrics {
-    /** The most groups with metrics of their own. Names of groups come from members, so memory needs a bound. */
-    private static final int MEASURED_GROUPS = 256;
+    /**
+     * The most applications with metrics. Names of groups come from members, and nothing tells a broker that a group
+     * has ended, so memory needs a bound. The application whose last answer is oldest gives way to a new one; its
+     * totals begin at 0 if it returns, like those of a JVM that restarts.
+     */
+    static final int MEASURED_GROUPS = 256;
 
     /** How late a follow-up is at most while this JVM leads: the alert on overdue follow-ups waits as long. */
     private static final long OVERDUE_MS = 900_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(AssignorMetrics.class);
-    private static final Map<String, AssignorMetrics> BY_APPLICATION = new ConcurrentHashMap<>();
+
+    /** The metrics, those of the oldest answer first. Guarded by itself. */
+    private static final Map<String, AssignorMetrics> BY_APPLICATION = new LinkedHashMap<>(16, 0.75f, true);
 
     /** Names that need no quotes in the name of an MBean, as in Kafka's metrics. */
     private static final Pattern PLAIN = Pattern.compile("[\\w-%. \t]*");
-
-    /** The name under which further applications are counted once {@link #MEASURED_GROUPS} is reached. */
-    private static final String OTHERS = "others";
 
     /** The descriptions of attributes, by name. */
     private static final Map<String, String> DESCRIPTIONS = describe();
@@ -53,8 +57,15 @@ public final class AssignorMetrics {
      * counted nevertheless; the failure is logged once.
      */
     public static AssignorMetrics of(String application) {
-        boolean isKnown = BY_APPLICATION.size() < MEASURED_GROUPS || BY_APPLICATION.containsKey(application);
-        return BY_APPLICATION.computeIfAbsent(isKnown ? application : OTHERS, AssignorMetrics::register);
+        synchronized (BY_APPLICATION) {
+            AssignorMetrics metrics = BY_APPLICATION.computeIfAbsent(application, AssignorMetrics::register);
+            if (BY_APPLICATION.size() > MEASURED_GROUPS) {
+                Iterator<AssignorMetrics> oldestFirst = BY_APPLICATION.values().iterator();
+                oldestFirst.next().unregister();
+                oldestFirst.remove();
+            }
+            return metrics;
+        }
     }
 
     private static AssignorMetrics register(String application) {
@@ -67,6 +78,13 @@ public final class AssignorMetrics {
             LOG.warn("optassign: application={} has no metrics by JMX: {}", application, e.toString());
         }
         return metrics;
+    }
+
+    private synchronized void unregister() {
+        if (bean != null) {
+            MetricsBean.unregister(bean);
+            bean = null;
+        }
     }
 
     /** Returns the name of an application's MBean. */

@@ -77,6 +77,15 @@ final class MetricsBean {
         }
     }
 
+    /** Removes an MBean, unless it has been removed already. */
+    static void unregister(ObjectName name) {
+        try {
+            server().unregisterMBean(name);
+        } catch (JMException e) {
+            // The application has unregistered the MBean itself.
+        }
+    }
+
     private static MBeanServer server() {
         return ManagementFactory.getPlatformMBeanServer();
     }

@@ -11,7 +11,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -24,7 +23,7 @@ import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber
  * planner.
  */
 public final class BrokerGroup {
-    /** The client tag with the group's name for log lines, since an assignor does not know the group's id. */
+    /** The client tag with the group's name, since an assignor does not know the group's id. */
     private static final String NAME = "optassign";
 
     private final TaskTable tasks;
@@ -100,31 +99,24 @@ public final class BrokerGroup {
         return warmedUpByBroker;
     }
 
-    /** Returns the group's name in log lines: the name in its members' tags, or one with its least process id. */
-    public String name() {
-        return findTag().orElseGet(() -> "of-process-" + processes.firstKey());
-    }
-
-    /** Returns the first name in the members' tags, with unusual characters replaced, or empty if there is none. */
-    private Optional<String> findTag() {
+    /**
+     * Returns the group's name in log lines, metrics and requests to the service: the first name in the members' tags,
+     * with unusual characters replaced. A group without tags keeps a generated name while it is remembered.
+     *
+     * @param before the group's previous name, or null if it has none
+     */
+    public String findName(String before) {
         return members.stream()
                 .map(member -> member.tags().get(NAME))
                 .filter(name -> name != null && !name.isBlank())
                 .findFirst()
-                .map(name -> name.replaceAll("[^\\w.-]", "?"));
+                .map(name -> name.replaceAll("[^\\w.-]", "?"))
+                .orElseGet(() -> before != null ? before : generateName());
     }
 
-    /**
-     * Returns the name for requests to the service: the name in the members' tags, or a generated name that is kept
-     * while the group is remembered.
-     *
-     * @param before the group's previous name, or null if it has none
-     */
-    public String findApplication(String before) {
-        return findTag().orElseGet(() -> {
-            String first = members.get(0).key();
-            return before != null ? before : String.format("unnamed-%08x", Objects.hash(tasks.toString(), first));
-        });
+    private String generateName() {
+        return String.format(
+                "unnamed-%08x", Objects.hash(tasks.toString(), members.get(0).key()));
     }
 
     /** Returns the tags in which copies should differ, sorted. */
