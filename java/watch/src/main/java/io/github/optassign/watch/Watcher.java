@@ -66,6 +66,7 @@ final class Watcher {
 
     /** Looks at groups until stopped, then restores changed configs. */
     void run() throws InterruptedException {
+        noteLook(); // so that the alert on an old look also tells of a watcher that has never looked
         long nextFullLookMs = nowMs();
         while (!isStopped) {
             long startMs = nowMs();
@@ -137,9 +138,13 @@ final class Watcher {
         metrics.set("optassign_watch_groups", groups.size());
         if (metrics.total("optassign_watch_failures_total") == failures) {
             // An alert on an old time also tells of groups that cannot be read.
-            metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
+            noteLook();
         }
         return done;
+    }
+
+    private void noteLook() {
+        metrics.set("optassign_watch_last_look_timestamp_seconds", System.currentTimeMillis() / 1000);
     }
 
     private Set<Action> look(Collection<String> names, boolean mayAct) throws InterruptedException {
