@@ -18,7 +18,7 @@ from optassign.recordings.recording import Clocks, RecordingHead, Summary
 from optassign.service.http.refusals import RefusalReason
 from optassign.service.requested_options import NO_REQUESTS, RequestsOutcome
 from optassign.service.settings import find_expiry
-from optassign.service.views.lists import describe_status
+from optassign.service.views.lists import STOPPED_S, describe_status, has_ended
 from optassign.service.views.types import Status
 
 __all__ = ["Metrics"]
@@ -76,7 +76,8 @@ class Metrics:
         self.unrecorded = Counter("optassign_recordings_lost", "Rebalances whose recording failed", registry=registry)
         self.recording = Gauge("optassign_recording", "1 if the service writes recordings, otherwise 0", registry=registry)
         self.recordings_bytes = Gauge("optassign_recordings_bytes", "Size of all recordings", registry=registry)
-        self._of_last = _ApplicationGauges(registry, _LAST, most_applications)
+        self._read_seconds, self._describe_held = read_seconds, describe_held
+        self._of_last = _ApplicationGauges(registry, _LAST, most_applications, read_seconds)
         self._of_applied = _AppliedGauges(registry, most_applications, read_seconds, describe_held)
 
     def add_gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
@@ -141,9 +142,20 @@ class Metrics:
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus's text format (`content_type`), without those of stopped applications."""
-        for application in self._of_applied.refresh():
+        for application in [*self._of_applied.refresh(), *self._list_stopped_unapplied()]:
             self.remove(application)
         return generate_latest(self._registry)
+
+    def _list_stopped_unapplied(self) -> list[str]:
+        """Return the applications without an applied answer, such as a broker's groups, that have ended or been silent for a
+        day."""
+        now = self._read_seconds()
+        return [
+            application
+            for application, at in self._of_last.shown.items()
+            if application not in self._of_applied.shown
+            and (now - at > STOPPED_S or has_ended(self._describe_held(application), now))
+        ]
 
 
 _STATUS: tuple[Status, ...] = get_args(Status)
@@ -189,28 +201,31 @@ _APPLIED = {
 class _ApplicationGauges:
     """Gauges with a value for each of the `most` most recently shown applications."""
 
-    def __init__(self, registry: CollectorRegistry, about: Mapping[str, str], most: int) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, about: Mapping[str, str], most: int, read_seconds: Callable[[], float]
+    ) -> None:
         """Register the gauges. about: gauge → its meaning. most: the greatest number of applications."""
         self._gauges = {
             name: Gauge(f"optassign_application_{name}", text, ["application"], registry=registry)
             for name, text in about.items()
         }
-        self._applications: OrderedDict[str, None] = OrderedDict()
-        self._most = most
+        self.shown: OrderedDict[str, float] = OrderedDict()
+        """Application → when it was shown last, seconds since 1970; the least recently shown first."""
+        self._most, self._read_seconds = most, read_seconds
 
     def show(self, application: str, values: Mapping[str, float | None]) -> None:
         """Show the values of an application, None as NaN. Beyond `most`, the least recently shown application is removed."""
-        self._applications[application] = None
-        self._applications.move_to_end(application)
-        while len(self._applications) > self._most:
-            self.remove(next(iter(self._applications)))
+        self.shown[application] = self._read_seconds()
+        self.shown.move_to_end(application)
+        while len(self.shown) > self._most:
+            self.remove(next(iter(self.shown)))
         for name, value in values.items():
             self._gauges[name].labels(application).set(math.nan if value is None else value)
 
     def remove(self, application: str) -> None:
         """Remove an application, if it is shown."""
-        if application in self._applications:
-            del self._applications[application]
+        if application in self.shown:
+            del self.shown[application]
             for gauge in self._gauges.values():
                 gauge.remove(application)
 
@@ -226,8 +241,8 @@ class _AppliedGauges(_ApplicationGauges):
         describe_held: Callable[[str], Mapping[str, Any]],
     ) -> None:
         """Register the gauges. read_seconds, describe_held: as for `Metrics`."""
-        super().__init__(registry, _APPLIED, most)
-        self._read_seconds, self._describe_held = read_seconds, describe_held
+        super().__init__(registry, _APPLIED, most, read_seconds)
+        self._describe_held = describe_held
         self._heads: dict[str, RecordingHead] = {}
         about = "1 for the application's present status, 0 for the others"
         self._status = Gauge("optassign_application_status", about, ["application", "status"], registry=registry)

@@ -32,6 +32,8 @@ _KEPT_ACTIONS = 20
 _RETURNS_S = 900.0
 """Seconds after an application's end from which a rebalance means that the application is back, since instances stop one by
 one."""
+_PAST_S = 86_400.0
+"""Seconds after which ends, and drains of absent clients, give way to new requests beyond `_MOST_REQUESTS`."""
 _LONGEST_HOLD_MS = 3_600_000
 """The longest delay of a follow-up in quiet hours, so that shortened quiet hours take effect within an hour."""
 
@@ -414,7 +416,9 @@ class OperatorRequests:
         applications = {**self._applications, application: asked}
         if asked == _Application():
             del applications[application]
-        if len(applications) + sum(len(one.drains) for one in applications.values()) > _MOST_REQUESTS:
+        if _count_entries(applications) > _MOST_REQUESTS:
+            applications = self._leave_out_past(applications)
+        if _count_entries(applications) > _MOST_REQUESTS:
             raise make_refusal(413, "too many applications and drains", allowed=f"at most {_MOST_REQUESTS}")
         history = dict(self._history)
         if by is not None:
@@ -433,8 +437,27 @@ class OperatorRequests:
             fields["by"] = by
         log_event("hold", application=application, what=what, **fields)
 
+    def _leave_out_past(self, applications: Mapping[str, _Application]) -> dict[str, _Application]:
+        """Return the applications without those whose only request is an end that is a day past: their silence counts as a stop
+        anyway. Also without drains of absent clients that are a day old."""
+        past = format_utc(self._now() - _PAST_S)
+        kept: dict[str, _Application] = {}
+        for name, asked in applications.items():
+            drains = {client: drain for client, drain in asked.drains.items() if drain.state != "absent" or drain.at > past}
+            left = asked.model_copy(update={"drains": drains})
+            has_ended = left.ended is not None and left.ended.expected_at <= past and left == _Application(ended=left.ended)
+            if not has_ended and left != _Application():
+                kept[name] = left
+        if kept != applications:
+            log_event("hold", what="past_left_out", entries=_count_entries(applications) - _count_entries(kept))
+        return kept
+
     def _sign(self, by: str) -> _Signed:
         return _Signed(by=by, at=format_utc(self._now()))
+
+
+def _count_entries(applications: Mapping[str, _Application]) -> int:
+    return len(applications) + sum(len(one.drains) for one in applications.values())
 
 
 def _dump(asked: Frozen | None) -> dict[str, Any] | None:

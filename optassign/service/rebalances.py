@@ -5,7 +5,7 @@ import logging
 import math
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optassign import __version__
@@ -76,7 +76,7 @@ class AnswerFinder:
         read_or_done: set[asyncio.Future[Any]] = {running.read, running.outcome}
         await asyncio.wait(read_or_done, timeout=running.read_by - loop.time(), return_when=FIRST_COMPLETED)
         if not running.read.done() and not running.outcome.done():
-            raise self._give_up_on(job, "it was not read by the deadline")
+            raise self.give_up_on(job, "it was not read by the deadline")
         await asyncio.wait([running.outcome], timeout=times.spare - loop.time())
         if not running.outcome.done():
             answers: set[asyncio.Future[Any]] = {running.outcome, running.spare}
@@ -94,12 +94,12 @@ class AnswerFinder:
         if isinstance(outcome, Refusal):
             raise RequestRefusedError(outcome)
         if isinstance(outcome, Failure) and outcome.died:
-            raise self._give_up_on(job, outcome.why)
+            raise self.give_up_on(job, outcome.why)
         if isinstance(outcome, Failure):
             raise NoAnswerError(Refusal(500, f"{job.assignor} has no answer", found=outcome.why))
         return FoundAnswer(outcome, running)
 
-    def _give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
+    def give_up_on(self, job: AssignJob, why: str) -> RequestRefusedError:
         """Ban the request from all workers, and return the refusal."""
         self._note_fatal(job)
         return make_unavailable(f"no worker can take the request: {why}", _FATAL_REQUEST_S, "worker died")
@@ -202,7 +202,8 @@ class Rebalances:
             at = self._memory.choose_next_time(application, now, head.remembered_at)
             if application is not None and in_time:
                 self._memory.put(application, Remembered(at, found.answer.content, order, head.rebalance))
-        report = loop.create_task(self._report(found, _AnsweredRequest(head, at, now, in_time, arrived, loop.time())))
+        request = _AnsweredRequest(head, at, now, in_time, arrived, loop.time())
+        report = loop.create_task(self._report(found, job, request))
         self._reports.add(report)
         report.add_done_callback(self._reports.discard)
         if head.rebalance is not None:
@@ -226,16 +227,23 @@ class Rebalances:
         if self._reports:
             await asyncio.wait(self._reports, timeout=seconds)
 
-    async def _report(self, found: FoundAnswer, request: _AnsweredRequest) -> None:
+    async def _report(self, found: FoundAnswer, job: AssignJob, request: _AnsweredRequest) -> None:
         """Count, log and record an answer, after the worker has sent the details."""
-        details = await found.job.details
-        self._count(found, request, details)
-        if details is not None and request.head.mode == "active" and found.answer.application is not None:
-            await self._requests.note_rebalance(found.answer.application)
-            outcome, name = details.requests_outcome, found.answer.application
-            self._requests.clients.note(name, outcome.clients)
+        details, name = await found.job.details, found.answer.application
+        outcome = found.job.outcome.result()
+        if details is None or not isinstance(outcome, Answer) or outcome.content != found.answer.content:
+            details = await self._read_again(found.answer, job)
+        last = self._memory.get(name)
+        is_newest = last is None or last.at <= request.answered_at
+        self._count(found, request, details, is_newest=is_newest)
+        if name is not None:
+            await self._requests.note_rebalance(name)
+        if details is not None and request.head.mode == "active" and name is not None and is_newest:
+            requests_outcome = details.requests_outcome
+            self._requests.clients.note(name, requests_outcome.clients)
             if request.in_time:  # otherwise the plug-in reports what it applied instead
-                await self._requests.note_outcome(name, outcome.drains, has_forgotten=outcome.forgot_plan)
+                forgot = requests_outcome.forgot_plan
+                await self._requests.note_outcome(name, requests_outcome.drains, has_forgotten=forgot)
         _log_answer(found, request, details)
         if details is None or details.summary is None:
             self._metrics.unrecorded.inc(self._recorder is not None)
@@ -257,8 +265,8 @@ class Rebalances:
             summary=details.summary,
             overview=details.overview,
         )
-        head = self._clocks.advance(head)
-        if head.applied:
+        head = self._clocks.advance(head) if is_newest else head
+        if head.applied and is_newest:
             self._metrics.show_applied(head)
             if head.application is not None:
                 self._requests.note_last_rebalance(head.application, make_last_rebalance(head))
@@ -267,12 +275,31 @@ class Rebalances:
         elif self._recorder is not None and details.snapshot is not None:
             self._recorder.put(head, found.answer.content, details.snapshot)
 
-    def _count(self, found: FoundAnswer, request: _AnsweredRequest, details: Details | None) -> None:
+    async def _read_again(self, answer: Answer, job: AssignJob) -> Details | None:
+        """Return the details of a sent answer whose worker died, or went on to another answer; None if no worker reads it.
+
+        Another worker reads snapshot and answer like a report, without solving.
+        """
+        body = b'{"snapshot":%b,"applied":%b}' % (job.body, answer.content)
+        times = make_schedule(body, asyncio.get_running_loop().time(), self._default_deadline)
+        try:
+            read = await self._finder.find(replace(job, body=body, report=True, solve=False), times)
+        except RequestRefusedError:
+            return None
+        details = await read.job.details
+        if details is None or details.applied is None:
+            return None
+        applied = details.applied
+        return replace(
+            details, summary=applied.summary, overview=applied.overview, requests_outcome=applied.requests_outcome, applied=None
+        )
+
+    def _count(self, found: FoundAnswer, request: _AnsweredRequest, details: Details | None, *, is_newest: bool) -> None:
         summary = None if details is None else details.summary
         self._metrics.count_rebalance(request.head.mode, summary)
         self._metrics.solve_seconds.observe(found.answer.solve_seconds)
         self._metrics.late.inc(not request.in_time)
-        if details is not None and summary is not None:
+        if details is not None and summary is not None and is_newest:
             self._metrics.show_last_answer(found.answer.application, summary, details.requests_outcome)
 
 

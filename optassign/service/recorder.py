@@ -208,6 +208,7 @@ class Recorder:
                 self._count(before, -1, size)
                 with suppress(ValueError):
                     self._oldest.remove(before)
+                before.path.parent.rmdir()  # fails while the day has other recordings
 
     def _write_file(self, path: Path, content: bytes) -> None:
         """Write a file or replace it. After a crash, it has the old content or the new."""

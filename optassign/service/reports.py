@@ -141,8 +141,9 @@ class Reports:
 
     async def _find(self, job: AssignJob, times: Schedule, rebalance: str) -> _Read:
         """Return the report as a worker read it, with the service's answer if the job solves. Do not solve after a failure."""
+        asked = replace(job, solve=job.solve and rebalance not in self._unanswered)
         try:
-            found = await self._finder.find(replace(job, solve=job.solve and rebalance not in self._unanswered), times)
+            found = await self._finder.find(asked, times)
         except RequestRefusedError as error:
             if isinstance(error, NoAnswerError) or error.refusal.reason == "worker died":
                 self._unanswered.append(rebalance)
@@ -150,7 +151,8 @@ class Reports:
         in_time = asyncio.get_running_loop().time() <= times.deadline
         details = await found.job.details
         if details is None or details.applied is None:
-            raise make_unavailable("the worker process died", 1, "worker died")
+            self._unanswered.append(rebalance)
+            raise self._finder.give_up_on(asked, "the worker process died after its answer")
         return _Read(found, details, details.applied, in_time)
 
     def _count(self, head: ReportHead, read: _Read, not_applied: NotApplied | None) -> None:

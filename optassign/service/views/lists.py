@@ -31,7 +31,7 @@ _OVERDUE_FOLLOWUP_S = 120.0  # seconds for which a follow-up may be late before 
 _SILENCE_S = 86400.0
 """Seconds of silence, without a due follow-up, until an application's status is unknown: deployments make most groups
 rebalance daily."""
-_STOPPED_S = 86400.0
+STOPPED_S = 86400.0
 """Seconds after a missed rebalance until an unknown application counts as stopped: operators ignore an endless alert."""
 _STATUS_LOOKS_BACK = 50  # recordings that are searched for the start of a status: a page is made within a second
 
@@ -82,6 +82,12 @@ def find_overdue_since(head: RecordingHead, now: datetime) -> datetime | None:
     return due if late else None
 
 
+def has_ended(requests: Mapping[str, Any], now: float) -> bool:
+    """Return whether an operator's expected end of the application is past. Arguments as for `describe_status`."""
+    ended = requests.get("ended")
+    return ended is not None and parse_time(ended["expected_at"]).timestamp() <= now
+
+
 def describe_status(head: RecordingHead, now: float, requests: Mapping[str, Any]) -> StatusView:
     """Return the status of an application at `now`, seconds since 1970, from its last rebalance and operators' requests.
 
@@ -93,12 +99,12 @@ def describe_status(head: RecordingHead, now: float, requests: Mapping[str, Any]
     ended, paused = requests.get("ended"), requests.get("paused")
     silent_since = find_overdue_since(head, datetime.fromtimestamp(now, UTC))
     word = find_status(head)
-    if ended is not None and parse_time(ended["expected_at"]).timestamp() <= now:
+    if ended is not None and has_ended(requests, now):
         return StatusView(word="stopped", about=f"as {ended['by']} said", since=ended["expected_at"], since_at_least=False)
     if silent_since is not None:
         since = format_utc(silent_since.timestamp())
         asks = head.summary.followup_ms is not None and head.runs_followups
-        word = "stopped" if asks and now - silent_since.timestamp() > _STOPPED_S else "unknown"
+        word = "stopped" if asks and now - silent_since.timestamp() > STOPPED_S else "unknown"
         return StatusView(word=word, about=_ABOUT[word], since=since, since_at_least=False)
     if paused is not None and word not in ("fallback", "stuck"):
         about = f"by {paused['by']}: {_ABOUT['paused']}"

@@ -37,6 +37,7 @@ from optassign.schema import json_schema
 from optassign.service.clock import read_milliseconds
 from optassign.service.metrics import Metrics
 from optassign.service.recorder import Recorder
+from optassign.service.workers import jobs
 
 
 def apply_other(state: ApplicationState) -> TaskAssignment:
@@ -282,3 +283,19 @@ def test_older_recordings_are_read_as_before() -> None:
     assert head.service_answer is head.assignment
     content = encode_recording(head, b"{}", b"{}", b"{}")
     assert b'"not_applied_assignment":{}' in gzip.decompress(content)
+
+
+def test_a_report_whose_worker_dies_after_solving_is_recorded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker has no memory left to describe its own answer."""
+
+    def run_out_of_memory(state: ApplicationState, answer: TaskAssignment) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(jobs, "_describe_rebalance", run_out_of_memory)
+    state = make_state("orders")
+    body = make_report(state, apply_other(state))
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        assert service.report(body, "r-1", 1).status_code == 503
+        reply = service.report(body, "r-1", 1).json()
+        assert (reply["recorded"], reply["not_applied"]) == (True, None)
+        assert len(service.list_events("worker_died")) == 1

@@ -22,6 +22,7 @@ from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import read_recording, replay_recording
+from optassign.service import operator_requests
 from optassign.service.settings import Settings
 
 OPERATOR, PLUGIN, OTHER = "operator-token-0123456789", "plugin-token-0123456789", "other-token-0123456789"
@@ -339,6 +340,19 @@ def test_the_last_requests_are_listed(held: ServiceHere) -> None:
     wait_until(lambda: held.client.get("/v1/history/listed").status_code == 200)
     page = held.client.get("/applications/listed", headers={"Accept": "text/html"}).text
     assert "resumed it" in page
+
+
+def test_past_ends_make_room_for_new_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operator_requests, "_MOST_REQUESTS", 2)
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+
+        def request(name: str, what: str) -> int:
+            return service.client.post(f"/v1/applications/{name}/{what}", json={"by": "ann"}, headers=ASK).status_code
+
+        assert [request("first", "end"), request("second", "pause"), request("third", "pause")] == [200, 200, 413]
+        service.pass_seconds(25 * 3600)
+        assert [request("third", "pause"), request("fourth", "pause")] == [200, 413]
+        assert service.client.get("/v1/applications/second").json()["paused"] is not None
 
 
 def test_only_tokens_of_operators_may_operate(tmp_path: Path) -> None:

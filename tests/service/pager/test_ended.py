@@ -59,6 +59,24 @@ def test_an_expected_end_counts_from_its_time_on(tmp_path: Path) -> None:
         service.pass_seconds(3_601)
         assert find_row(service, "orders")["word"] == "stopped"
         assert service.read_metric(DUE, application="orders") is None
+        forget(service, "--after", "30d")
+        assert find_row(service, "orders")["word"] != "stopped"
+
+
+def test_a_group_of_a_broker_is_forgotten_until_it_is_back() -> None:
+    """A broker asks in shadow mode, and reports nothing of what it applied."""
+    name = "optassign_application_tasks"
+    with run_service_here("--workers", "1") as service:
+        service.assign(make_state("orders"), optassign_mode="shadow")
+        wait_until(lambda: service.read_metric(name, application="orders") is not None)
+        forget(service)
+        assert service.read_metric(name, application="orders") is None
+        service.pass_seconds(1_000)
+        service.assign(make_state("orders"), optassign_mode="shadow")
+        service.wait_for("hold", application="orders", what="returned")
+        wait_until(lambda: service.read_metric(name, application="orders") is not None)
+        service.pass_seconds(25 * 3600)
+        assert service.read_metric(name, application="orders") is None
 
 
 def test_a_day_of_silence_is_a_stop(tmp_path: Path) -> None:

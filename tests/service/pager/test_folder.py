@@ -53,3 +53,14 @@ def test_an_answer_that_was_not_applied_is_kept_with_the_applied_one(tmp_path: P
         service.assign(state, optassign_rebalance="r-4")
         await_written(service, 6)
         assert any(read_recording(path).reported for path in list_files(tmp_path / "calm"))
+
+
+def test_a_group_at_rest_leaves_no_empty_folder_of_a_day(tmp_path: Path) -> None:
+    state = make_resting_state("calm")
+    with run_service_here("--workers", "1", "--recordings", str(tmp_path)) as service:
+        for number in range(5):
+            service.assign(state)
+            await_written(service, number + 1)
+            service.pass_seconds(86_400)
+        days = sorted((tmp_path / "calm").iterdir())
+        assert [len(list_files(day)) for day in days] == [1, 1], "the first and the last"

@@ -35,6 +35,11 @@ def test_a_solver_that_dies_costs_no_answer_and_the_log_names_the_application(tm
             service.await_held("spare").kill()
             assert read_answer(response.result()).report.termination.reason == "limit"
         assert service.wait_for("worker_died")["application"] == "orders"
+        (path,) = wait_until(lambda: list_files(tmp_path))
+        answer = read_answer(response.result())
+        assert read_recording(path).assignment.without_times().clients == answer.without_times().clients
+        assert service.read_metric("optassign_application_status", application="orders", status="fallback") == 1
+        assert service.read_metric("optassign_recordings_lost_total") == 0
 
 
 def refuse_one(service: ServiceHere, **headers: str) -> httpx.Response:

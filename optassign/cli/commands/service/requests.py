@@ -68,7 +68,7 @@ class _Request:
         path = "/".join(["/v1/applications", *(quote(part, safe="") for part in parts)])
         method = "DELETE" if self.cancel is not None and arguments.cancel else self.method
         if self.takes_after and method == "POST" and arguments.after is not None:
-            path += f"?after={arguments.after:g}"
+            path += f"?after={arguments.after:.3f}"
         found = ask_service(arguments, method, path, {"by": arguments.by or _find_user()})
         waits = method == "POST" and getattr(arguments, "wait", None) is not None
         if found["last_rebalance"] is None:
