@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from optassign.formats.assignment import Waiting
 from optassign.formats.state import ApplicationState
-from optassign.judging.explain import REASONS, name_share, reason_to_text, show_range
 from optassign.judging.explanation import (
     Candidate,
     ClientExplanation,
@@ -20,6 +19,7 @@ from optassign.judging.explanation import (
     ShareCount,
     StateChange,
     TaskExplanation,
+    Why,
 )
 from optassign.judging.validation import name_rule
 from optassign.measuring import ASSUMED_RATE
@@ -37,6 +37,23 @@ SHOWN_REMARKS = 3
 
 Label = Callable[[str], str]
 _ROLES: dict[Role, str] = {"active": "active", "standby": "standby", "warmup": "warm-up"}
+_SHARES = {
+    "active": "active tasks",
+    "stateful_active": "stateful active tasks",
+    "copies": "copies of logged tasks",
+    "subtopology_active": "active tasks of subtopology",
+    "subtopology_copies": "copies of subtopology",
+}
+REASONS: dict[Why, str] = {
+    "gone": "its client has left the group",
+    "draining": "its client drains",
+    "lags": f"another client is more caught up: {name_rule('R3')}",
+    "planned": "its target client has caught up",
+    "load": "its client had more load than is balanced",
+    "above its share": "its client was above its share",
+    "to one below its share": "another client was below its share",
+    "goals": "a goal, or another task that moves, requires it",
+}
 
 
 def task_to_lines(e: TaskExplanation, label: Label = str) -> Iterator[str]:
@@ -337,3 +354,20 @@ def remark_on_input(state: ApplicationState) -> Iterator[str]:
         yield f"{len(clients)} clients claim task {task} as active: {owners}; {label(believed[task])} is believed"
     if len(claimed) > SHOWN_REMARKS:
         yield f"  and {pluralize(len(claimed) - SHOWN_REMARKS, 'task')} more that several clients claim as active"
+
+
+def reason_to_text(why: Why, share: ShareCount | None) -> str:
+    """Return why a task moves, with the share and its client's count: `…: 8 active tasks, share 5–6`."""
+    if share is None:
+        return REASONS[why]
+    return f"{REASONS[why]}: {share.before:,} {name_share(share)}, share {show_range(share)}"
+
+
+def name_share(count: ShareCount) -> str:
+    """Return the name of the counted quantity: `active tasks of subtopology 3`."""
+    return _SHARES[count.share] + ("" if count.subtopology is None else f" {count.subtopology}")
+
+
+def show_range(count: ShareCount) -> str:
+    """Return the bounds of the share: `1–2`."""
+    return str(count.low) if count.low == count.high else f"{count.low}–{count.high}"

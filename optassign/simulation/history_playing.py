@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from optassign.assignor import TaskAssignor, create
@@ -34,7 +34,7 @@ from optassign.simulation.history_grades import (
 )
 from optassign.simulation.successors import Growth
 
-__all__ = ["Graded", "count_histories", "list_stable_snapshots", "play_change", "play_history", "play_suite"]
+__all__ = ["Graded", "count_histories", "play_history", "play_suite"]
 
 
 _Rest = tuple[ApplicationState, TaskAssignment]
@@ -57,25 +57,6 @@ def play_history(history: History, assignor: str | TaskAssignor = "cp-sat", *, t
     return player.grades
 
 
-def list_stable_snapshots(history: History, assignor: str | TaskAssignor = "cp-sat") -> dict[int, ApplicationState]:
-    """Return number of a change, from 1 → the snapshot before the change, for changes that find the group stable under this
-    assignor."""
-    player = _Player(history, assignor, ANSWER_S)
-    player.play()
-    return {n + 1: player.after[n] for n in player.rests if n < len(history.changes)}
-
-
-def play_change(history: History, number: int, before: ApplicationState, assignor: str | TaskAssignor) -> Grades:
-    """Play one change until the group is stable, and return its grades. `before`: a stable snapshot under any assignor."""
-    player = _Player(history, assignor, ANSWER_S)
-    change = history.changes[number - 1]
-    player.play_change(before, replace(change, rebalances=None), number)
-    player.grades.changes = 1
-    if number in player.rests:
-        _grade_tags(player.grades, player.rests, {})
-    return player.grades
-
-
 def _grade_tags(grades: Grades, rests: dict[int, _Rest], blind: dict[int, _Rest]) -> None:
     """Add the reached values of each tag. `blind`: rests after the same changes without tags; empty if not played."""
     for number, rest in rests.items():
@@ -94,8 +75,6 @@ class _Player:
         self._assignor = create(assignor, time_limit=time_limit)
         self.grades = Grades(changes=len(history.changes))
         self.rests: dict[int, _Rest] = {}
-        self.after: dict[int, ApplicationState] = {}
-        """Number of the change → the snapshot after the group became stable."""
 
     def play(self) -> None:
         """Play the start, then every change."""
@@ -105,9 +84,9 @@ class _Player:
             if state is None:
                 grades.unsettled += len(self._history.changes) - number + 1
                 return
-            state = self.play_change(state, change, number)
+            state = self._play_change(state, change, number)
 
-    def play_change(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
+    def _play_change(self, before: ApplicationState, change: Change, number: int) -> ApplicationState | None:
         """Play a change, and return the snapshot after it; None after an answer without a successor."""
         copies = _list_remembered(before)
         if change.do == "zone leaves":
@@ -161,7 +140,7 @@ class _Player:
             grades.answers += 1
             grades.violations.update(look.measures.violations)
             settled = settled and is_unaltered(last.answer, again) and not look.followup
-            self.rests[number], self.after[number] = (last.state, last.answer), last.following
+            self.rests[number] = (last.state, last.answer)
         grades.unsettled += not settled
         return last.following
 

@@ -11,7 +11,8 @@ from serving_here import run_service_here
 from optassign.assignor import assign
 from optassign.formats.state import ApplicationState
 from optassign.generating import generate
-from optassign.judging.explain import AnswerInContext, explain_answer
+from optassign.judging.answer_in_context import AnswerInContext
+from optassign.judging.explain import explain_answer
 from optassign.judging.explanation_text import answer_to_lines
 from optassign.judging.metrics import measure
 from optassign.measuring.load import Loads

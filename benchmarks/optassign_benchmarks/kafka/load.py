@@ -138,7 +138,7 @@ class Load:
     def check(self) -> None:
         """Raise AssertionError if a record has been lost or counted twice so far."""
         shown = "\n".join(self.faults[:_SHOWN_FAULTS])
-        assert not self.faults, f"{self._application}: {len(self.faults)} records lost or counted twice, the first:\n{shown}"
+        assert not self.faults, f"{self._application}: {self.lost} records lost, {self.doubled} doubled; first faults:\n{shown}"
 
     def close(self) -> None:
         """Stop writing and checking."""

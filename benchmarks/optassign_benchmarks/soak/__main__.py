@@ -124,7 +124,7 @@ def run(minutes: float, seed: int, rate: float, folder: Path) -> dict[str, objec
             "recordings_checked": recordings,
             "records_written": group.load.written,
             "records_read": group.load.read,
-            "records_lost_or_counted_twice": len(group.load.faults),
+            "records_lost_or_counted_twice": group.load.lost + group.load.doubled,
             "threads_died": len(group.deaths),
             "processors_busy": _measure_cpu(sampler.samples) | {"soak itself": round(sum(os.times()[:2]) / 60 / minutes, 3)},
             "usage": [asdict(row) for row in rows],

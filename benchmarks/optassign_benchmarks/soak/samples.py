@@ -152,11 +152,6 @@ class Sampler:
             yield Sample(at, name, name, disk=folder.stat().st_blocks * 512 if folder.is_file() else measure_folder(folder))
 
 
-def read_samples(file: Path) -> list[Sample]:
-    """Return the samples of a soak from its JSON lines."""
-    return [Sample(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
 _COLOURS = {"service": "#1f5a94", "worker": "#66a182", "application": "#d1495b", "broker": "#7f7f7f"}
 _FOLDERS = ("#1f5a94", "#edae49", "#d1495b", "#7f7f7f")
 _PANELS = (

@@ -13,7 +13,7 @@ from itertools import product
 from optassign.formats.assignment import TaskAssignment
 from optassign.formats.state import ApplicationState
 from optassign.simulation.timed.application import Application
-from optassign.simulation.timed.rebalancing import find_followup_s
+from optassign.simulation.timed.followups import find_followup_s
 from optassign.simulation.timed.scenario import Faults, Scenario, read_scenario
 from optassign.simulation.timed.simulator import SimulatedRun, simulate
 from optassign_benchmarks.bounds import find_limit

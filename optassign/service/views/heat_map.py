@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from optassign.formats.base import Frozen
 from optassign.formats.task_id import TaskId
-from optassign.judging.explain import AnswerInContext
+from optassign.judging.answer_in_context import AnswerInContext
 from optassign.measuring.balance import Counts, Subtopology
 from optassign.measuring.client_names import ClientNames
 

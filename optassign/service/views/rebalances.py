@@ -6,8 +6,8 @@ from collections import Counter
 from optassign.assignor import assign, create, list_names_without_jdk
 from optassign.formats.assignment import TaskAssignment
 from optassign.judging.comparison import Comparison, compare
-from optassign.judging.explain import REASONS, ExplainedAnswer, reason_to_text
-from optassign.judging.explanation_text import answer_to_lines, client_to_lines, task_to_lines
+from optassign.judging.explain import ExplainedAnswer
+from optassign.judging.explanation_text import REASONS, answer_to_lines, client_to_lines, reason_to_text, task_to_lines
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.recordings.anonymise import anonymise
 from optassign.recordings.recording import Recording

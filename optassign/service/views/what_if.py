@@ -10,9 +10,9 @@ from optassign.analysis.limit_prices import price_limits, prices_to_lines
 from optassign.assignor import assign
 from optassign.formats.base import Frozen
 from optassign.formats.state import ApplicationState, KafkaStreamsState
-from optassign.judging.explain import ExplainedAnswer, reason_to_text
+from optassign.judging.explain import ExplainedAnswer
 from optassign.judging.explanation import Explanation
-from optassign.judging.explanation_text import answer_to_lines, pluralize
+from optassign.judging.explanation_text import answer_to_lines, pluralize, reason_to_text
 from optassign.measuring import ASSUMED_RATE
 from optassign.measuring.client_names import ClientNames, UnknownClientError
 from optassign.measuring.outlook import list_rates

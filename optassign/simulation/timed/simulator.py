@@ -18,9 +18,10 @@ from optassign.display import make_frame, make_html
 from optassign.formats.assignment import KafkaStreamsAssignment, TaskAssignment
 from optassign.measuring.described import list_measures
 from optassign.simulation.convergence import ANSWER_S, limit_rebalances, play_until_stable
+from optassign.simulation.timed.agenda import Agenda
 from optassign.simulation.timed.application import Application, FloatArray
 from optassign.simulation.timed.measures import Point, RunMeasures, measure_perceived_imbalance
-from optassign.simulation.timed.rebalancing import Agenda, Rebalancer
+from optassign.simulation.timed.rebalancing import Rebalancer
 from optassign.simulation.timed.scenario import RESTART_S, Scenario, ScenarioEvent
 from optassign.simulation.timed.snapshots import RecordedStart, apply_answer, make_snapshot, place_copies
 

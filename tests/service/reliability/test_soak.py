@@ -1,5 +1,6 @@
 """Tests of the soak: measured resources are correct, growth differs from warming up, and bad clients leave nothing open."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from optassign_benchmarks.soak.samples import (
     find_children,
     find_faults,
     measure_folder,
-    read_samples,
     read_usage,
     summarise,
 )
@@ -78,7 +78,7 @@ def test_samples_are_written_and_drawn(tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     with Sampler(file, lambda: [("service", "own", os.getpid())], {"recordings": tmp_path}, interval=0.01) as sampler:
         wait_until(lambda: len(sampler.samples) >= 40)
-    assert read_samples(file) == sampler.samples
+    assert [Sample(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()] == sampler.samples
     assert {(sample.kind, sample.pid) for sample in sampler.samples} == {("service", os.getpid()), ("recordings", None)}
     draw_soak(sampler.samples, [0.1, 0.2], tmp_path / "soak.png")
     assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")

@@ -65,7 +65,7 @@ class _Walker:
                 "rebalances": group.generation - generation,
                 "active tasks moved": moves,
                 "records written meanwhile": group.load.written - written,
-                "lost or counted twice": len(group.load.faults),
+                "lost or counted twice": group.load.lost + group.load.doubled,
                 "threads dead": len(group.deaths),
             }
         )
