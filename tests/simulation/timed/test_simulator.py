@@ -1,4 +1,5 @@
-"""Tests of a simulated application, against results by hand."""
+"""Tests of a simulated application, against results by hand. They test `optassign.simulation.timed.agenda` and
+`optassign.simulation.timed.followups`."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ public final class AssignorMetrics {
         names.put("restore-lag-offsets", "Offsets that the copies of the last answer have to replay");
         names.put("warmup-count", "Warm-ups of the last answer");
         names.put("warmup-lag-offsets", "Offsets that the warm-ups of the last answer have to replay");
-        names.put("imbalance", "Active tasks of clients beyond their shares, in the last answer");
+        names.put("imbalance", "Imbalance of active tasks in the last answer; 0 if each client has its share");
         names.put("load-most", "Most active tasks of a client per thread and capacity, in the last answer");
         names.put("load-least", "Fewest active tasks of a client per thread and capacity, in the last answer");
         names.put("standby-wanted-count", "Standbys that all tasks with a changelog should have");

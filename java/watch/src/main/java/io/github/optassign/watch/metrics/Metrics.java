@@ -18,9 +18,7 @@ public final class Metrics {
             entry("optassign_watch_warming_up", "gauge Tasks that warm up."),
             entry("optassign_watch_done", "gauge 1 if an assignment would have no effect."),
             entry("optassign_watch_groups", "gauge Groups that are watched."),
-            entry(
-                    "optassign_watch_last_look_timestamp_seconds",
-                    "gauge Time of the last look at all groups; of the start before the first."));
+            entry("optassign_watch_last_look_timestamp_seconds", "gauge Time of the last look at all groups."));
 
     private final Map<String, Map<String, Double>> series = new TreeMap<>();
 
