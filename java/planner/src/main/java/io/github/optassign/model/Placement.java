@@ -143,25 +143,28 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
                 .filter(snapshot::isLogged)
                 .mapToLong(t -> 1 + standby[t].length)
                 .sum();
-        return !snapshot.hasTagsToSpread() || countDistinctValues(snapshot) == snapshot.tagCount() * copies;
+        long worth = IntStream.range(0, snapshot.tagCount())
+                .mapToLong(snapshot::tagWorth)
+                .sum();
+        return !snapshot.hasTagsToSpread() || measureTagSpread(snapshot) == worth * copies;
     }
 
     /**
-     * Returns the number of distinct values, such as zones or clusters, that a logged task's copies have of a tag,
-     * summed over tasks and tags ({@code rack.aware.assignment.tags}, goal {@code tag_spread}, KIP-708). Returns 0 if
-     * there is nothing to spread over.
+     * Returns the worth of the distinct values, such as zones or clusters, that a logged task's copies have of a tag,
+     * summed over tasks and tags ({@code rack.aware.assignment.tags}, goal {@code tag_spread}, KIP-708). A value of the
+     * last tag is worth 1. Returns 0 if there is nothing to spread over.
      */
-    public long countDistinctValues(Snapshot snapshot) {
+    public long measureTagSpread(Snapshot snapshot) {
         return snapshot.hasTagsToSpread()
                 ? snapshot.tasks()
                         .filter(snapshot::isLogged)
-                        .mapToLong(t -> countValues(snapshot, Snapshot.union(standby[t], active[t])))
+                        .mapToLong(t -> measureTagSpread(snapshot, Snapshot.union(standby[t], active[t])))
                         .sum()
                 : 0;
     }
 
-    private static long countValues(Snapshot snapshot, int[] copies) {
-        int count = 0;
+    private static long measureTagSpread(Snapshot snapshot, int[] copies) {
+        long worth = 0;
         for (int k = 0; k < snapshot.tagCount(); k++) {
             BitSet values = new BitSet();
             for (int c : copies) {
@@ -170,8 +173,8 @@ public record Placement(int[] active, int[][] standby, int[][] warmup) {
                     values.set(value);
                 }
             }
-            count += values.cardinality();
+            worth += values.cardinality() * snapshot.tagWorth(k);
         }
-        return count;
+        return worth;
     }
 }

@@ -3,7 +3,7 @@ package io.github.optassign.model;
 /**
  * The quality of a plan for a snapshot.
  *
- * @param zones the number of distinct tag values, {@link Placement#countDistinctValues}
+ * @param zones the worth of distinct tag values, {@link Placement#measureTagSpread}
  * @param moved the number of owned tasks whose planned client is not an owner
  */
 public record PlanQuality(long zones, long imbalance, RestoreWork work, long moved) {
@@ -13,7 +13,7 @@ public record PlanQuality(long zones, long imbalance, RestoreWork work, long mov
                 .filter(t -> snapshot.isMove(t, plan.active()[t]))
                 .count();
         return new PlanQuality(
-                plan.countDistinctValues(snapshot), plan.imbalance(snapshot), RestoreWork.of(snapshot, plan), moved);
+                plan.measureTagSpread(snapshot), plan.imbalance(snapshot), RestoreWork.of(snapshot, plan), moved);
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.github.optassign.model;
 
+import io.github.optassign.policy.GreedyPolicy;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -230,6 +231,15 @@ public final class Snapshot {
     /** Returns the number of tags in whose values the copies of a task should differ. */
     public int tagCount() {
         return traits.tags().length == 0 ? 0 : traits.tags()[0].length;
+    }
+
+    /** Returns the worth of a value of tag k: a tag outweighs the one after it (goal {@code tag_spread}). */
+    public long tagWorth(int k) {
+        long worth = 1;
+        for (int after = Math.min(tagCount() - 1 - k, GreedyPolicy.WEIGHED_TAGS); after > 0; after--) {
+            worth *= GreedyPolicy.EARLIER_TAG;
+        }
+        return worth;
     }
 
     /**

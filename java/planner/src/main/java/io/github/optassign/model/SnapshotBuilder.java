@@ -36,10 +36,13 @@ public final class SnapshotBuilder {
     private record Task(
             String name, String subtopology, int partition, boolean stateful, boolean logged, long endOffset) {}
 
-    /** Creates a builder of a group in which the copies of a task should differ in the values of these tags. */
+    /**
+     * Creates a builder of a group in which the copies of a task should differ in the values of these tags, the first
+     * above all.
+     */
     public SnapshotBuilder(GroupConfigs configs, List<String> tagKeys) {
         this.configs = configs;
-        this.tagKeys = List.copyOf(new TreeSet<>(tagKeys));
+        this.tagKeys = tagKeys.stream().distinct().toList();
     }
 
     /**

@@ -54,7 +54,7 @@ public final class PlanChooser extends PlanningStep {
             return before;
         }
         Placement fresh = makeNewPlan();
-        if (mayRest && before.countDistinctValues(snapshot) >= fresh.countDistinctValues(snapshot)) {
+        if (mayRest && before.measureTagSpread(snapshot) >= fresh.measureTagSpread(snapshot)) {
             return before;
         }
         if (remembered != null && shouldKeepRemembered(fresh)) {
@@ -147,7 +147,7 @@ public final class PlanChooser extends PlanningStep {
      */
     private boolean shouldKeepRemembered(Placement fresh) {
         Placement remembered = previous.plan();
-        long zones = remembered.countDistinctValues(snapshot) - fresh.countDistinctValues(snapshot);
+        long zones = remembered.measureTagSpread(snapshot) - fresh.measureTagSpread(snapshot);
         long imbalance = remembered.imbalance(snapshot) - fresh.imbalance(snapshot);
         // If an advantage in one of both did not suffice, two plans could replace each other in turn.
         boolean mayStay = (zones > 0 || imbalance < 0) && isOwnPlan();

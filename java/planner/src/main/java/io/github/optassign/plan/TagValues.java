@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
  * The part of a {@link PairNetwork} that makes the clients of a task differ in values of tags.
  *
  * <p>On its path to a client, a unit passes a node for its task and the client's value of each tag. A value is new if
- * no fixed client of the task has it. The first unit to a new value earns a reward, which outweighs all costs. There is
- * no reward for draining clients.
+ * no fixed client of the task has it. The first unit to a new value earns the value's worth, which outweighs all costs.
+ * There is no reward for draining clients.
  */
 final class TagValues {
     private final Snapshot snapshot;
@@ -24,10 +24,12 @@ final class TagValues {
     private final MinCostFlow flow;
     /** The next node on a path, by the present node (upper 32 bits) and the next tag's value + 1 (lower 32 bits). */
     private final Map<Long, Integer> nodes = new HashMap<>();
-    /** The arcs with a reward for a unit. */
-    private final List<Integer> rewards = new ArrayList<>();
+    /** The arcs with a reward for a unit, and the rewards. */
+    private final List<Reward> rewards = new ArrayList<>();
     /** An upper bound of the rewards that a flow can earn. */
     private long mostRewards;
+
+    private record Reward(int arc, long worth) {}
 
     /** Creates the part of a network, without nodes so far. */
     TagValues(Snapshot snapshot, PairProblem problem, ClientKinds kinds, MinCostFlow flow) {
@@ -39,12 +41,15 @@ final class TagValues {
 
     /** Returns whether the flow earns as many rewards as any flow could; true without tags. */
     boolean hasMostRewards() {
-        return rewards.stream().mapToLong(flow::flow).sum() == mostRewards;
+        return rewards.stream()
+                        .mapToLong(each -> flow.flow(each.arc) * each.worth)
+                        .sum()
+                == mostRewards;
     }
 
-    /** Adds the greatest number of rewards that a task can earn to the bound of {@link #hasMostRewards}. */
+    /** Adds the greatest sum of rewards that a task can earn to the bound of {@link #hasMostRewards}. */
     void addExpected(int t) {
-        mostRewards += problem.isSpread() ? countMostNew(t) : 0;
+        mostRewards += problem.isSpread() ? measureMostNew(t) : 0;
     }
 
     /** Adds a path by a client's values of tags, for {@code tasks} interchangeable tasks. Returns its last node. */
@@ -56,7 +61,8 @@ final class TagValues {
             from = nodes.computeIfAbsent((long) from << Integer.SIZE | value + 1, absent -> {
                 int next = flow.addNode(0);
                 if (isNew(t, tag, value)) {
-                    rewards.add(flow.addArc(before, next, 0, tasks, PairNetwork.TAGS, -1));
+                    long worth = snapshot.tagWorth(tag);
+                    rewards.add(new Reward(flow.addArc(before, next, 0, tasks, PairNetwork.TAGS, -worth), worth));
                 }
                 flow.addArc(before, next, 0, (long) tasks * problem.need()[t], 0);
                 return next;
@@ -74,9 +80,9 @@ final class TagValues {
         return IntStream.range(0, kinds.kindCount()).boxed().sorted(byValues).toList();
     }
 
-    /** Returns the greatest number of new values that the clients of a task can have, summed over tags. */
-    private int countMostNew(int t) {
-        int sum = 0;
+    /** Returns the greatest worth of new values that the clients of a task can have, summed over tags. */
+    private long measureMostNew(int t) {
+        long sum = 0;
         for (int tag : kinds.tags()) {
             long values = Arrays.stream(kinds.clients())
                     .filter(members -> !snapshot.isDraining(members[0]))
@@ -84,7 +90,7 @@ final class TagValues {
                     .filter(value -> isNew(t, tag, value))
                     .distinct()
                     .count();
-            sum += (int) Math.min(problem.need()[t], values);
+            sum += Math.min(problem.need()[t], values) * snapshot.tagWorth(tag);
         }
         return sum;
     }

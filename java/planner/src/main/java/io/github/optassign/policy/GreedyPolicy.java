@@ -21,6 +21,10 @@ public final class GreedyPolicy {
     public static final long EXPLICIT_PAIRS = 10_000;
     /** The number of pairs of task and client from which the JVM fixes the copies that save most first. [pairs] */
     public static final long KEEP_FROM = 1_000_000;
+    /** The worth of a value of a tag, in values of the tag after it. [times] */
+    public static final int EARLIER_TAG = 4;
+    /** The number of tags with weights of their own; those before weigh the same. [entries] */
+    public static final int WEIGHED_TAGS = 16;
 
     private GreedyPolicy() {}
 }

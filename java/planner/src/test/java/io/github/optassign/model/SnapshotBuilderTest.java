@@ -57,7 +57,7 @@ class SnapshotBuilderTest {
 
     @Test
     void clientsHaveTheirTraits() {
-        SnapshotBuilder builder = new SnapshotBuilder(CONFIGS, List.of("zone", "rack"));
+        SnapshotBuilder builder = new SnapshotBuilder(CONFIGS, List.of("zone", "rack", "zone"));
         builder.addClient("b", 2).tag("zone", "west").capacity(500_000);
         builder.addClient("a", 0).tag("zone", "east").tag("rack", "1").drains();
         Snapshot snapshot = builder.build();
@@ -65,8 +65,8 @@ class SnapshotBuilderTest {
         assertEquals(1_000_000, snapshot.size(1));
         assertTrue(snapshot.isDraining(0));
         assertEquals(2, snapshot.tagCount());
-        assertEquals(-1, snapshot.tag(1, 0));
-        assertEquals(1, snapshot.tag(1, 1));
+        assertEquals(1, snapshot.tag(1, 0));
+        assertEquals(-1, snapshot.tag(1, 1));
     }
 
     @Test

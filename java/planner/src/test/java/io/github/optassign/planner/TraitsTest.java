@@ -1,5 +1,6 @@
 package io.github.optassign.planner;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -43,7 +44,7 @@ class TraitsTest {
             for (int standbys = 1; standbys <= 2; standbys++) {
                 Snapshot snapshot = inZones(clients, 3, 360, standbys).snapshot();
                 RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-                long reached = result.placement().countDistinctValues(snapshot);
+                long reached = result.placement().measureTagSpread(snapshot);
                 assertEquals(360L * (standbys + 1), reached, clients + " clients, " + standbys + " standbys");
                 assertEquals(0, result.placement().imbalance(snapshot), clients + " clients");
                 assertEquals(-1, result.followupMs());
@@ -60,7 +61,7 @@ class TraitsTest {
         }
         Snapshot snapshot = group.snapshot();
         Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
-        assertEquals(120, plan.countDistinctValues(snapshot));
+        assertEquals(120, plan.measureTagSpread(snapshot));
     }
 
     @Test
@@ -71,11 +72,30 @@ class TraitsTest {
         }
         Snapshot snapshot = group.snapshot();
         RebalancePlanner.Result result = RebalancePlanner.answer(snapshot, null);
-        assertEquals(8, planOf(result).countDistinctValues(snapshot));
+        assertEquals(8, planOf(result).measureTagSpread(snapshot));
         assertTrue(result.followupMs() > 0, "it is on its way");
         group.rackTags = List.of();
         result = RebalancePlanner.answer(group.snapshot(), null);
         assertEquals(-1, result.followupMs(), "without tags it stays");
+    }
+
+    /** Another zone is of no use where another cluster is to be had, and the reverse. */
+    @Test
+    void theFirstTagComesFirst() {
+        TestGroup group = TestGroup.of(3).tasks(0, 1, TestGroup.Kind.LOGGED, 1_000_000);
+        group.standbys = 1;
+        group.client(0).tags = Map.of("cluster", "1", "zone", "1");
+        group.client(1).tags = Map.of("cluster", "1", "zone", "2");
+        group.client(2).tags = Map.of("cluster", "2", "zone", "1");
+        group.runs(0, "0_0").holds(1, "0_0", 0);
+        group.rackTags = List.of("cluster", "zone");
+        assertArrayEquals(
+                new int[] {2},
+                planOf(RebalancePlanner.answer(group.snapshot(), null)).standby()[0]);
+        group.rackTags = List.of("zone", "cluster");
+        assertArrayEquals(
+                new int[] {1},
+                planOf(RebalancePlanner.answer(group.snapshot(), null)).standby()[0]);
     }
 
     @ParameterizedTest
@@ -200,7 +220,7 @@ class TraitsTest {
             Snapshot snapshot = group.snapshot();
             Placement plan = planOf(RebalancePlanner.answer(snapshot, null));
             assertEquals(0, plan.imbalance(snapshot), "seed " + seed);
-            assertEquals(90, plan.countDistinctValues(snapshot), "seed " + seed);
+            assertEquals(90, plan.measureTagSpread(snapshot), "seed " + seed);
         }
     }
 }

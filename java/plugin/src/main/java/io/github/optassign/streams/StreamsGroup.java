@@ -67,7 +67,7 @@ public final class StreamsGroup {
     }
 
     private List<String> listTags() {
-        return List.copyOf(new TreeSet<>(configs.rackAwareAssignmentTags()));
+        return configs.rackAwareAssignmentTags().stream().distinct().toList();
     }
 
     private Snapshot takeSnapshot(ChangelogEnds ends, boolean looseBalance) {

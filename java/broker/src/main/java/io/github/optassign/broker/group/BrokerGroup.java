@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.apache.kafka.coordinator.group.api.streams.assignor.GroupSpec;
 import org.apache.kafka.coordinator.group.api.streams.assignor.TopologyDescriber;
@@ -119,9 +118,9 @@ public final class BrokerGroup {
                 "unnamed-%08x", Objects.hash(tasks.toString(), members.get(0).key()));
     }
 
-    /** Returns the tags in which copies should differ, sorted. */
+    /** Returns the tags in which copies should differ, the most important first. */
     public List<String> tagNames() {
-        return List.copyOf(new TreeSet<>(tagKeys));
+        return tagKeys.stream().distinct().toList();
     }
 
     /** Returns the data for the service in addition to the snapshot. */
