@@ -25,12 +25,12 @@ final class GroupMemory {
     /**
      * The memory of a group.
      *
-     * @param applied the last answer
+     * @param applied the last answer, or null if only the name is remembered
      * @param active the indices of each member's active tasks
      * @param standby the indices of each member's standbys
      * @param threads the members, with the times of their first calls
      * @param reports the members' reports on their active tasks
-     * @param topology the topology to which the indices belong
+     * @param topology the topology to which the indices belong; empty if only the name is remembered
      * @param keepUntilNanos the time until which tasks without known lags stay on their owners, as of System.nanoTime;
      *     see {@link Planning}
      * @param hadOffsets whether members had sent offsets; a new coordinator has none of them
@@ -50,6 +50,13 @@ final class GroupMemory {
             boolean isNoOffsetsLogged,
             String name,
             SecondOpinion opinion) {
+        /** Returns a memory of the name alone, as after an answer of the last resort. */
+        static Remembered ofName(BrokerGroup group, String name) {
+            Map<String, int[]> members = new HashMap<>();
+            group.members().forEach(member -> members.put(member.key(), new int[0]));
+            return new Remembered(null, members, Map.of(), Map.of(), Map.of(), "", 0, false, false, name, null);
+        }
+
         int entries() {
             return active.size()
                     + active.values().stream().mapToInt(tasks -> tasks.length).sum();
@@ -96,8 +103,7 @@ final class GroupMemory {
         }
     }
 
-    /** Removes the memory of a group. */
-    synchronized void forget(BrokerGroup group) {
+    private void forget(BrokerGroup group) {
         for (Member member : group.members()) {
             Long key = groupOfMember.get(member.key());
             if (key != null) {

@@ -146,7 +146,7 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         } catch (Throwable e) {
             LOG.warn("optassign: group={} the planner failed, which is a bug", name, e);
         }
-        memory.forget(group);
+        memory.remember(group, GroupMemory.Remembered.ofName(group, name));
         LOG.warn("optassign: group={} the last resort answers: the previous assignment is kept", name);
         count(name, AssignorMetrics::countLastResort);
         return BrokerLastResort.answer(group).toKafka(group);

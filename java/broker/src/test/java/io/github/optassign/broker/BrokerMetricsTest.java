@@ -61,16 +61,25 @@ class BrokerMetricsTest {
     void aGroupWithoutATagKeepsItsNameWhileProcessesComeAndGo() throws Exception {
         Set<ObjectName> before = listUnnamed();
         BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("b", 1);
-        var assignor = BrokerTestGroup.newAssignor();
+        GroupMemory memory = new GroupMemory();
+        var assignor = new OptassignGroupAssignor(Planning.Planner.DEFAULT, memory);
         group.assign(assignor);
         group.process("a", 1);
         group.assign(assignor);
         group.remove("b");
         group.stateless("1", 6);
         group.assign(assignor);
+        Planning.Planner failing = (snapshot, last) -> {
+            throw new IllegalStateException("a bug");
+        };
+        group.process("0", 1);
+        group.assign(new OptassignGroupAssignor(failing, memory));
+        group.process("00", 1);
+        group.assign(assignor);
         Set<ObjectName> added = listUnnamed();
         added.removeAll(before);
         assertEquals(1, added.size());
-        assertEquals(3, read(added.iterator().next(), "rebalance-total"));
+        assertEquals(5, read(added.iterator().next(), "rebalance-total"));
+        assertEquals(0, read(added.iterator().next(), "fallback"), "the last answer was none");
     }
 }

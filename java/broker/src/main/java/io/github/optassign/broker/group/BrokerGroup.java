@@ -113,9 +113,9 @@ public final class BrokerGroup {
                 .orElseGet(() -> before != null ? before : generateName());
     }
 
+    /** Returns a name by topology and least process, which a coordinator of the same processes generates, too. */
     private String generateName() {
-        return String.format(
-                "unnamed-%08x", Objects.hash(tasks.toString(), members.get(0).key()));
+        return String.format("unnamed-%08x", Objects.hash(tasks.toString(), processes.firstKey()));
     }
 
     /** Returns the tags in which copies should differ, the most important first. */
