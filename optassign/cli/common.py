@@ -154,8 +154,8 @@ def check_assignor(name: str, option: str = "--assignor") -> None:
 
 
 def list_assignors(text: str) -> list[str]:
-    """Return the names in `text`, the comma-separated value of --assignors. UsageError for an unknown name."""
-    chosen = [name.strip() for name in text.split(",")]
+    """Return the names in `text`, the comma-separated value of --assignors, each once. UsageError for an unknown name."""
+    chosen = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in chosen:
         check_assignor(name, "--assignors")
     return chosen

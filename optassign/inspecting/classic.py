@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
@@ -191,7 +191,9 @@ def inspect_classic(reading: GroupReading, settings: StatedSettings, growth: Map
         for task in sorted_ids(list(sources))
     )
     by_partition = {partition: task for task, partitions in sources.items() for partition in partitions}
-    clients = tuple(_describe_client(name, members, by_partition, full, logged) for name, members in sorted(processes.items()))
+    clients = tuple(
+        _describe_client(name, members, sources, by_partition, full, logged) for name, members in sorted(processes.items())
+    )
     state = ApplicationState(
         format=1,
         application=reading.application,
@@ -313,14 +315,16 @@ def _describe_task(
 def _describe_client(
     process_id: str,
     members: list[Member],
+    sources: Collection[str],
     by_partition: Mapping[TopicPartition, str],
     full: Mapping[str, int],
     logged: Iterable[SubtopologyKey],
 ) -> KafkaStreamsState:
-    """Return the state of one instance at the beginning of the rebalance. As in Kafka, a task is owned if one of its
-    partitions is owned, or if the task runs.
+    """Return the state of one instance at the beginning of the rebalance. `sources`: the tasks.
+
+    As in Kafka, a task is owned if one of its partitions is owned, or if the task runs.
     """
-    sums = {task: offsets for task, offsets in _merge_sums(members).items() if task in set(by_partition.values())}
+    sums = {task: offsets for task, offsets in _merge_sums(members).items() if task in sources}
     active = {by_partition[partition] for member in members for partition in member.owned if partition in by_partition}
     active |= {task for task, offsets in sums.items() if offsets == RUNNING}
     lags = {task: _find_lag(task, offsets, full) for task, offsets in sums.items() if task_is_logged(task, logged)}

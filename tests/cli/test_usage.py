@@ -12,6 +12,7 @@ from command_line import run_here, run_process
 
 from optassign.cli.commands.answers.generate import SHAPES
 from optassign.cli.commands.completion import SHELLS
+from optassign.cli.common import list_assignors
 from optassign.cli.parser import COMMANDS, make_parser
 from optassign.generating import SHAPES as GENERATED
 
@@ -86,6 +87,10 @@ def test_completion_lists_the_next_words(tmp_path: Path, line: str, found: set[s
     asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "_ARGCOMPLETE_IFS": "\n"}
     run_process(**asked, COMP_LINE=line, COMP_POINT=str(len(line)))
     assert set(answer.read_text(encoding="utf-8").splitlines()) == found
+
+
+def test_an_assignor_that_is_named_twice_counts_once() -> None:
+    assert list_assignors("greedy, sticky,greedy") == ["greedy", "sticky"]
 
 
 def test_help_and_bad_usage_load_nothing_heavy() -> None:

@@ -197,7 +197,8 @@ def make_followups(application: Application, agenda: Agenda, trigger: Trigger) -
 
 
 def _next_multiple(now: float, every_s: float) -> float:
-    return (now // every_s + 1) * every_s
+    number = now // every_s + 1
+    return number * every_s if number * every_s > now else (number + 1) * every_s  # 0.1 divides 11.0 only 109 times
 
 
 def find_followup_s(answer: TaskAssignment) -> float | None:

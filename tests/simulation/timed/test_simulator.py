@@ -42,6 +42,15 @@ def test_a_new_standby_is_in_sync_when_its_disk_is_done() -> None:
     assert find_times(simulate(scenario, "cp-sat"), "restored")[0] == pytest.approx(begins + 10, abs=1e-3)
 
 
+@pytest.mark.parametrize("every_s", [0.1, 0.3, 0.7])
+def test_heartbeats_of_any_period_end(every_s: float) -> None:
+    """The tenth of a second is no sum of powers of two, so the time of the next heartbeat was sometimes the present one."""
+    group = {"protocol": "heartbeat", "heartbeat_s": every_s}
+    clients: Objects = [{"restore_per_s": 3_000}, {"name": "new", "joins": True, "restore_per_s": 3_000}]
+    tasks = [{"partitions": 2, "state": 100_000}]
+    assert find_times(simulate(make_scenario(clients, tasks, [JOIN], group=group), "cp-sat"), "restored")
+
+
 def test_a_slow_machine_does_not_cut_simulated_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """R9: with the service's limit, a day of 1,000 tasks differed on a machine that was ten times as slow."""
     limits = []
