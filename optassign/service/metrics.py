@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from optassign.formats.base import parse_time
 from optassign.recordings.recording import Clocks, RecordingHead, Summary
 from optassign.service.http.refusals import RefusalReason
-from optassign.service.requested_options import NO_REQUESTS, RequestsOutcome
+from optassign.service.operators.requested_options import NO_REQUESTS, RequestsOutcome
 from optassign.service.settings import find_expiry
 from optassign.service.views.lists import STOPPED_S, describe_status, has_ended
 from optassign.service.views.types import Status

@@ -18,7 +18,8 @@ from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
 from optassign.service.newest import Newest
-from optassign.service.operator_requests import OperatorRequests, make_last_rebalance
+from optassign.service.operators.last_rebalance import make_last_rebalance
+from optassign.service.operators.operator_requests import OperatorRequests
 from optassign.service.recorder import Recorder
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Answer, AssignJob, Details, Failure

@@ -18,7 +18,7 @@ from optassign.service.http.refusals import RequestRefusedError, make_unavailabl
 from optassign.service.http.request import ReportHead, find_application
 from optassign.service.logs import log_event
 from optassign.service.memory import Memory, Remembered
-from optassign.service.operator_requests import make_last_rebalance
+from optassign.service.operators.last_rebalance import make_last_rebalance
 from optassign.service.rebalances import FoundAnswer, NoAnswerError, Rebalances, Shared
 from optassign.service.settings import Settings
 from optassign.service.workers.messages import Applied, AssignJob, Details

@@ -35,13 +35,14 @@ from optassign.service.http.request import PROTOCOL, BodyBudget
 from optassign.service.logs import log_event, set_up_logging
 from optassign.service.memory import Memory, Remembered, Turns
 from optassign.service.metrics import Metrics
-from optassign.service.operator_requests import OperatorRequests, make_last_rebalance
+from optassign.service.operators.last_rebalance import make_last_rebalance
+from optassign.service.operators.operator_requests import OperatorRequests
+from optassign.service.operators.requested_options import keep_names
 from optassign.service.pages.jobs import PageJob
 from optassign.service.pages.routes import add_pages
 from optassign.service.rebalances import AnswerFinder, Rebalances, Shared
 from optassign.service.recorder import Recorder
 from optassign.service.reports import Reports
-from optassign.service.requested_options import keep_names
 from optassign.service.settings import Settings, SettingsError, WatchedFiles, check_tls, find_expiry, list_readable_secrets
 from optassign.service.views.progress import ProgressReports
 from optassign.service.workers.pool import WorkerPool

@@ -30,7 +30,7 @@ from optassign.service.http.request import (
 )
 from optassign.service.http.request_pages import add_request_pages
 from optassign.service.metrics import Metrics
-from optassign.service.operator_requests import OperatorRequests
+from optassign.service.operators.operator_requests import OperatorRequests
 from optassign.service.pages.routes import make_error_page, wants_html
 from optassign.service.rebalances import Rebalances
 from optassign.service.reports import Reports

@@ -13,8 +13,8 @@ from optassign.service.http.access import Access, get_access
 from optassign.service.http.openapi import LONGEST_BY, Operator, describe_body
 from optassign.service.http.refusals import make_refusal
 from optassign.service.http.request import BodyBudget, RequiresProtocol, read_body, read_small
-from optassign.service.operator_requests import OperatorRequests, RequestKind
-from optassign.service.requested_options import DrainState
+from optassign.service.operators.operator_requests import OperatorRequests, RequestKind
+from optassign.service.operators.requested_options import DrainState
 
 __all__ = ["AllRequests", "ApplicationRequests", "add_request_pages", "check_length", "name_operator"]
 

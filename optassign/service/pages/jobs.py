@@ -11,7 +11,7 @@ from optassign.formats.input_errors import InputError
 from optassign.recordings.files import name_folder
 from optassign.recordings.recording import Recording
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
-from optassign.service.operator_requests import NO_REBALANCE
+from optassign.service.operators.last_rebalance import NO_REBALANCE
 from optassign.service.pages.rendering import render
 from optassign.service.views.applications import view_application, view_applications
 from optassign.service.views.index import Entry, RecordingIndex

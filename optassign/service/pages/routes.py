@@ -14,7 +14,7 @@ from optassign.service.http.refusals import Refusal, make_refusal
 from optassign.service.http.request import read_form
 from optassign.service.http.request_pages import check_length, name_operator
 from optassign.service.logs import log_event
-from optassign.service.operator_requests import OperatorRequests
+from optassign.service.operators.operator_requests import OperatorRequests
 from optassign.service.pages.jobs import PageJob, PageName
 from optassign.service.pages.rendering import render
 from optassign.service.settings import Settings

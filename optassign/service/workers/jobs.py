@@ -23,7 +23,7 @@ from optassign.measuring.client_names import ClientNames
 from optassign.measuring.outlook import estimate_outlook
 from optassign.recordings.recording import MemorySource, Overview, Summary, make_overview, summarise
 from optassign.service.http.refusals import Refusal, RequestRefusedError, make_refusal
-from optassign.service.requested_options import NO_REQUESTS, summarise_applied, summarise_requests
+from optassign.service.operators.requested_options import NO_REQUESTS, summarise_applied, summarise_requests
 from optassign.service.settings import Limits
 from optassign.service.workers.messages import Answer, Applied, AssignJob, CompareJob, Details, Failure, Outcome, Spare
 

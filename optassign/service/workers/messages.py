@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from optassign.recordings.recording import MemorySource, Overview, Summary
 from optassign.service.http.refusals import Refusal
-from optassign.service.requested_options import NO_REQUESTS, RequestedOptions, RequestsOutcome
+from optassign.service.operators.requested_options import NO_REQUESTS, RequestedOptions, RequestsOutcome
 from optassign.service.settings import Limits
 
 __all__ = ["Answer", "Applied", "AssignJob", "CompareJob", "Details", "Failure", "Outcome", "Spare"]

@@ -1,6 +1,6 @@
 """Tests of operators' requests: pause, drain, replan, quiet hours, limits; permissions, persistence, and replays.
-They test `optassign.service.operator_requests`, `optassign.service.requested_options` and
-`optassign.service.http.request_pages`."""
+They test `optassign.service.operators.operator_requests`, `optassign.service.operators.last_rebalance`,
+`optassign.service.operators.requested_options` and `optassign.service.http.request_pages`."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from optassign.cli.commands.service.serve import make_settings
 from optassign.cli.parser import make_parser
 from optassign.formats.state import ApplicationState
 from optassign.recordings.recording import read_recording, replay_recording
-from optassign.service import operator_requests
+from optassign.service.operators import operator_requests
 from optassign.service.settings import Settings
 
 OPERATOR, PLUGIN, OTHER = "operator-token-0123456789", "plugin-token-0123456789", "other-token-0123456789"
