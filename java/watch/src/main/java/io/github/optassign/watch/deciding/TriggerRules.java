@@ -20,7 +20,7 @@ import java.util.Set;
  *       tasks on their owners after a failover of the coordinator.
  * </ul>
  *
- * <p>The last two are repeated a few times, each after twice the previous wait, until processes or tasks change.
+ * <p>Each of the last two is repeated a few times, after twice the previous wait, until processes or tasks change.
  */
 public final class TriggerRules {
     private final Limits limits;
@@ -39,7 +39,7 @@ public final class TriggerRules {
         WatchMemory memory = seen.withEvidence(!evidence.isEmpty(), nowMs);
         if (view.phase() == GroupView.Phase.NOT_RUNNING) {
             return memory.configChangedAtMs() >= 0
-                    ? act(Action.RESTORE, "empty", "the group does not run", memory, 0, nowMs)
+                    ? act(Action.RESTORE, "empty", "the group does not run", memory, Tries.NONE, nowMs)
                     : doNothing(memory);
         }
         if (memory.isAwaiting(limits.stuckMs(), nowMs)) {
@@ -47,7 +47,7 @@ public final class TriggerRules {
         }
         String broken = describeBroken(view, assessment, memory, nowMs);
         if (!broken.isEmpty()) {
-            return act(Action.TRIGGER, "broken", broken, memory, memory.tries() + 1, nowMs);
+            return act(Action.TRIGGER, "broken", broken, memory, memory.tries().addBroken(), nowMs);
         }
         if (view.phase() == GroupView.Phase.CHANGING) {
             return doNothing(memory);
@@ -56,12 +56,12 @@ public final class TriggerRules {
         if (!restores.isEmpty()) {
             String text = restores.size() + " restore in place though another process has the state, the first of them "
                     + restores.iterator().next();
-            Decision decision = act(Action.TRIGGER, "in_place_restore", text, memory, 0, nowMs);
+            Decision decision = act(Action.TRIGGER, "in_place_restore", text, memory, Tries.NONE, nowMs);
             return decision.action() == Action.HOLD ? decision : decision.onlyOnceFor(restores);
         }
         if (assessment.isDone()) {
             return memory.configChangedAtMs() >= 0
-                    ? act(Action.RESTORE, "done", "nothing is left to do", memory, 0, nowMs)
+                    ? act(Action.RESTORE, "done", "nothing is left to do", memory, Tries.NONE, nowMs)
                     : doNothing(memory);
         }
         if (!evidence.isEmpty()) {
@@ -69,13 +69,18 @@ public final class TriggerRules {
             if (!assessment.isAllCaughtUp() && nowMs - memory.readySinceMs() < limits.debounceMs()) {
                 return new Decision(Action.HOLD, "debounce", text, memory);
             }
-            return act(Action.TRIGGER, "caught_up", text, memory, 0, nowMs);
+            return act(Action.TRIGGER, "caught_up", text, memory, Tries.NONE, nowMs);
         }
-        if (isDue(memory.nearerAtMs(), limits.noProgressTimeoutMs(), memory, nowMs)) {
+        if (isDue(
+                memory.nearerAtMs(),
+                limits.noProgressTimeoutMs(),
+                memory.tries().noProgress(),
+                nowMs)) {
             String text = assessment.tasksWithWarmups().isEmpty()
                     ? "the group could be better, and no task moves"
                     : assessment.tasksWithWarmups().size() + " tasks warm up without progress";
-            return act(Action.TRIGGER, "no_progress", text, memory, memory.tries() + 1, nowMs);
+            return act(
+                    Action.TRIGGER, "no_progress", text, memory, memory.tries().addNoProgress(), nowMs);
         }
         boolean isConfigChangedForLong =
                 memory.configChangedAtMs() >= 0 && nowMs - memory.configChangedAtMs() >= limits.restoreConfigAfterMs();
@@ -111,19 +116,20 @@ public final class TriggerRules {
      */
     private String describeBroken(GroupView view, GroupAssessment assessment, WatchMemory memory, long nowMs) {
         List<String> faults = assessment.faults();
-        if (!faults.isEmpty() && isDue(memory.progressAtMs(), limits.brokenMs(), memory, nowMs)) {
+        int tries = memory.tries().broken();
+        if (!faults.isEmpty() && isDue(memory.progressAtMs(), limits.brokenMs(), tries, nowMs)) {
             return String.join(", ", faults);
         }
         boolean isStuck = view.phase() == GroupView.Phase.CHANGING
-                && isDue(memory.progressAtMs(), limits.stuckMs(), memory, nowMs);
+                && isDue(memory.progressAtMs(), limits.stuckMs(), tries, nowMs);
         return isStuck ? "members make no progress towards the assignment" : "";
     }
 
-    private boolean isDue(long sinceMs, long forMs, WatchMemory memory, long nowMs) {
-        return memory.tries() < limits.mostTries() && nowMs - sinceMs >= forMs << memory.tries();
+    private boolean isDue(long sinceMs, long forMs, int tries, long nowMs) {
+        return tries < limits.mostTries() && nowMs - sinceMs >= forMs << tries;
     }
 
-    private Decision act(Action action, String why, String text, WatchMemory memory, int tries, long nowMs) {
+    private Decision act(Action action, String why, String text, WatchMemory memory, Tries tries, long nowMs) {
         List<Long> acted = memory.actedAtMs();
         if (!acted.isEmpty() && nowMs - acted.get(acted.size() - 1) < limits.pauseAfter(acted, nowMs)) {
             return new Decision(Action.HOLD, "pause", text, memory);

@@ -23,7 +23,7 @@ import java.util.Set;
  * @param progressAtMs the time at which the group or {@code progress} last changed, or of the last action, ms
  * @param nearerAtMs the time at which the group last changed or {@code least} last fell, or of the last action, ms
  * @param least the fewest offsets that warm-ups have had left since the group last changed
- * @param tries the number of triggers since new evidence or a change of processes or tasks
+ * @param tries the triggers since new evidence or a change of processes or tasks
  * @param actedAtMs the times of triggers and restorations in the last hour, ms
  * @param restores the active tasks that restore in place
  * @param configChangedAtMs the time since which the config has the mark, ms; -1 if it has none
@@ -42,7 +42,7 @@ public record WatchMemory(
         long progressAtMs,
         long nearerAtMs,
         long least,
-        int tries,
+        Tries tries,
         List<Long> actedAtMs,
         InPlaceRestores restores,
         long configChangedAtMs,
@@ -64,7 +64,7 @@ public record WatchMemory(
                 0,
                 0,
                 Long.MAX_VALUE,
-                0,
+                Tries.NONE,
                 List.of(),
                 InPlaceRestores.none(),
                 -1,
@@ -117,7 +117,7 @@ public record WatchMemory(
                 hasMoved ? nowMs : progressAtMs,
                 isNearer ? nowMs : nearerAtMs,
                 isNearer ? remaining : least,
-                isReshaped ? 0 : tries,
+                isReshaped ? Tries.NONE : tries,
                 acted,
                 restores.observe(view, acceptable, nowMs),
                 view.isConfigChanged() ? (configChangedAtMs < 0 ? nowMs : configChangedAtMs) : -1,
@@ -169,9 +169,9 @@ public record WatchMemory(
     /**
      * Returns the memory after a trigger or restoration.
      *
-     * @param triesNow the number of triggers without new evidence; 0 if there was new evidence
+     * @param triesNow the triggers without new evidence; none if there was new evidence
      */
-    WatchMemory act(long nowMs, int triesNow) {
+    WatchMemory act(long nowMs, Tries triesNow) {
         Set<Copy> nowKnown = new HashSet<>(known);
         nowKnown.addAll(caughtUp);
         List<Long> acted = new ArrayList<>(actedAtMs);

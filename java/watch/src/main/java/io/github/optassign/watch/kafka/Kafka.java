@@ -1,7 +1,6 @@
 package io.github.optassign.watch.kafka;
 
 import io.github.optassign.watch.metrics.Metrics;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -64,18 +63,19 @@ public final class Kafka implements AutoCloseable {
         return collect("configs of group", futures);
     }
 
-    /** Returns the number of partitions of each topic, without topics that cannot be described. */
+    /**
+     * Returns the number of partitions of each topic, without topics that cannot be described. Each refusal is logged
+     * once, and the topic is asked for again: the right to describe it may be granted later.
+     */
     public Map<String, Integer> countPartitions(Collection<String> topics) throws InterruptedException {
-        List<String> asked = new ArrayList<>(topics);
-        asked.removeAll(hiddenTopics);
         Map<String, Integer> counts = new HashMap<>();
-        for (var topic : admin.describeTopics(asked).topicNameValues().entrySet()) {
+        for (var topic : admin.describeTopics(topics).topicNameValues().entrySet()) {
             try {
                 counts.put(topic.getKey(), topic.getValue().get().partitions().size());
+                hiddenTopics.remove(topic.getKey());
             } catch (ExecutionException e) {
                 // A topic that is just being created is found at the next look.
-                if (e.getCause() instanceof AuthorizationException) {
-                    hiddenTopics.add(topic.getKey());
+                if (e.getCause() instanceof AuthorizationException && hiddenTopics.add(topic.getKey())) {
                     LOG.warn(
                             "topic={} may not be described, so tasks without an owner are not noticed", topic.getKey());
                 }

@@ -101,7 +101,7 @@ class InPlaceRestoresTest {
     @Test
     void aJumpThatHasToWaitIsNotForgotten() {
         restoreInPlace();
-        group.memory = group.memory.act(nowMs + 4_500, 0);
+        group.memory = group.memory.act(nowMs + 4_500, Tries.NONE);
         group.epoch++;
         assertEquals(Action.HOLD, look(5_000).action());
         assertEquals("in_place_restore", look(10_000).why());

@@ -203,6 +203,18 @@ class TriggerRulesTest {
     }
 
     @Test
+    void aTargetThatBreaksTriggersThoughTheGroupHasMadeNoProgressForLong() {
+        group.standby.clear();
+        for (int i = 0; i < 1000; i++) {
+            group.epoch += WatchedTestGroup.changesConfig(look(10_000)) ? 1 : 0;
+        }
+        group.active.get(WatchedTestGroup.task(5)).clear();
+        group.epoch++;
+        look(10_000);
+        expect(Action.TRIGGER, "broken", look(30_000));
+    }
+
+    @Test
     void membersThatDoNotReachTheTargetTrigger() {
         group.phase = GroupView.Phase.CHANGING;
         look(0);
