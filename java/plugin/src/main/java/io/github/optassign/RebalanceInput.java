@@ -139,6 +139,7 @@ record RebalanceInput(
     AppliedAnswer createRecord(Answer answer, boolean isStalled, long toBalanceMs) throws IOException {
         boolean isWithoutService = config != null && !config.hasService();
         String json = isWithoutService ? "" : AnswerWriter.write(answer, isStalled, toBalanceMs);
-        return AppliedAnswer.of(json, AppliedAnswer.dateAfter(last), answer, snapshot());
+        return AppliedAnswer.of(json, AppliedAnswer.dateAfter(last), answer, snapshot())
+                .continuing(sent.before());
     }
 }

@@ -28,9 +28,9 @@ final class Trigger {
         }
         int joined = 0;
         for (String name : snapshot.clientNames()) {
-            joined += last.sizes().containsKey(name) ? 0 : 1;
+            joined += last.profiles().containsKey(name) ? 0 : 1;
         }
-        int left = last.sizes().size() + joined - snapshot.clientCount();
+        int left = last.profiles().size() + joined - snapshot.clientCount();
         if (joined > 0 || left > 0) {
             return (joined > 0 ? "joined:" + joined : "")
                     + (joined > 0 && left > 0 ? "," : "")

@@ -9,6 +9,7 @@ import io.github.optassign.learn.AppliedAnswer;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * The memory of groups between calls. All assignors of a broker share it, since Kafka creates several and calls any of
@@ -30,6 +31,7 @@ final class GroupMemory {
      * @param standby the indices of each member's standbys
      * @param threads the members, with the times of their first calls
      * @param reports the members' reports on their active tasks
+     * @param ends the last known end offset of each task's changelog, or -1: members report those of standbys only
      * @param topology the topology to which the indices belong; empty if only the name is remembered
      * @param keepUntilNanos the time until which tasks without known lags stay on their owners, as of System.nanoTime;
      *     see {@link Planning}
@@ -44,6 +46,7 @@ final class GroupMemory {
             Map<String, int[]> standby,
             Map<String, KnownThread> threads,
             Map<String, RestoringActives.Report> reports,
+            double[] ends,
             String topology,
             long keepUntilNanos,
             boolean hadOffsets,
@@ -54,7 +57,19 @@ final class GroupMemory {
         static Remembered ofName(BrokerGroup group, String name) {
             Map<String, int[]> members = new HashMap<>();
             group.members().forEach(member -> members.put(member.key(), new int[0]));
-            return new Remembered(null, members, Map.of(), Map.of(), Map.of(), "", 0, false, false, name, null);
+            return new Remembered(
+                    null, members, Map.of(), Map.of(), Map.of(), new double[0], "", 0, false, false, name, null);
+        }
+
+        /**
+         * Returns whether the group's last answer is this one. A broker that loses a group and regains it still
+         * remembers its old answer.
+         */
+        boolean isCurrent(BrokerGroup group) {
+            return applied != null
+                    && group.members().stream()
+                            .allMatch(member -> IntStream.of(member.active())
+                                    .allMatch(t -> applied.mayOwn(group.tasks().describe(t), member.process())));
         }
 
         int entries() {

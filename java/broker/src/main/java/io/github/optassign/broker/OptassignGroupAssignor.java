@@ -127,9 +127,9 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
         String name = group.findName(remembered == null ? null : remembered.name());
         String fault;
         try {
-            Planning.Decision decision = new Planning(
-                            group, name, config, planner, remembered, warmedUpByBroker, nanoTime.getAsLong())
-                    .decide();
+            Planning planning =
+                    new Planning(group, name, config, planner, remembered, warmedUpByBroker, nanoTime.getAsLong());
+            Planning.Decision decision = planning.decide();
             fault = MemberAnswerCheck.findFault(group, decision.answer());
             if (fault == null) {
                 decision.remarks().stream()
@@ -138,7 +138,12 @@ public final class OptassignGroupAssignor implements TaskAssignor, Configurable 
                 memory.remember(group, decision.toRemember());
                 logDecision(group, name, decision, remembered != null && remembered.isNoOffsetsLogged(), start);
                 GroupAssignment answer = decision.answer().toKafka(group);
-                count(name, metrics -> metrics.count(decision.figures()));
+                count(name, metrics -> {
+                    if (!planning.isContinuing()) {
+                        metrics.forgetSettling();
+                    }
+                    metrics.count(decision.figures());
+                });
                 submit(decision.toRemember().opinion());
                 return answer;
             }

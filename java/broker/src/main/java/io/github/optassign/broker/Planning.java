@@ -16,6 +16,7 @@ import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
 import io.github.optassign.plan.ClientKinds;
 import io.github.optassign.planner.RebalancePlanner;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -96,6 +97,8 @@ final class Planning {
     private final long nowNanos;
     private final String topology;
     private final RestoringActives restoring;
+    private final double[] ends;
+    private final boolean isContinuing;
     /** The memory of the group; null if it is unknown or has another topology. */
     private final GroupMemory.Remembered remembered;
 
@@ -122,7 +125,9 @@ final class Planning {
         this.nowNanos = nowNanos;
         topology = group.tasks().toString();
         this.remembered = remembered != null && remembered.topology().equals(topology) ? remembered : null;
+        isContinuing = this.remembered != null && remembered.isCurrent(group);
         restoring = findRestoring(group, config, this.remembered);
+        ends = findEnds(group, this.remembered);
     }
 
     private static RestoringActives findRestoring(
@@ -130,12 +135,25 @@ final class Planning {
         return group.findRestoring(remembered == null ? Map.of() : remembered.reports(), config.acceptableLag());
     }
 
+    /** Returns per task the last known end offset of its changelog, or -1; an old one tells weights, too. */
+    private static double[] findEnds(BrokerGroup group, GroupMemory.Remembered remembered) {
+        double[] ends = group.knownEnds();
+        if (remembered != null) {
+            Arrays.setAll(ends, t -> ends[t] < 0 ? remembered.ends()[t] : ends[t]);
+        }
+        return ends;
+    }
+
+    /** Returns whether the decision continues the remembered answer. */
+    boolean isContinuing() {
+        return isContinuing;
+    }
+
     /** Returns the decision of this call. Exceptions of the planner propagate. */
     Decision decide() {
         Mode mode = chooseMode();
         Snapshot snapshot = toSnapshot(group, mode);
-        AppliedAnswer last = remembered == null ? null : remembered.applied();
-        AppliedAnswer before = last == null || last.isSuperseded(snapshot) ? null : last;
+        AppliedAnswer before = isContinuing ? remembered.applied() : null;
         AppliedAnswer basis = before == null || remembered.opinion() == null
                 ? before
                 : remembered.opinion().putInto(before, group);
@@ -189,7 +207,7 @@ final class Planning {
     private Snapshot toSnapshot(BrokerGroup part, Mode mode) {
         Set<String> presumedCaughtUp = mode == Mode.NO_OFFSETS ? listWithoutNewThreads() : Set.of();
         Snapshot snapshot = part.toSnapshot(config.acceptableLag(), config.maxWarmups(), presumedCaughtUp, restoring);
-        return config.weigh(snapshot, part.knownEnds());
+        return config.weigh(snapshot, ends);
     }
 
     /**
@@ -209,17 +227,8 @@ final class Planning {
 
     /** Returns whether an answer leads to the plan of the service's answer. */
     private static boolean isPlanOf(Answer services, Answer answer) {
-        if (services.isByPlanner() || services.plan() == null || answer.plan() == null) {
-            return false;
-        }
-        return listCopies(services.plan()).equals(listCopies(answer.plan()));
-    }
-
-    private static Map<String, List<Set<String>>> listCopies(List<Answer.Client> clients) {
-        Map<String, List<Set<String>>> copies = new HashMap<>();
-        clients.forEach(client -> copies.put(
-                client.processId(), List.of(new HashSet<>(client.active()), new HashSet<>(client.standby()))));
-        return copies;
+        boolean isUnderWay = services.plan() != null && answer.plan() != null;
+        return !services.isByPlanner() && isUnderWay && answer.hasPlanOf(services);
     }
 
     private Mode chooseMode() {
@@ -231,7 +240,7 @@ final class Planning {
     }
 
     private long keepUntilNanos() {
-        if (remembered == null) {
+        if (!isContinuing) {
             return group.hasOwners() ? nowNanos + KEEP_NANOS : nowNanos;
         }
         return remembered.hadOffsets() || isSilenceNatural() ? nowNanos + KEEP_NANOS : remembered.keepUntilNanos();
@@ -276,6 +285,7 @@ final class Planning {
                 standby,
                 threads,
                 restoring.reports(),
+                ends,
                 topology,
                 keepUntilNanos(),
                 group.hasOffsets(),

@@ -58,6 +58,27 @@ class BrokerMetricsTest {
     }
 
     @Test
+    void aBrokerThatRegainsAGroupCountsItsSettlingAnew() throws Exception {
+        BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("first", 1);
+        group.member("first0").tags = Map.of("optassign", "regained");
+        var assignor = BrokerTestGroup.newAssignor();
+        group.assign(assignor);
+        group.process("second", 1);
+        group.reportOffsets(20_000, 0);
+        group.assign(assignor);
+        double since = read(name("regained"), "settling-since-timestamp-ms");
+        // Another broker hands a task over.
+        group.member("first0").active.get("0").remove(0);
+        group.member("second0").active.put("0", Set.of(0));
+        group.process("third", 1);
+        group.reportOffsets(20_000, 0);
+        Thread.sleep(2);
+        group.assign(assignor);
+        assertTrue(read(name("regained"), "warmup-count") > 0);
+        assertTrue(read(name("regained"), "settling-since-timestamp-ms") > since);
+    }
+
+    @Test
     void aGroupWithoutATagKeepsItsNameWhileProcessesComeAndGo() throws Exception {
         Set<ObjectName> before = listUnnamed();
         BrokerTestGroup group = new BrokerTestGroup(0).logged("0", 12).process("b", 1);

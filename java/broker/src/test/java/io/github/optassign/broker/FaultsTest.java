@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.github.optassign.broker.group.BrokerGroup;
 import io.github.optassign.learn.AppliedAnswer;
+import io.github.optassign.learn.ClientProfile;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Placement;
 import io.github.optassign.model.Snapshot;
@@ -122,24 +123,48 @@ class FaultsTest {
         BrokerGroup read = new BrokerGroup(group.toSpec(), group);
         var nonsense = List.of(new Answer.Client("?", List.of("0_1", "9_9", ""), List.of("0_1"), List.of("0_1"), 5L));
         var answer = new Answer("?", nonsense, nonsense, List.of(new Answer.Progress("0_1", "a", -7, -3, -1)));
-        var applied = new AppliedAnswer("", -1, answer, Map.of("a", -5L), Map.of("0_0", Set.of("?")), 0);
+        var profiles = Map.of("a", new ClientProfile(-5, true, List.of(7)));
+        var applied = new AppliedAnswer("", -1, answer, profiles, Map.of("9_9", Set.of("?")), 0, true);
         Map<String, int[]> everything = new HashMap<>();
         group.members().keySet().forEach(id -> everything.put(id, new int[] {0, 0, 99, -1, 3}));
         String topology = read.tasks().toString();
+        double[] ends = new double[read.tasks().size()];
         memory.remember(
                 read,
                 new GroupMemory.Remembered(
-                        applied, everything, everything, Map.of(), Map.of(), topology, 0, false, false, "", null));
+                        applied,
+                        everything,
+                        everything,
+                        Map.of(),
+                        Map.of(),
+                        ends,
+                        topology,
+                        0,
+                        false,
+                        false,
+                        "",
+                        null));
         group.assign(assignor);
         memory.remember(
                 read,
                 new GroupMemory.Remembered(
-                        null, Map.of(), Map.of(), Map.of(), Map.of(), topology, 0, false, false, "", null));
+                        null, Map.of(), Map.of(), Map.of(), Map.of(), ends, topology, 0, false, false, "", null));
         group.assign(assignor);
         memory.remember(
                 read,
                 new GroupMemory.Remembered(
-                        applied, everything, everything, Map.of(), Map.of(), "another", 0, false, false, "", null));
+                        applied,
+                        everything,
+                        everything,
+                        Map.of(),
+                        Map.of(),
+                        ends,
+                        "another",
+                        0,
+                        false,
+                        false,
+                        "",
+                        null));
         group.assign(assignor);
     }
 

@@ -27,7 +27,8 @@ class GroupMemoryTest {
     private static GroupMemory.Remembered remembered(BrokerGroup group, int tasks) {
         Map<String, int[]> active = new HashMap<>();
         group.members().forEach(member -> active.put(member.id(), new int[tasks]));
-        return new GroupMemory.Remembered(null, active, Map.of(), Map.of(), Map.of(), "", 0, false, false, "", null);
+        return new GroupMemory.Remembered(
+                null, active, Map.of(), Map.of(), Map.of(), new double[0], "", 0, false, false, "", null);
     }
 
     @Test

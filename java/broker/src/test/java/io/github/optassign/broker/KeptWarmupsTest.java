@@ -82,8 +82,7 @@ class KeptWarmupsTest {
     @Test
     void aGroupWithNothingToReportWarmsUpAndALostReportIsAwaited() {
         AtomicLong now = new AtomicLong(1_000_000_000_000L);
-        OptassignGroupAssignor clocked = new OptassignGroupAssignor(
-                Planning.Planner.DEFAULT, new GroupMemory(), OpinionRequests.SHARED, now::get);
+        OptassignGroupAssignor clocked = newClocked(now);
         BrokerTestGroup single =
                 new BrokerTestGroup(0).logged("0", 12).process("a", 1).process("b", 1);
         single.assign(clocked);
@@ -97,5 +96,29 @@ class KeptWarmupsTest {
         assertEquals(0, single.assign(clocked), "a coordinator that regains a group has no reports yet");
         now.addAndGet(2 * Planning.KEEP_NANOS);
         assertTrue(single.assign(clocked) > 0, "clients before 4.4 report nothing");
+    }
+
+    @Test
+    void aCoordinatorThatRegainsAGroupAwaitsReports() {
+        AtomicLong now = new AtomicLong(1_000_000_000_000L);
+        OptassignGroupAssignor first = newClocked(now);
+        OptassignGroupAssignor second = newClocked(now);
+        BrokerTestGroup some =
+                new BrokerTestGroup(1).logged("0", 12).process("a", 1).process("b", 1);
+        some.assign(first);
+        now.addAndGet(2 * Planning.KEEP_NANOS);
+        some.process("c", 1);
+        assertEquals(0, some.assign(second), "a new coordinator has no reports yet");
+        now.addAndGet(2 * Planning.KEEP_NANOS);
+        assertTrue(some.assign(second) > 0, "members report nothing");
+        some.process("d", 1);
+        assertEquals(0, some.assign(first), "its memory is out of date");
+        now.addAndGet(2 * Planning.KEEP_NANOS);
+        assertTrue(some.assign(first) > 0);
+    }
+
+    private static OptassignGroupAssignor newClocked(AtomicLong now) {
+        return new OptassignGroupAssignor(
+                Planning.Planner.DEFAULT, new GroupMemory(), OpinionRequests.SHARED, now::get);
     }
 }

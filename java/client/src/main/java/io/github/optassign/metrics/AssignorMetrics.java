@@ -141,6 +141,11 @@ public final class AssignorMetrics {
         return asked < 0 || since <= asked + OVERDUE_MS;
     }
 
+    /** Forgets since when the group settles, as another JVM has assigned it since. */
+    public synchronized void forgetSettling() {
+        values.put("settling-since-timestamp-ms", -1L);
+    }
+
     /** Counts an answer of the last resort: the planner failed, or its answer was wrong. */
     public synchronized void countLastResort() {
         noteAnswer(RebalanceFigures.Source.FALLBACK, System.currentTimeMillis());

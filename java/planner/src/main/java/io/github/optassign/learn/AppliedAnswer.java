@@ -17,17 +17,19 @@ import java.util.stream.Stream;
  * @param json the answer as the service or the planner wrote it, or empty if there is no service to send it to
  * @param answeredAt the time of the decision, milliseconds since 1970 by its author's clock
  * @param answer the content of the JSON
- * @param sizes by process id, the {@link #signedSize} of each client of the group for which the plan was made
+ * @param profiles by process id, the {@link ClientProfile} of the group for which the plan was made
  * @param owners by task, the clients that may list the task as active until another leader decides
  * @param decidedNanos {@link System#nanoTime} at the decision
+ * @param isPlanByService whether the service made the plan, even if the planner continued it in this answer
  */
 public record AppliedAnswer(
         String json,
         long answeredAt,
         Answer answer,
-        Map<String, Long> sizes,
+        Map<String, ClientProfile> profiles,
         Map<String, Set<String>> owners,
-        long decidedNanos) {
+        long decidedNanos,
+        boolean isPlanByService) {
 
     /** Returns whether an answer may have this date, in milliseconds since 1970: it is not far in the future. */
     public static boolean isPlausibleDate(long answeredAt) {
@@ -36,23 +38,34 @@ public record AppliedAnswer(
 
     /** Creates the record of an answer to this snapshot that was decided just now. */
     public static AppliedAnswer of(String json, long answeredAt, Answer answer, Snapshot snapshot) {
-        Map<String, Long> sizes = new HashMap<>();
         Map<String, Set<String>> owners = new HashMap<>();
         for (Answer.Client client : answer.clients()) {
             client.active().forEach(task -> owners.merge(task, Set.of(client.processId()), AppliedAnswer::unite));
         }
         for (int c = 0; c < snapshot.clientCount(); c++) {
             String client = snapshot.clientName(c);
-            sizes.put(client, signedSize(snapshot, c));
             snapshot.previousActive(c).stream()
                     .forEach(t -> owners.merge(snapshot.taskName(t), Set.of(client), AppliedAnswer::unite));
         }
-        return new AppliedAnswer(json, answeredAt, answer, sizes, owners, System.nanoTime());
+        return new AppliedAnswer(
+                json,
+                answeredAt,
+                answer,
+                ClientProfile.listByClient(snapshot),
+                owners,
+                System.nanoTime(),
+                !answer.isByPlanner());
     }
 
-    /** Returns the client's size, negated if it drains. */
-    public static long signedSize(Snapshot snapshot, int c) {
-        return snapshot.isDraining(c) ? -snapshot.size(c) : snapshot.size(c);
+    /**
+     * Returns this record, marked as the service's plan if it continues such a plan of the last answer.
+     *
+     * @param last the replaced answer, or null if this is the first
+     */
+    public AppliedAnswer continuing(AppliedAnswer last) {
+        boolean isContinued = last != null && last.isPlanByService && answer.hasPlanOf(last.answer);
+        return new AppliedAnswer(
+                json, answeredAt, answer, profiles, owners, decidedNanos, isPlanByService || isContinued);
     }
 
     private static Set<String> unite(Set<String> some, Set<String> more) {
@@ -64,16 +77,21 @@ public record AppliedAnswer(
     /**
      * Returns whether another leader has decided since, so that this is no longer the last answer. A process that lost
      * the lead and regained it remembers its old answer, and Kafka does not report the leader in between.
-     *
-     * <p>Until another leader decides, a task is active on its client in this answer, on its client before, or (between
-     * two passes) on no client. Any other owner proves that another leader has decided.
+     * {@link #mayOwn Impossible owners} prove that another leader has decided.
      */
     public boolean isSuperseded(Snapshot now) {
         return IntStream.range(0, now.clientCount())
-                .anyMatch(c -> now.previousActive(c).stream().anyMatch(t -> {
-                    Set<String> possible = owners.get(now.taskName(t));
-                    return possible != null && !possible.contains(now.clientName(c));
-                }));
+                .anyMatch(
+                        c -> now.previousActive(c).stream().anyMatch(t -> !mayOwn(now.taskName(t), now.clientName(c))));
+    }
+
+    /**
+     * Returns whether a task may be active on a client until another leader decides: it is active on its client in this
+     * answer, on its client before, or (between two passes) on no client.
+     */
+    public boolean mayOwn(String task, String client) {
+        Set<String> possible = owners.get(task);
+        return possible == null || possible.contains(client);
     }
 
     /**

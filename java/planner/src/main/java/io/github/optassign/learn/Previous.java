@@ -46,9 +46,10 @@ public final class Previous {
         last = applied == null ? null : applied.answer();
         remembered = last == null ? null : toPlacement(last.clients());
         plan = last == null ? null : findPlan();
-        boolean areAllKnown = last != null && areAllClientsKnown(applied.sizes());
-        sameGroup = areAllKnown && applied.sizes().size() == snapshot.clientCount();
-        planIsBinding = areAllKnown && !last.isByPlanner();
+        Map<String, ClientProfile> profiles = last == null ? Map.of() : ClientProfile.listByClient(snapshot);
+        boolean areAllKnown = last != null && applied.profiles().entrySet().containsAll(profiles.entrySet());
+        sameGroup = areAllKnown && applied.profiles().size() == snapshot.clientCount();
+        planIsBinding = areAllKnown && applied.isPlanByService();
         if (last != null) {
             rememberProgress();
         }
@@ -106,13 +107,6 @@ public final class Previous {
         return names.stream().map(snapshot::taskIndex).filter(Objects::nonNull).mapToInt(t -> t);
     }
 
-    /** Returns whether each present client was in the group at the last answer, with the same {@code signedSize}. */
-    private boolean areAllClientsKnown(Map<String, Long> sizes) {
-        return IntStream.range(0, snapshot.clientCount())
-                .allMatch(c ->
-                        Long.valueOf(AppliedAnswer.signedSize(snapshot, c)).equals(sizes.get(snapshot.clientName(c))));
-    }
-
     /** Returns the remembered plan, or null if it lacks a copy of a present task or has it on a client that is gone. */
     private Placement findPlan() {
         Placement found = last.plan() == null ? remembered : toPlacement(last.plan());
@@ -151,14 +145,14 @@ public final class Previous {
         return IntStream.range(0, owner.length).anyMatch(this::isInTransit);
     }
 
-    /** Returns whether the clients, their sizes and their draining are those of the last answer. */
+    /** Returns whether the clients and their profiles are those of the last answer. */
     public boolean isSameGroup() {
         return sameGroup;
     }
 
     /**
-     * Returns whether the last answer came from the service, and no client has joined or changed its size since. Its
-     * plan, if still complete, is then kept: the service knows more, such as draining clients, racks and weights.
+     * Returns whether the last answer's plan is the service's, and no client has joined or changed its profile since.
+     * The plan, if still complete, is then kept: the service knows more, such as draining clients, racks and weights.
      */
     public boolean isPlanBinding() {
         return planIsBinding;

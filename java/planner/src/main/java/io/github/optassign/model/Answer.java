@@ -1,6 +1,9 @@
 package io.github.optassign.model;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * An answer by the ids of tasks and clients, as in the JSON of a TaskAssignment. Its tasks and clients may differ from
@@ -30,6 +33,20 @@ public record Answer(
     /** Returns whether the planner decided, by choice or as the fallback. */
     public boolean isByPlanner() {
         return FALLBACK.equals(assignor) || PLANNER.equals(assignor);
+    }
+
+    /** Returns whether both answers lead to the same final copies, with the same roles. */
+    public boolean hasPlanOf(Answer other) {
+        return listFinalCopies().equals(other.listFinalCopies());
+    }
+
+    private Map<String, List<Set<String>>> listFinalCopies() {
+        return (plan == null ? clients : plan)
+                .stream()
+                        .filter(client -> !client.active.isEmpty() || !client.standby.isEmpty())
+                        .collect(Collectors.toMap(
+                                Client::processId,
+                                client -> List.of(Set.copyOf(client.active), Set.copyOf(client.standby))));
     }
 
     /** A client's tasks, and the delay, ms, of the follow-up that it asks for, or null if it asks for none. */

@@ -247,9 +247,14 @@ public final class Snapshot {
      * A tag of one value, such as the watcher's mark, does not count.
      */
     public boolean hasTagsToSpread() {
-        return standbysPerTask() > 0
-                && IntStream.range(0, tagCount())
-                        .anyMatch(k -> IntStream.range(1, clientCount()).anyMatch(c -> tag(c, k) != tag(0, k)));
+        return tagsToSpread().length > 0;
+    }
+
+    /** Returns the tags in which clients differ if tasks have standbys, otherwise none. */
+    public int[] tagsToSpread() {
+        return IntStream.range(0, standbysPerTask() > 0 ? tagCount() : 0)
+                .filter(k -> IntStream.range(1, clientCount()).anyMatch(c -> tag(c, k) != tag(0, k)))
+                .toArray();
     }
 
     /** Returns the number of client c's value of the configured tag k, or -1 if the client lacks the tag. */

@@ -21,6 +21,9 @@ import java.util.stream.IntStream;
  *       one or saves too little restore work (R11);
  *   <li>a new plan: actives by {@link LoadPlacer}, and each task's standbys on the cheapest clients.
  * </ol>
+ *
+ * <p>If clients or their tags have changed, a plan is kept only if its copies are in as many zones as those of a new
+ * plan. In the same group a plan stays, since a new one may find more zones by chance.
  */
 final class LoadPlanChooser extends PlanningStep {
     /** The reads across racks; if these matter, {@link CopyPlanner} plans the standbys. */
@@ -41,13 +44,19 @@ final class LoadPlanChooser extends PlanningStep {
     /** Returns the plan. {@code before} is the previous assignment, or null if it does not keep R1 to R5. */
     Placement choose(Placement before) {
         boolean mayRest = before != null && !hasAvoidableStandbyOnDraining(before);
-        if (mayRest && isBalanced(before, level, 0)) {
+        boolean isBeforeBalanced = mayRest && isBalanced(before, level, 0);
+        Placement remembered = previous.plan();
+        boolean isReached = mayRest && previous.isSameGroup() && remembered != null && remembered.hasSameCopies(before);
+        if (isBeforeBalanced && (isReached || !snapshot.hasTagsToSpread())) {
             return before;
         }
         Placement fresh = makeNewPlan();
+        boolean mayStay = mayRest && (isReached || isAsSpread(before, fresh));
+        if (isBeforeBalanced && mayStay) {
+            return before;
+        }
         double reached = loads.greatestLoad(fresh.active());
-        Placement remembered = previous.plan();
-        if (mayRest
+        if (mayStay
                 && (remembered == null || remembered.hasSameCopies(before))
                 && loads.countIdleThreads(before.active()) <= loads.countIdleThreads(fresh.active())
                 && loads.greatestLoad(before.active()) - reached
@@ -55,10 +64,15 @@ final class LoadPlanChooser extends PlanningStep {
             return before;
         }
         boolean isKept = remembered != null
+                && (previous.isSameGroup() || isAsSpread(remembered, fresh))
                 && isNoWorse(remembered, fresh)
                 && !hasAvoidableStandbyOnDraining(remembered)
                 && !(isNoWorse(fresh, remembered) && isWorthReplacing(remembered, fresh));
         return isKept ? remembered : fresh;
+    }
+
+    private boolean isAsSpread(Placement plan, Placement fresh) {
+        return plan.measureTagSpread(snapshot) >= fresh.measureTagSpread(snapshot);
     }
 
     private boolean isWorthReplacing(Placement remembered, Placement fresh) {

@@ -12,7 +12,7 @@ import java.util.Arrays;
  * A chooser of the plan. The plan is the first of the following that applies:
  *
  * <ol>
- *   <li>a remembered plan that the service made, unless a client is new or of another size, or the plan is too
+ *   <li>a remembered plan that the service made, unless a client is new or has another profile, or the plan is too
  *       unbalanced to come from a service: the service knows goals that the planner does not;
  *   <li>the plan of {@link LoadPlanChooser}, if tasks have different weights;
  *   <li>the previous assignment, if it may stay (R7) and its copies are in as many zones as those of a new plan;
@@ -84,7 +84,7 @@ public final class PlanChooser extends PlanningStep {
                                 .allMatch(c -> before.hasCopy(t, c) || ranks.rank(t, c) >= worst));
     }
 
-    /** Returns whether the planner, not the service, made the remembered plan for the same clients and sizes. */
+    /** Returns whether the planner, not the service, made the remembered plan for the same clients and profiles. */
     private boolean isOwnPlan() {
         return previous.isSameGroup() && !previous.isPlanBinding();
     }

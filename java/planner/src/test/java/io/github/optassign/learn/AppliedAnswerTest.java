@@ -125,9 +125,10 @@ class AppliedAnswerTest {
                 "{}",
                 tomorrow,
                 answer,
-                ahead.sizes(),
+                ahead.profiles(),
                 ahead.owners(),
-                ahead.decidedNanos() - TimeUnit.HOURS.toNanos(1));
+                ahead.decidedNanos() - TimeUnit.HOURS.toNanos(1),
+                true);
         long hourOn = tomorrow + TimeUnit.HOURS.toMillis(1);
         assertTrue(AppliedAnswer.dateAfter(hourAgo) > hourOn, "time goes on by that clock too");
     }

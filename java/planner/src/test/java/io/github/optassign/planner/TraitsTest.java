@@ -10,6 +10,7 @@ import io.github.optassign.model.Placement;
 import io.github.optassign.model.RackTraffic;
 import io.github.optassign.model.Snapshot;
 import io.github.optassign.model.Timing;
+import io.github.optassign.model.Weights;
 import io.github.optassign.testing.Cases;
 import io.github.optassign.testing.Rules;
 import io.github.optassign.testing.TestGroup;
@@ -77,6 +78,30 @@ class TraitsTest {
         group.rackTags = List.of();
         result = RebalancePlanner.answer(group.snapshot(), null);
         assertEquals(-1, result.followupMs(), "without tags it stays");
+    }
+
+    /** A quick restart that corrects tags keeps process ids, state and plan. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void correctedTagsOfAnUnchangedGroupAreServed(boolean isByLoad) {
+        TestGroup group = inZones(4, 1, 4, 1);
+        for (int i = 0; i < 4; i++) {
+            group.runs(i, "0_" + i).holds(i ^ 1, "0_" + i, 0);
+        }
+        AppliedAnswer last = group.remembered(RebalancePlanner.answer(weigh(group, isByLoad), null));
+        assertEquals(-1, RebalancePlanner.answer(weigh(group, isByLoad), last).followupMs(), "at rest");
+        for (int i = 0; i < 4; i++) {
+            group.client(i).tags = Map.of("zone", "zone-" + i / 2);
+        }
+        RebalancePlanner.Result result = RebalancePlanner.answer(weigh(group, isByLoad), last);
+        assertEquals(8, planOf(result).measureTagSpread(group.snapshot()));
+        result = RebalancePlanner.answer(weigh(group, isByLoad), group.remembered(result));
+        assertEquals(8, planOf(result).measureTagSpread(group.snapshot()), "the plan is kept");
+    }
+
+    private static Snapshot weigh(TestGroup group, boolean isByLoad) {
+        double[] weights = {1, 1, 1, 1};
+        return isByLoad ? group.snapshot().withWeights(new Weights(weights, 0.05, 0.05)) : group.snapshot();
     }
 
     /** Another zone is of no use where another cluster is to be had, and the reverse. */

@@ -13,13 +13,13 @@ import java.util.concurrent.TimeUnit;
  * for the first time. So alternating plans and oscillating lags are no progress, and growing changelogs of other copies
  * do not hide progress. Time is counted, not answers, since follow-ups may be a second apart.
  *
- * @param group by process id, the size of each client, as in {@link AppliedAnswer#sizes}
+ * @param group by process id, the profile of each client, as in {@link AppliedAnswer#profiles}
  * @param tasks the number of tasks of the group
  * @param left the least values so far: by n = t * clients + c, the offsets to replay of planned copy (t, c); by
  *     {@code ~n}, 0 once task t has run on its planned client c, and 1 before
  * @param sinceNanos the time of the last progress, or of the first answer to this group, as of System.nanoTime
  */
-public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, Long> left, long sinceNanos) {
+public record TimeWithoutProgress(Map<String, ClientProfile> group, int tasks, Map<Long, Long> left, long sinceNanos) {
     /**
      * The number of targets whose copies without progress are remembered. Forgotten copies count as without progress,
      * and memory is bounded.
@@ -34,10 +34,7 @@ public record TimeWithoutProgress(Map<String, Long> group, int tasks, Map<Long, 
      * @param now as of System.nanoTime
      */
     public static TimeWithoutProgress after(TimeWithoutProgress before, Snapshot snapshot, Placement plan, long now) {
-        Map<String, Long> group = new HashMap<>();
-        for (int c = 0; c < snapshot.clientCount(); c++) {
-            group.put(snapshot.clientName(c), AppliedAnswer.signedSize(snapshot, c));
-        }
+        Map<String, ClientProfile> group = ClientProfile.listByClient(snapshot);
         boolean isSameGroup = before != null && before.group.equals(group) && before.tasks == snapshot.taskCount();
         Map<Long, Long> left = isSameGroup ? new HashMap<>(before.left) : new HashMap<>();
         if (left.size() > (long) MOST_TARGETS * snapshot.taskCount() * (2 + snapshot.standbysPerTask())) {

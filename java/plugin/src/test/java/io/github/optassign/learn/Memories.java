@@ -15,7 +15,13 @@ public final class Memories {
         Memory memory = Memory.of(application);
         AppliedAnswer last = memory.lastApplied();
         AppliedAnswer redated = new AppliedAnswer(
-                last.json(), answeredAt, last.answer(), last.sizes(), last.owners(), last.decidedNanos());
+                last.json(),
+                answeredAt,
+                last.answer(),
+                last.profiles(),
+                last.owners(),
+                last.decidedNanos(),
+                last.isPlanByService());
         memory.remember(redated, memory.timeWithoutProgress());
     }
 

@@ -3,6 +3,7 @@ package io.github.optassign.server;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.github.optassign.learn.AppliedAnswer;
+import io.github.optassign.learn.ClientProfile;
 import io.github.optassign.model.Answer;
 import io.github.optassign.model.Evidence;
 import io.github.optassign.model.GroupConfigs;
@@ -133,7 +134,10 @@ public final class PlannerServer {
         });
     }
 
-    /** Reads the remembered answer. Its clients get the sizes that they have in the snapshot, or 0 if they are gone. */
+    /**
+     * Reads the remembered answer. Its clients get the profiles that they have in the snapshot, or none if they are
+     * gone.
+     */
     private static AppliedAnswer readRemembered(JsonNode state, Snapshot snapshot) {
         JsonNode json = state.get("remembered");
         List<Answer.Progress> progress = new ArrayList<>();
@@ -147,14 +151,12 @@ public final class PlannerServer {
         }
         List<Answer.Client> plan = json.path("plan").isArray() ? readClients(json.get("plan")) : null;
         List<Answer.Client> clients = readClients(json.get("clients"));
-        Map<String, Long> sizes = new HashMap<>();
-        for (Answer.Client client : clients) {
-            Integer c = snapshot.clientIndex(client.processId());
-            sizes.put(client.processId(), c == null ? 0 : AppliedAnswer.signedSize(snapshot, c));
-        }
+        Map<String, ClientProfile> now = ClientProfile.listByClient(snapshot);
+        Map<String, ClientProfile> profiles = new HashMap<>();
+        clients.forEach(client -> profiles.put(client.processId(), now.get(client.processId())));
         Pace pace = readPace(json.path("report").path("pace"));
         Answer answer = new Answer(json.path("assignor").asText(), clients, plan, progress, pace, "");
-        return new AppliedAnswer("", 0, answer, sizes, Map.of(), 0);
+        return new AppliedAnswer("", 0, answer, profiles, Map.of(), 0, !answer.isByPlanner());
     }
 
     private static Pace readPace(JsonNode json) {

@@ -144,6 +144,6 @@ public final class SecondOpinion {
         Answer last = applied.answer();
         Answer answer = new Answer(found.assignor(), last.clients(), plan, last.progress(), last.pace(), "");
         return new AppliedAnswer(
-                "", applied.answeredAt(), answer, applied.sizes(), applied.owners(), applied.decidedNanos());
+                "", applied.answeredAt(), answer, applied.profiles(), applied.owners(), applied.decidedNanos(), true);
     }
 }
