@@ -236,6 +236,8 @@ def _draw_holders(panel: Any, played: SimulatedRun, unit: float) -> None:
     bars: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for (begin, owner, running), (end, _, _) in pairwise(holders):
         for task, (client, runs) in enumerate(zip(owner, running, strict=True)):
+            if runs and client < 0:  # the task does not exist at that time
+                continue
             colour = _DOWN if not runs else str(client % 20)
             bars.setdefault((task, colour), []).append((begin / unit, (end - begin) / unit))
     for (task, colour), spans in sorted(bars.items()):

@@ -178,7 +178,7 @@ def test_without_the_benchmarks_one_line_says_how_to_install_them(
         (["assign", "S", "--output", "."], "--output: found '.', a folder; allowed: a file to write, or -"),
         (["assign", "S", "--output", "x" * 300], "(File name too long); allowed: a file to write, or -"),
         (["simulate", "crash", "--events", "no/such/folder/a.json"], "--events: found 'no/such/folder/a.json', a file in"),
-        (["compare", "S", "--picture", "."], "--picture: found '.', a folder"),
+        (["compare", "S", "--picture", "."], "--picture: found '.'; allowed: a name that ends with"),
         (["model", "S", "--output", "no/such/folder/a.mps"], "--output: found 'no/such/folder/a.mps', a file in"),
         (["assign", "x" * 300], "found that it cannot be read (File name too long)"),
         (["benchmark", "instances", "counts-scale-out-12x3x1", "--export", "S"], "(File exists)"),

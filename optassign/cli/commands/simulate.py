@@ -15,6 +15,7 @@ from optassign.cli.arguments import (
 from optassign.cli.commands.benchmarks.spark_runs import add_spark, replicate_on_spark
 from optassign.cli.common import blame_assignor, list_assignors, write_result
 from optassign.cli.output import DONE, FAILED, UsageError
+from optassign.cli.show.pictures import accept_picture, save_figure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +30,7 @@ Registered = tuple[tuple[str, str], ...]
 Figures = Mapping[str, float | int | None]
 """Figure → value of one run."""
 
-__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_suite", "check_picture", "play", "play_suites", "run", "write_runs"]
+__all__ = ["ABOUT", "EXAMPLE", "add_arguments", "add_suite", "play", "play_suites", "run", "write_runs"]
 
 
 ABOUT = "Simulate an application over hours under each assignor"
@@ -71,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--picture",
-        type=accept_output,
+        type=accept_picture,
         metavar="FILE",
         help="draw the clients of tasks over time, and the curves, of a single run, as PNG, SVG or PDF",
     )
@@ -101,7 +102,6 @@ def run(arguments: Namespace) -> int:
 def _play_scenario(arguments: Namespace, chosen: list[str], registered: "Registered") -> int:
     from optassign.simulation.timed.scenario import read_scenario
 
-    check_picture(arguments)
     scenario = read_scenario(arguments.scenario)
     if arguments.seed is not None:
         scenario = scenario.model_copy(update={"seed": arguments.seed})
@@ -159,14 +159,6 @@ def _replicate_here(scenario: "Scenario", name: str, number: int) -> "list[Figur
         return [summarise(played) for played in replicate(scenario, name, number, show)]
 
 
-def check_picture(arguments: Namespace) -> None:
-    """Raise UsageError if --picture is requested and matplotlib is missing."""
-    if arguments.picture is not None:
-        from optassign.cli.show.pictures import check_matplotlib
-
-        check_matplotlib()
-
-
 def play(scenario: "Scenario", name: str, beginning: "RecordedStart | None" = None) -> "SimulatedRun":
     """Simulate the scenario under one assignor; after a second, standard error shows the progress."""
     from optassign.cli.show.progress import ProgressLine
@@ -191,7 +183,6 @@ def write_runs(arguments: Namespace, scenario: "Scenario", runs: "list[Simulated
     if arguments.events is not None:
         _write_events(runs, arguments.events)
     if arguments.picture is not None:
-        from optassign.cli.show.pictures import save_figure
         from optassign.plots import plot_simulations
 
         save_figure(plot_simulations(runs), arguments.picture)

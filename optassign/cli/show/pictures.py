@@ -1,31 +1,37 @@
-"""Save figures to files, for --picture."""
+"""Figures in files, for --picture."""
 
+import argparse
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optassign.cli.output import UsageError
-from optassign.formats.input_errors import InputError
+from optassign.cli.arguments import accept_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# The metadata of each format without dates, so that equal figures give equal files.
+_METADATA: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
-def check_matplotlib() -> None:
-    """Raise UsageError if matplotlib is not installed; to be called before any work is done."""
-    try:
-        import matplotlib  # noqa: F401 - checks that it is installed
-    except ImportError:
-        raise UsageError("--picture needs matplotlib: pip install 'optassign[plots]'") from None
+
+def accept_picture(text: str) -> str:
+    """Return a file to draw into. argparse.ArgumentTypeError if it has another format, or nothing can be drawn."""
+    if Path(text).suffix.lower() not in _METADATA:
+        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a name that ends with {', '.join(_METADATA)}")
+    if find_spec("matplotlib") is None:
+        raise argparse.ArgumentTypeError("needs matplotlib: pip install 'optassign[plots]'")
+    return accept_output(text)
 
 
 def save_figure(figure: "Figure", path: str) -> None:
-    """Save a figure in the format of the suffix. UsageError for an unknown suffix, InputError if it cannot be written."""
+    """Save a figure as PNG, SVG or PDF, by the suffix. InputError if the file cannot be written."""
+    import matplotlib as mpl
+
+    from optassign.formats.input_errors import InputError
+
     try:
-        # No date: equal figures give equal files.
-        metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else {}
-        figure.savefig(path, dpi=120, metadata=metadata)
-    except ValueError as error:
-        raise UsageError(f"--picture: {str(error).partition(chr(10))[0]}") from None
+        with mpl.rc_context({"svg.hashsalt": "optassign"}):
+            figure.savefig(path, dpi=120, metadata=_METADATA[Path(path).suffix.lower()])
     except OSError as error:
         why = f"that it cannot be written ({error.strerror or error})"
         raise InputError(path, "", why, "a file to write, such as loads.png") from None

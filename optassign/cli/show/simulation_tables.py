@@ -73,7 +73,7 @@ def render_replications(
         yield Text(scenario.about)
     table = make_table("median")
     for name in estimates:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", overflow="fold")
     for name, figure in FIGURES.items():
         table.add_row(figure.label, *(_format_figure(each[name].median) for each in estimates.values()))
         intervals = [f"{_format_figure(each[name].low)} – {_format_figure(each[name].high)}" for each in estimates.values()]

@@ -140,17 +140,24 @@ def test_markdown_is_one_table_with_broken_rules_in_bold(
 
 def test_the_picture_has_a_panel_for_each(capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str) -> None:
     pytest.importorskip("matplotlib")
-    png, svg = tmp_path / "loads.png", tmp_path / "loads.svg"
-    for path in (png, svg):
+    png, svg, pdf = (tmp_path / f"loads.{kind}" for kind in ("png", "svg", "pdf"))
+    again = [tmp_path / f"again{path.suffix}" for path in (png, svg, pdf)]
+    for path in (png, svg, pdf, *again):
         arguments = ("compare", scale_out, "--assignors", "greedy,gap-sticky,cp-sat", "--picture", str(path))
         assert run_here(capsys, *arguments)[0] == 0
     assert png.read_bytes().startswith(PNG)
+    assert [path.read_bytes() for path in (png, svg, pdf)] == [path.read_bytes() for path in again]
     drawn = [text for text in ET.parse(svg).getroot().iter() if text.tag.endswith("g") and "axes" in text.get("id", "")]
     assert len([panel for panel in drawn if panel.get("id", "").startswith("axes_")]) == 3
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("loads.sheep", "sheep"), ("no/such/folder/loads.png", "allowed: a file to write")]
+    ("name", "message"),
+    [
+        ("loads.sheep", "allowed: a name that ends with .png, .svg, .pdf"),
+        ("loads", "allowed: a name that ends with .png, .svg, .pdf"),
+        ("no/such/folder/loads.png", "allowed: a file to write"),
+    ],
 )
 def test_a_picture_that_cannot_be_drawn_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, scale_out: str, name: str, message: str

@@ -92,3 +92,20 @@ def test_equal_curves_hide_no_other() -> None:
     assert len(set(widths)) == 3
     names = {text.get_text() for text in figure.axes[0].texts}
     assert "crash" in names
+
+
+def test_a_picture_leaves_tasks_out_until_they_exist() -> None:
+    pytest.importorskip("matplotlib")
+    from optassign.plots import plot_simulations
+
+    given = {
+        "name": "made",
+        "duration_s": 1_200,
+        "clients": [{"count": 2}],
+        "subtopologies": [{"partitions": 1}, {"partitions": 1, "joins": True}],
+        "events": [{"at": 600, "do": "add-subtopologies", "subtopologies": [1]}],
+    }
+    figure = plot_simulations([simulate(Scenario.model_validate(given), "greedy")])
+    bars = [path.get_extents() for each in figure.axes[-1].collections for path in each.get_paths()]
+    assert min(bar.x0 for bar in bars if bar.y0 < 1) == 0
+    assert min(bar.x0 for bar in bars if bar.y0 > 1) == pytest.approx(10)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.cli.arguments import (
-    accept_output,
     accept_weights,
     add_output,
     add_play,
@@ -18,6 +17,7 @@ from optassign.cli.arguments import (
 )
 from optassign.cli.common import list_assignors, load_rebalance, write_result
 from optassign.cli.output import DONE, FAILED
+from optassign.cli.show.pictures import accept_picture, save_figure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_time_limit(parser)
     add_output(parser, "markdown")
     parser.add_argument(
-        "--picture", type=accept_output, metavar="FILE", help="draw the loads per client before and after, as PNG, SVG or PDF"
+        "--picture", type=accept_picture, metavar="FILE", help="draw the loads per client before and after, as PNG, SVG or PDF"
     )
 
 
@@ -63,14 +63,9 @@ def run(arguments: Namespace) -> int:
     chosen = _choose_assignors(arguments.assignors, arguments.kafka)
     check_registered_are_chosen(registered, chosen, "--assignors")
     left_out = _find_unavailable(chosen) if arguments.kafka else {}
-    if arguments.picture is not None:
-        from optassign.cli.show.pictures import check_matplotlib
-
-        check_matplotlib()
     state, recording = load_rebalance(arguments)
     comparison = _compare(state, [name for name in chosen if name not in left_out], left_out, recording, arguments)
     if arguments.picture is not None:
-        from optassign.cli.show.pictures import save_figure
         from optassign.plots import plot_comparison
 
         save_figure(plot_comparison(state, comparison), arguments.picture)

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optassign.analysis import FRONT_POINTS
-from optassign.cli.arguments import accept_integers, accept_output, add_output, add_snapshot, add_time_limit
+from optassign.cli.arguments import accept_integers, add_output, add_snapshot, add_time_limit
 from optassign.cli.common import describe_size, load_snapshot, write_result
 from optassign.cli.output import DONE, UsageError
+from optassign.cli.show.pictures import accept_picture, save_figure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"at most N targets (default: {FRONT_POINTS})",
     )
-    parser.add_argument("--picture", type=accept_output, metavar="FILE", help="draw the front into this file, .png or .svg")
+    parser.add_argument("--picture", type=accept_picture, metavar="FILE", help="draw the front, as PNG, SVG or PDF")
     add_time_limit(parser)
     add_output(parser)
 
@@ -43,17 +44,12 @@ def run(arguments: Namespace) -> int:
     from optassign.cli.show.progress import ProgressLine
 
     state = load_snapshot(arguments)
-    if arguments.picture is not None:
-        from optassign.cli.show.pictures import check_matplotlib
-
-        check_matplotlib()
     try:
         with ProgressLine(f"tracing the front: {describe_size(state)}"):
             front = trace_pareto_front(state, arguments.points, arguments.time_limit)
     except ExportError as error:
         raise UsageError(f"SNAPSHOT: found {error.found}; allowed: {error.allowed}") from None
     if arguments.picture is not None:
-        from optassign.cli.show.pictures import save_figure
         from optassign.plots import plot_front
 
         save_figure(plot_front(front, state.application or "snapshot"), arguments.picture)

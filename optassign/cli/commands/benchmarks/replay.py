@@ -20,9 +20,10 @@ from optassign.cli.commands.benchmarks.spark_runs import (
     start_spark,
     write_report,
 )
-from optassign.cli.commands.simulate import check_picture, play, write_runs
+from optassign.cli.commands.simulate import play, write_runs
 from optassign.cli.common import list_assignors
 from optassign.cli.output import DONE, UsageError
+from optassign.cli.show.pictures import accept_picture
 
 if TYPE_CHECKING:
     from optassign.cli.show.progress import RowProgress
@@ -151,7 +152,7 @@ def add_simulate(parser: ArgumentParser) -> None:
     add("--events", type=accept_output, metavar="FILE", help="write every event and decision of every run as JSON lines")
     add(
         "--picture",
-        type=accept_output,
+        type=accept_picture,
         metavar="FILE",
         help="draw the clients of tasks over time, and the curves, as PNG, SVG or PDF",
     )
@@ -176,7 +177,6 @@ def simulate_recordings(arguments: Namespace) -> int:
     registered = register_listed_assignors(arguments)
     chosen = list_assignors(arguments.assignors or _DEFAULT)
     check_registered_are_chosen(registered, chosen, "--assignors")
-    check_picture(arguments)
     if arguments.output is not None:
         try:
             accept_output(arguments.output)
