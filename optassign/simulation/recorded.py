@@ -16,13 +16,17 @@ from optassign.formats.task_id import TaskId
 from optassign.formats.tasks import TaskInfo
 from optassign.measuring.outlook import list_rates
 from optassign.recordings.recording import Recording, read_recording
-from optassign.simulation.timed.scenario import ChangedConfigs, Scenario
+from optassign.simulation.timed.scenario import ChangedConfigs, Clients, Scenario
 from optassign.simulation.timed.snapshots import Inputs, RecordedStart
 
 __all__ = ["make_scenario", "make_snapshot_scenario", "read_recordings"]
 
 _AFTERWARDS_S = 3600.0
 """Seconds played after the last recording. Running copies are restored by then."""
+
+_HEADROOM = 2.0
+"""Least processing rate of a thread, in multiples of the greatest recorded input per thread. Recordings do not tell the rate.
+The recorded application kept up, though not always balanced."""
 
 
 def read_recordings(folder: Path) -> tuple[dict[str, list[Recording]], list[str]]:
@@ -52,6 +56,7 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedSt
 
     A client joins a second before the first snapshot that has it, and leaves a second before the first snapshot that misses it.
     Clients restore at their learnt rates in the reports, at the median of these rates, or without any at the default rate.
+    Threads process at the default rate, or fast enough for the greatest recorded input.
     Changelogs and inputs grow from each snapshot to the next as recorded, and after the last at the overall rate. InputError
     for recordings without tasks.
     """
@@ -66,6 +71,8 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedSt
     there = {client.process_id for client in states[0].clients}
     rates = _find_rates(recordings)
     median = sorted(rates.values())[len(rates) // 2] if rates else None
+    inputs = tuple(_find_inputs(recordings))
+    process_per_s = _find_processing_rate(inputs, states)
     groups = list(_group(ordered))
     at_first = states[0].all_tasks
     threads: dict[str, int] = {name: client.threads for name, client in clients.items()}
@@ -84,13 +91,14 @@ def make_scenario(recordings: Sequence[Recording]) -> tuple[Scenario, RecordedSt
             "subtopologies": [
                 {"partitions": len(group), "kind": _kind(group[0]), "joins": group[0].id not in at_first} for group in groups
             ],
-            "clients": [_describe_client(client, there, rates.get(name, median)) for name, client in sorted(clients.items())],
+            "clients": [
+                {**_describe_client(client, there, rates.get(name, median)), "process_per_s": process_per_s}
+                for name, client in sorted(clients.items())
+            ],
             "events": events,
         }
     )
-    return scenario, RecordedStart(
-        tuple(task for group in groups for task in group), tuple(_find_inputs(recordings)), states[0]
-    )
+    return scenario, RecordedStart(tuple(task for group in groups for task in group), inputs, states[0])
 
 
 def make_snapshot_scenario(state: ApplicationState, restore_per_s: float, duration_s: float) -> tuple[Scenario, RecordedStart]:
@@ -188,6 +196,13 @@ def _find_inputs(recordings: Sequence[Recording]) -> Iterator[Inputs]:
             yield Inputs(_count_seconds(begin, before), growth)
             before = recording
     yield Inputs(_count_seconds(begin, last), _measure_growth(begin, last))
+
+
+def _find_processing_rate(inputs: Iterable[Inputs], states: Iterable[ApplicationState]) -> float:
+    """Return the records per second that each thread processes."""
+    threads = min(sum(client.threads for client in state.clients) for state in states)
+    greatest = max(sum(each.per_s.values()) for each in inputs)
+    return max(Clients().process_per_s, _HEADROOM * greatest / threads)
 
 
 def _count_seconds(since: Recording, until: Recording) -> float:

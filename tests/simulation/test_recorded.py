@@ -94,6 +94,23 @@ def test_it_is_played_until_rest(found: dict[str, list[Recording]]) -> None:
     assert digest(played) == digest(simulate(scenario, "greedy", beginning=beginning))
 
 
+def test_threads_process_what_the_recorded_application_processed(found: dict[str, list[Recording]]) -> None:
+    first, *_, last = found["joining"]
+    quiet, _ = make_scenario([first, last])
+    assert {kind.process_per_s for kind in quiet.clients} == {10_000}
+    tasks = tuple(
+        task.model_copy(update={"changelog_end_offset": 10**9}) if task.logged else task for task in last.snapshot.tasks
+    )
+    grown = last.model_copy(update={"snapshot": last.snapshot.model_copy(update={"tasks": tasks})})
+    scenario, beginning = make_scenario([first, grown])
+    input_per_s = sum(beginning.inputs[0].per_s.values())
+    threads = sum(kind.threads for kind in scenario.clients if not kind.joins)
+    assert input_per_s > 1_000_000
+    assert [kind.process_per_s * threads for kind in scenario.clients] == pytest.approx(
+        [2 * input_per_s] * len(scenario.clients)
+    )
+
+
 def test_missing_clients_leave(found: dict[str, list[Recording]]) -> None:
     recordings = found["joining"]
     backwards = [recordings[-1], recordings[0].model_copy(update={"recorded_at": "2026-11-21T11:00:00.000Z"})]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -189,17 +189,26 @@ class Rebalancer:
         self._felt.moves += len(moved)
         self._felt.moves_logged += int(self._application.logged[moved].sum())
 
+    def plan_cleanup_after_start(self, clients: Sequence[int]) -> None:
+        """Plan the deletion of state without a role on clients that start now: Kafka's cleaner waits the whole delay first."""
+        application = self._application
+        starting = np.zeros(len(application.clients), dtype=bool)
+        starting[clients] = True
+        application.left_at[(application.mode == KEPT) & starting[None, :]] = self._agenda.now
+        self._plan_cleanup()
+
     def _plan_cleanup(self) -> None:
         """Plan the deletion of state that has just lost its role, after the clean-up delay."""
         application, now = self._application, self._agenda.now
         left = np.argwhere((application.mode == KEPT) & (application.left_at == now) & application.up[None, :])
         if len(left):
-            self._agenda.plan_in(self._group.state_cleanup_delay_s, lambda: self._clean_up(left))
+            self._agenda.plan_in(self._group.state_cleanup_delay_s, lambda: self._clean_up(left, now))
 
-    def _clean_up(self, copies: np.ndarray[Any, Any]) -> None:
-        application, before = self._application, self._agenda.now - self._group.state_cleanup_delay_s
+    def _clean_up(self, copies: np.ndarray[Any, Any], left_at: float) -> None:
+        application = self._application
         for t, c in copies.tolist():
-            if application.mode[t, c] == KEPT and application.left_at[t, c] <= before and application.up[c]:
+            # A copy with a role in between has left later, and its own clean-up is planned.
+            if application.mode[t, c] == KEPT and application.left_at[t, c] == left_at and application.up[c]:
                 application.mode[t, c] = ABSENT
 
 

@@ -97,7 +97,7 @@ class Group(Frozen):
     state_cleanup_delay_s: Seconds = Field(
         default=600.0, description="seconds that state stays on a disk without being assigned"
     )
-    heartbeat_s: Seconds = Field(default=3.0, description="seconds between the heartbeats of a member")
+    heartbeat_s: Period = Field(default=3.0, description="seconds between the heartbeats of a member")
     all_ask: bool = Field(
         default=False,
         description="`probing`: every client asks for follow-ups, as with the plug-in",

@@ -135,6 +135,7 @@ class _Simulator:
         if application.is_noisy:
             self._change_noise()
         if self._beginning is not None:
+            self._rebalancer.plan_cleanup_after_start(range(len(application.clients)))
             self._rebalancer.remembered = self._beginning.snapshot.remembered
             self._rebalancer.trigger("recorded")
         elif scenario.start or scenario.warm_start:
@@ -259,8 +260,12 @@ class _Simulator:
         inside = [c for c, kind in enumerate(application.clients) if kind.tags.get(tag) == event.zone]
         return [c for c in inside if application.up[c] != (event.do == "join")]
 
-    def _join(self, clients: list[int]) -> None:
+    def _start_clients(self, clients: list[int]) -> None:
         self._application.up[clients] = True
+        self._rebalancer.plan_cleanup_after_start(clients)
+
+    def _join(self, clients: list[int]) -> None:
+        self._start_clients(clients)
         self._rebalancer.trigger("join", clients)
 
     def _notice(self, since: Mapping[int, int]) -> None:
@@ -281,7 +286,7 @@ class _Simulator:
         self._application.unnoticed -= set(clients)
         applied = self._rebalancer.remembered or self._at_start
         if self._scenario.group.static and not missed and not self._rebalancer.is_rebalancing and applied is not None:
-            self._application.up[clients] = True
+            self._start_clients(clients)
             apply_answer(self._application, applied, self._agenda.now, cooperative=False)
         else:
             self._join(clients)

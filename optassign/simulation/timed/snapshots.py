@@ -197,5 +197,4 @@ def place_copies(application: Application, beginning: RecordedStart) -> None:
                 application.give_role(number[task_id], c, active=False)
         for task_id in client.previous_active:
             application.give_role(number[task_id], c, active=True)
-    application.left_at[np.nonzero(application.mode == KEPT)] = 0.0
     application.change_done()

@@ -142,6 +142,22 @@ def test_a_returning_client_finds_its_state_unless_deleted() -> None:
         assert played.measures.restored == pytest.approx(restored, abs=1e-3), keeps
 
 
+@pytest.mark.parametrize("at", [100.0, 100.1, 100.7, 1234.567])
+def test_state_is_deleted_exactly_after_the_delay(at: float) -> None:
+    """The task moves from c1 to c2 and back. c1, which has started again in between, restores it if its state was deleted."""
+    clients: Objects = [{"count": 2}]
+    restored: dict[float, float] = {}
+    for delay in (600.0, 1e6):
+        events = [
+            {"at": at, "do": "crash", "clients": ["c1"], "down_s": 100},
+            {"at": at + 1_300, "do": "crash", "clients": ["c2"]},
+        ]
+        more = {"configs": {"num_standby_replicas": 0}, "group": {"state_cleanup_delay_s": delay}, "duration_s": 6_000}
+        played = simulate(make_scenario(clients, [ONE], events, warm_start=True, **more), "cp-sat")
+        restored[delay] = played.measures.restored
+    assert restored[600.0] >= restored[1e6] + 10_000
+
+
 def test_state_without_a_role_is_deleted_after_the_delay() -> None:
     """c1 returns after its copies were restored elsewhere; a longer delay before its state is deleted restores no more."""
     clients = [{"count": 3, "restore_per_s": 1_000}]
